@@ -1,0 +1,3 @@
+//! Timings against the peers.
+
+fn main() {}

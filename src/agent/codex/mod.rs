@@ -1,0 +1,1 @@
+//! The Codex app-server as an agent.

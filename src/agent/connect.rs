@@ -1,0 +1,1 @@
+//! Chooses an agent by kind: the only place below start-up that names them.

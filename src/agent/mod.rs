@@ -1,0 +1,403 @@
+//! The contract between a session and an AI agent.
+//!
+//! Owns the words both sides use: [`TurnRequest`] goes down, [`AgentEvent`] comes up through the receiver that the
+//! constructor in `connect` returns beside the [`Agent`]. Nothing here knows Codex, ACP, JSON-RPC or SQL.
+//!
+//! Invariants every implementation keeps:
+//! - `start`, `reply` and `cancel` never block; what goes wrong becomes [`AgentEvent::Failed`] of that turn.
+//! - every turn ends in exactly one `Finished` or `Failed`; an agent that dies or stays silent is `Failed`.
+//! - an [`AgentEvent::ToolCalled`] is answered by exactly one [`AgentReply`], or the turn ends first.
+//! - one turn at a time: the session asks for the next one after the end of the last.
+//!
+//! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
+//! here and one arm in `connect`.
+
+pub mod codex;
+pub mod connect;
+pub mod demo;
+pub mod scripted;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Names one turn; unique within an agent's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TurnId(pub u64);
+
+/// Answers prompts. Object-safe; owned by the session loop alone.
+pub trait Agent: Send {
+    /// What this agent can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Begins a turn and returns its id at once.
+    fn start(&mut self, request: TurnRequest) -> TurnId;
+
+    /// Answers a question of the turn. Late answers are ignored.
+    fn reply(&mut self, turn: TurnId, reply: AgentReply);
+
+    /// Stops the turn and what it started (background commands too). It still ends in `Finished` or `Failed`.
+    fn cancel(&mut self, turn: TurnId);
+
+    /// Gets the process ready before it is needed (spawn, handshake); optional, never blocks.
+    fn warm_up(&mut self) {}
+}
+
+/// What an agent can and cannot do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Shown to the user: `codex`, `demo`.
+    pub name: String,
+    /// Takes tools.
+    pub tools: bool,
+    /// Sees images.
+    pub images: bool,
+    /// Keeps threads that can be resumed by another process.
+    pub resumes: bool,
+}
+
+/// Everything one turn needs: built afresh from the record each time.
+#[derive(Debug, Clone)]
+pub struct TurnRequest {
+    /// System prompt, skills section included.
+    pub instructions: String,
+    /// Earlier exchanges that are part of the conversation, oldest first.
+    pub history: Vec<Exchange>,
+    /// The current input: warnings, variables, context and request, in order.
+    pub input: Vec<InputPart>,
+    /// Functions offered.
+    pub tools: Vec<ToolSpec>,
+    /// How to run it.
+    pub settings: TurnSettings,
+    /// The agent's id of a thread that holds exactly `instructions`, `tools` and `history`, if the record knows one.
+    /// `None`, or a thread that is gone: a new one is seeded from this request.
+    pub thread: Option<String>,
+}
+
+impl TurnRequest {
+    /// Names what a thread must hold to go on with: model, instructions, tools and `history`, as 64 hex characters.
+    ///
+    /// The session stores it beside the thread's id with the exchange just answered appended, and compares before
+    /// the next turn. (The model counts: agents rewrite the history when it changes in mid-thread.)
+    pub fn digest(
+        model: Option<&str>,
+        instructions: &str,
+        tools: &[ToolSpec],
+        history: &[Exchange],
+    ) -> String {
+        let mut hash = Sha256::new();
+        let mut part = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        part(model.unwrap_or_default());
+        part(instructions);
+        for tool in tools {
+            part(&tool.name);
+            part(&tool.description);
+            part(&tool.schema.to_string());
+        }
+        part("history");
+        for exchange in history {
+            part(&exchange.user);
+            part(&exchange.assistant);
+        }
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+/// One earlier prompt and its answer, as the model is to see them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Exchange {
+    /// Context and request.
+    pub user: String,
+    /// The stored answer; never empty.
+    pub assistant: String,
+}
+
+/// A piece of the current input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputPart {
+    /// Text for the model.
+    Text(String),
+    /// An image as a `data:` URL.
+    Image(String),
+}
+
+/// A function the agent may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Name, `[a-zA-Z0-9_-]{1,128}`.
+    pub name: String,
+    /// For the model; may be empty.
+    pub description: String,
+    /// JSON schema of the arguments (an object).
+    pub schema: Value,
+}
+
+/// Choices that hold for a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSettings {
+    /// `None`: the agent's own default.
+    pub model: Option<String>,
+    /// How much to think.
+    pub effort: Effort,
+    /// How much to search the web.
+    pub search: Search,
+    /// Directory commands run in.
+    pub cwd: PathBuf,
+    /// Whether a thread is kept between turns.
+    pub threads: Threads,
+    /// Whether the user is asked before commands and edits.
+    pub approvals: Approvals,
+    /// `read-only`, `workspace-write` or `danger-full-access`.
+    pub sandbox: String,
+}
+
+/// How much the model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// `l`
+    Low,
+    /// `m`
+    Medium,
+    /// `h`
+    High,
+    /// `x`
+    ExtraHigh,
+}
+
+/// How much the agent searches the web.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// `off`
+    Off,
+    /// `l`
+    Low,
+    /// `m`
+    Medium,
+    /// `h`
+    High,
+}
+
+/// How the conversation is kept on the agent's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One live thread, reused while it equals the record.
+    Session,
+    /// One thread a prompt, the conversation sent with it.
+    Ephemeral,
+}
+
+/// Whether the user is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approvals {
+    /// Never: the sandbox decides.
+    Never,
+    /// Before commands and edits.
+    Ask,
+}
+
+/// What an agent tells its session. Every event belongs to the turn it names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// The prompt is on the wire.
+    Sent {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A piece of the answer.
+    Text {
+        /// The turn.
+        turn: TurnId,
+        /// Message it belongs to; a new number starts a new paragraph.
+        message: u64,
+        /// The piece.
+        delta: String,
+    },
+    /// The text of a message was cut and starts again: what came for `message` is void.
+    Restarted {
+        /// The turn.
+        turn: TurnId,
+        /// The void message.
+        message: u64,
+    },
+    /// A piece of reasoning.
+    Thought {
+        /// The turn.
+        turn: TurnId,
+        /// Part it belongs to; a new number starts a new paragraph.
+        part: u64,
+        /// The piece.
+        delta: String,
+    },
+    /// A command of the agent began.
+    CommandStarted {
+        /// The turn.
+        turn: TurnId,
+        /// Names it in later events.
+        id: String,
+        /// As the agent runs it.
+        command: String,
+    },
+    /// Live output of a command; may be missing or incomplete.
+    CommandOutput {
+        /// The turn.
+        turn: TurnId,
+        /// Which command.
+        id: String,
+        /// The piece.
+        delta: String,
+    },
+    /// A command ended.
+    CommandRan {
+        /// The turn.
+        turn: TurnId,
+        /// What it was and what came of it.
+        command: CommandRun,
+    },
+    /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`].
+    ToolCalled {
+        /// The turn.
+        turn: TurnId,
+        /// The call.
+        call: ToolCall,
+    },
+    /// Files were changed by the agent.
+    FilesChanged {
+        /// The turn.
+        turn: TurnId,
+        /// Each change.
+        changes: Vec<FileChange>,
+    },
+    /// Something worth a passing line: a web search, a retry, a warning.
+    Progress {
+        /// The turn.
+        turn: TurnId,
+        /// One line.
+        message: String,
+    },
+    /// Tokens used so far by this turn.
+    Usage {
+        /// The turn.
+        turn: TurnId,
+        /// Counts.
+        usage: Usage,
+    },
+    /// The turn ended as it should, or was stopped.
+    Finished {
+        /// The turn.
+        turn: TurnId,
+        /// True after `cancel`.
+        interrupted: bool,
+        /// The thread that now holds `history` and this exchange, if it is kept and can be gone on with.
+        thread: Option<String>,
+    },
+    /// The turn ended without a whole answer.
+    Failed {
+        /// The turn.
+        turn: TurnId,
+        /// Why, and what to do.
+        failure: AgentFailure,
+    },
+}
+
+/// A command the agent ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandRun {
+    /// The agent's id of it.
+    pub id: String,
+    /// As run.
+    pub command: String,
+    /// Where.
+    pub cwd: String,
+    /// Whole output, stdout and stderr.
+    pub output: String,
+    /// Its exit code, when it ended by itself.
+    pub exit_code: Option<i32>,
+    /// `completed`, `failed`, `declined`, …
+    pub status: String,
+}
+
+/// A call of one of our tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The agent's id of it.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// A JSON object.
+    pub arguments: Value,
+}
+
+/// A file the agent touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Which.
+    pub path: String,
+    /// `add`, `delete`, `update`.
+    pub kind: String,
+    /// Content for `add`, hunks for `update`.
+    pub diff: String,
+}
+
+/// What a session answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentReply {
+    /// The result of a tool call.
+    ToolResult {
+        /// The id of the call.
+        call: String,
+        /// False for exceptions and refusals.
+        success: bool,
+        /// What the model gets.
+        content: Vec<InputPart>,
+    },
+}
+
+/// Tokens of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Read by the model.
+    pub input: u64,
+    /// Of those, from its cache.
+    pub cached: u64,
+    /// Written by the model, reasoning included.
+    pub output: u64,
+    /// Of those, reasoning.
+    pub reasoning: u64,
+    /// Size of the model's window, when known.
+    pub window: Option<u64>,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFailure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// One line.
+    pub message: String,
+    /// What the user can do; may be empty.
+    pub hints: Vec<String>,
+}
+
+/// The failures a session treats differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The program is not there.
+    Missing,
+    /// Nobody is logged in.
+    LoggedOut,
+    /// The process ended.
+    Died,
+    /// No answer in time.
+    Silent,
+    /// The peer refused or reported an error.
+    Refused,
+    /// The model's service failed.
+    Upstream,
+}

@@ -1,0 +1,1 @@
+//! The only wiring: surroundings and settings in, a running session out.

@@ -1,0 +1,1 @@
+//! The front-end without an editor: `-c`, piped text, `ask`, `run`.

@@ -1,0 +1,1 @@
+//! Settings: what the file, the environment and the command line say, resolved once.

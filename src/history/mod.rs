@@ -1,0 +1,1 @@
+//! The record: one SQLite file in IPython's schema, one thread that owns it.

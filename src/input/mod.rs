@@ -1,0 +1,1 @@
+//! What a submitted text is. Pure rules, the one place that looks at leading characters.

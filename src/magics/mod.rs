@@ -1,0 +1,1 @@
+//! `%ipycodex` commands, one file each.

@@ -1,0 +1,3 @@
+//! Start-up: arguments in, exit code out.
+
+fn main() {}

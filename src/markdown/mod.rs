@@ -1,0 +1,1 @@
+//! Streamed markdown: deltas in, settled lines and a live tail out.

@@ -1,0 +1,1 @@
+//! Notebook files as values (stands empty until the notebook issue).

@@ -1,0 +1,1 @@
+//! Child processes: started in their own session or group, drained, ended whole.

@@ -1,0 +1,1 @@
+//! Chooses a runtime by kind: the only place below start-up that names them.

@@ -1,0 +1,1 @@
+//! The one writer to the terminal, and the guard that gives the terminal back.

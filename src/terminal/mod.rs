@@ -1,0 +1,1 @@
+//! The REPL: line editor, cells on their own terminal, streamed answers.

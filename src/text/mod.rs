@@ -1,0 +1,3 @@
+//! Text as such: positions, display width, foreign text made safe.
+
+pub mod offset;
