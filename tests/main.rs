@@ -1,1 +1,9 @@
-//! The one integration binary.
+//! The one integration binary. A file in `tests/` that is not declared here fails `tidy`.
+
+mod batch;
+mod codex;
+mod history;
+mod repl;
+mod runtime;
+mod support;
+mod tidy;

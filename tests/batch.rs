@@ -1,0 +1,1 @@
+//! Tests of batch on the real thing.

@@ -1,0 +1,1 @@
+//! Tests of codex on the real thing.

@@ -1,0 +1,1 @@
+//! Tests of repl on the real thing.

@@ -1,0 +1,1 @@
+//! Tests of runtime on the real thing.

@@ -1,0 +1,1 @@
+//! Tests that hold the house: layers, sizes, headers, the map.
