@@ -1,4 +1,6 @@
 //! What cells put out: MIME bundles, terminal bytes made safe or plain, tracebacks.
 
+pub mod filter;
 pub mod mime;
+mod sequence;
 pub mod traceback;
