@@ -122,8 +122,6 @@ fn fetch_python() -> Result<PathBuf, String> {
             .args(["-m", "compileall", "-q", "-j", "0"])
             .arg(folder.join("lib"))
             .env_remove("PYTHONDONTWRITEBYTECODE"))
-        // Some packages ship templates that are no Python; what can be compiled has been.
-        .or(Ok(()))
     })?;
     output(Command::new(&python).args(["-c", "import IPython, ipykernel, jupyter_client, rich"]))?;
     Ok(python)
