@@ -17,6 +17,8 @@ use crate::output::sequence::{Piece, Sequences};
 pub enum Policy {
     /// A model, a tool, a file: text, newline, tab.
     Text,
+    /// A traceback, a value: also colours.
+    Colours,
     /// A cell of the user: also colours and movement inside its own rows.
     Cell,
 }
@@ -92,6 +94,10 @@ impl Rules {
         match piece {
             Piece::Text(text) => self.text(text, out),
             Piece::Control(byte @ (b'\r' | 0x08)) if self.policy == Policy::Cell => out.push(byte),
+            Piece::Csi {
+                parameters,
+                last: b'm',
+            } if self.policy != Policy::Text => self.sgr(parameters, out),
             Piece::Csi { parameters, last } if self.policy == Policy::Cell => {
                 self.csi(parameters, last, out);
             }
@@ -116,7 +122,6 @@ impl Rules {
 
     fn csi(&mut self, parameters: &[u8], last: u8, out: &mut Vec<u8>) {
         match last {
-            b'm' => self.sgr(parameters, out),
             b'K' if matches!(parameters, b"" | b"0" | b"1" | b"2") => {
                 push_csi(parameters, last, out);
             }

@@ -1,6 +1,7 @@
 //! What cells put out: MIME bundles, terminal bytes made safe or plain, tracebacks.
 
 pub mod filter;
+mod html;
 pub mod limits;
 pub mod mime;
 mod sequence;
