@@ -14,7 +14,12 @@ from . import wire
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
 COROUTINE = 0x80
-PLAIN = (int, float, bool, complex, bytes)
+PLAIN = (int, float, str, bool, complex, bytes)
+
+AUTOMAGIC = frozenset(
+    "cd pwd ls ll env set_env load edit save history hist recall who who_ls whos reset pinfo pdoc psource lsmagic time timeit run pip conda uv "
+    "debug pdb autoreload load_ext matplotlib xdel".split()
+)
 
 
 class Leave:
@@ -124,6 +129,8 @@ class Engine:
     def run(self, code, filename):
         """Compiles and runs cell text in the namespace, showing the last value."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
+        if len(code) < 16 and self.is_magic(code.strip()):
+            code = "%" + code.strip()
         text = code if code.endswith("\n") else code + "\n"
         self.remember(filename, text)
         try:
@@ -134,9 +141,14 @@ class Engine:
             text = syntax.transform(code, self)
             if text is None:
                 raise
-            self.remember(filename, text)
             tree = compile(text, filename, "exec", flags, True)
         self.run_tree(tree, text, filename)
+
+    def is_magic(self, name):
+        """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
+        if name not in AUTOMAGIC or name in self.ns or hasattr(builtins, name):
+            return False
+        return True
 
     def run_tree(self, tree, text, filename):
         body = tree.body
