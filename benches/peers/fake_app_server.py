@@ -27,9 +27,9 @@ def notify(method, **params):
 
 def thread():
     return {
-        "id": THREAD, "preview": "", "ephemeral": True, "modelProvider": "mock", "createdAt": 1, "updatedAt": 1,
-        "status": {"type": "idle"}, "path": None, "cwd": "/", "cliVersion": "0.169.0", "source": "appServer",
-        "turns": [],
+        "id": THREAD, "sessionId": THREAD, "name": None, "preview": "", "ephemeral": True, "modelProvider": "mock",
+        "createdAt": 1, "updatedAt": 1, "status": {"type": "idle"}, "path": None, "cwd": "/",
+        "cliVersion": "0.169.0", "source": "appServer", "turns": [],
     }
 
 
