@@ -3,8 +3,6 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(unreachable_pub, reason = "a test binary has no outside")]
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
-
 mod batch;
 mod codex;
 mod history;

@@ -186,7 +186,9 @@ impl Effort {
 
     /// The effort of a letter, lower case.
     pub fn from_letter(letter: &str) -> Option<Self> {
-        [Effort::Low, Effort::Medium, Effort::High, Effort::ExtraHigh].into_iter().find(|e| e.letter() == letter)
+        [Effort::Low, Effort::Medium, Effort::High, Effort::ExtraHigh]
+            .into_iter()
+            .find(|e| e.letter() == letter)
     }
 }
 
@@ -216,7 +218,9 @@ impl Search {
 
     /// The search of a letter or `off`, lower case.
     pub fn from_letter(letter: &str) -> Option<Self> {
-        [Search::Off, Search::Low, Search::Medium, Search::High].into_iter().find(|s| s.letter() == letter)
+        [Search::Off, Search::Low, Search::Medium, Search::High]
+            .into_iter()
+            .find(|s| s.letter() == letter)
     }
 }
 

@@ -84,7 +84,15 @@ pub(super) fn layering(files: &[Source], map: &Map) -> Vec<String> {
             continue;
         };
         for (line, path) in source.crate_paths() {
-            let complaint = complain(files, map, (own, layer), &path);
+            let Some(target) = path.first() else {
+                continue;
+            };
+            // A name at the end may be a function called like its file: a module is what more is taken from.
+            let reaches = path.len() > 2 || path.get(1).is_some_and(|name| source.takes_from(name));
+            let module = path
+                .get(1)
+                .filter(|name| reaches && is_submodule(files, target, name));
+            let complaint = complain(map, (own, layer), target, module);
             wrong.extend(complaint.map(|what| {
                 format!(
                     "{}:{line}: `crate::{}` {what}",
@@ -97,20 +105,19 @@ pub(super) fn layering(files: &[Source], map: &Map) -> Vec<String> {
     wrong
 }
 
+/// What is wrong with naming `target` (below it `submodule`) from the folder `own`, if anything.
 fn complain(
-    files: &[Source],
     map: &Map,
     (own, layer): (&str, u8),
-    path: &[String],
+    target: &str,
+    submodule: Option<&String>,
 ) -> Option<String> {
-    let target = path.first()?.as_str();
     let Some(&(contract, rest)) = map.get(target) else {
         return Some(
             "is in no row of the map of src/lib.rs: add its folder, or name the module it lies in"
                 .into(),
         );
     };
-    let submodule = path.get(1).filter(|name| is_submodule(files, target, name));
     let target_layer = if submodule.is_some() { rest } else { contract };
     if target_layer > layer {
         return Some(format!(

@@ -107,6 +107,14 @@ impl Source {
             .collect()
     }
 
+    /// True when something is taken from a module of this name: `name::thing` at the start of a path.
+    pub(super) fn takes_from(&self, name: &str) -> bool {
+        let tokens = tokens(&self.code);
+        let words: Vec<&str> = tokens.into_iter().map(|token| token.1).collect();
+        let mut starts = words.windows(3).filter(|three| three[0] != "::");
+        starts.any(|three| three[1..] == [name, "::"])
+    }
+
     /// Every path below the crate that the code names, in imports or in passing, with its line (from 1).
     pub(super) fn crate_paths(&self) -> Vec<(usize, Vec<String>)> {
         let tokens = tokens(&self.code);

@@ -52,6 +52,16 @@ fn arrows_are_told_apart() {
         &["a.rs:2: `crate::rpc::peer::Peer` reaches into a neighbour"],
     );
     check(
+        "src/files/a.rs",
+        "use crate::rpc::peer; fn f() { peer() }",
+        &[],
+    );
+    check(
+        "src/files/a.rs",
+        "use crate::rpc::peer; fn f() { peer::new() }",
+        &["reaches into a neighbour"],
+    );
+    check(
         "src/output/a.rs",
         "fn f() { crate::runtime::go() }",
         &["from layer 1 to 2"],

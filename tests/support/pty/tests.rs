@@ -1,4 +1,8 @@
 //! The pseudo-terminal, tried on programs that are not ours.
+#![allow(
+    unused_imports,
+    reason = "built for a bench, which has no harness, the tests are left out"
+)]
 
 use std::path::Path;
 
