@@ -55,6 +55,21 @@ struct Stream {
     is_terminal: bool,
 }
 
+/// What a step waits for.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// Someone called through [`Control`].
+    Call,
+    /// The process ended.
+    Exit,
+    /// Room in the request pipe.
+    Requests,
+    /// Output.
+    Stream(usize),
+    /// Frames.
+    Frames,
+}
+
 /// What a step found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
@@ -196,44 +211,54 @@ impl Interpreter {
             patience => patience,
         };
         let mut watched = Vec::with_capacity(6);
-        let mut watch = |fd, flags| watched.push(PollFd::from_borrowed_fd(fd, flags));
+        let mut sources = Vec::with_capacity(6);
+        let mut watch = |source, fd, flags| {
+            sources.push(source);
+            watched.push(PollFd::from_borrowed_fd(fd, flags));
+        };
         if let Some(wake) = control.wake_fd() {
-            watch(wake, PollFlags::IN);
+            watch(Source::Call, wake, PollFlags::IN);
         }
         if let Some(exit) = &self.exit {
-            watch(exit.as_fd(), PollFlags::IN);
+            watch(Source::Exit, exit.as_fd(), PollFlags::IN);
         }
         if let Some(requests) = self.requests.as_ref().filter(|_| !self.unsent.is_empty()) {
-            watch(requests.as_fd(), PollFlags::OUT);
-        }
-        if let Some(frames) = self.frames.as_ref().filter(|_| self.order.wants_frames()) {
-            watch(frames.as_fd(), PollFlags::IN);
+            watch(Source::Requests, requests.as_fd(), PollFlags::OUT);
         }
         for (index, stream) in self.streams.iter().enumerate() {
-            if let Some(source) = stream
-                .source
-                .as_ref()
-                .filter(|_| self.order.wants_output(index))
-            {
-                watch(source.as_fd(), PollFlags::IN);
+            let wanted = self.order.wants_output(index);
+            if let Some(source) = stream.source.as_ref().filter(|_| wanted) {
+                watch(Source::Stream(index), source.as_fd(), PollFlags::IN);
             }
+        }
+        if let Some(frames) = self.frames.as_ref().filter(|_| self.order.wants_frames()) {
+            watch(Source::Frames, frames.as_fd(), PollFlags::IN);
         }
         let timeout = wait.map(|wait| Timespec {
             tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: wait.subsec_nanos().into(),
         });
-        let outcome = poll(&mut watched, timeout.as_ref());
-        drop(watched);
-        if outcome == Ok(0) && !blind {
-            return Step::Idle;
+        // An interrupted wait found nothing; the next one will.
+        let count = poll(&mut watched, timeout.as_ref()).unwrap_or(0);
+        let happened: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        if count == 0 {
+            return match patience {
+                Some(patience) if wait == Some(patience) => Step::Idle,
+                _ => Step::Active,
+            };
         }
-        control.clear_wake();
-        self.write_requests();
-        let read = self.read_all();
-        if self.has_ended() {
+        let mut ended = false;
+        for (source, _) in sources.into_iter().zip(happened).filter(|(_, it)| *it) {
+            match source {
+                Source::Call => control.clear_wake(),
+                Source::Exit => ended = true,
+                Source::Requests => self.write_requests(),
+                Source::Stream(index) => drop(self.read_stream(index)),
+                Source::Frames => drop(self.read_frames()),
+            }
+        }
+        if ended || self.frames.is_none() || self.confusion.is_some() {
             Step::Ended
-        } else if outcome == Ok(0) && !read && patience.is_some_and(|p| p <= idle_tick) {
-            Step::Idle
         } else {
             Step::Active
         }
@@ -293,20 +318,6 @@ impl Interpreter {
         }
     }
 
-    /// True when the process is gone or its frame pipe is closed. What it wrote last may still have to be read.
-    fn has_ended(&self) -> bool {
-        self.frames.is_none()
-            || self.confusion.is_some()
-            || self.exit.as_ref().is_some_and(|exit| {
-                let now = Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                };
-                let mut watched = [PollFd::new(exit, PollFlags::IN)];
-                poll(&mut watched, Some(&now)).is_ok_and(|count| count > 0)
-            })
-    }
-
     fn write_requests(&mut self) {
         let Some(requests) = &self.requests else {
             self.unsent.clear();
@@ -343,6 +354,8 @@ impl Interpreter {
             }
             match rustix::io::read(source, rustix::buffer::spare_capacity(&mut chunk)) {
                 Ok(0) => break true,
+                // A pipe gives all it has; a terminal gives a line or a page.
+                Ok(_) if !stream.is_terminal => break false,
                 Ok(_) => {}
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break false,
@@ -355,6 +368,10 @@ impl Interpreter {
         }
         let read = !chunk.is_empty();
         if read {
+            if chunk.len() < CHUNK / 4 {
+                // It may lie in a queue for long.
+                chunk.shrink_to_fit();
+            }
             self.order.push_output(index, chunk, chunk_is_raw);
         }
         if ended {

@@ -399,3 +399,6 @@ fn cell_error(error: Raised) -> CellError {
 fn bundle_of(entries: Map<String, Value>) -> MimeBundle {
     MimeBundle::new(entries.into_iter().collect())
 }
+
+#[cfg(test)]
+mod tests;
