@@ -282,7 +282,7 @@ fn commands_are_shown_whole_and_keep_no_secrets() {
     let [command] = &told.commands[..] else {
         panic!("one command: {:?}", told.commands);
     };
-    assert_eq!(told.started, [command.command.clone()]);
+    assert_eq!(told.started, std::slice::from_ref(&command.command));
     assert_eq!(command.exit_code, Some(3));
     assert_eq!(command.status, "failed");
     assert!(command.output.contains("to-err"));
