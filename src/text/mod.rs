@@ -1,3 +1,4 @@
 //! Text as such: positions, display width, foreign text made safe.
 
+pub mod escape;
 pub mod offset;
