@@ -23,6 +23,8 @@ struct Message {
     number: u64,
     text: String,
     finished: bool,
+    /// A retry was announced while it was open.
+    cut: bool,
 }
 
 /// Where a piece of reasoning comes from.
@@ -50,11 +52,12 @@ impl Answer {
         if self.messages.contains_key(id) {
             return;
         }
-        self.void_unfinished(out);
+        self.void(|_| true, out);
         let message = Message {
             number: self.next_message,
             text: String::new(),
             finished: false,
+            cut: false,
         };
         self.next_message += 1;
         self.messages.insert(id.into(), message);
@@ -92,9 +95,16 @@ impl Answer {
         }
     }
 
-    /// The turn completed: a message that is still open was cut, and nothing took its place.
+    /// The stream is retried: what is open has been cut, but it is the best there is until something follows.
+    pub(super) fn retry(&mut self) {
+        for message in self.messages.values_mut() {
+            message.cut = !message.finished;
+        }
+    }
+
+    /// The turn completed: what was cut and not begun again is no part of the answer.
     pub(super) fn close(&mut self, out: &mut Vec<AgentEvent>) {
-        self.void_unfinished(out);
+        self.void(|message| message.cut, out);
     }
 
     /// A piece of reasoning.
@@ -143,9 +153,12 @@ impl Answer {
         }
     }
 
-    fn void_unfinished(&mut self, out: &mut Vec<AgentEvent>) {
+    fn void(&mut self, which: impl Fn(&Message) -> bool, out: &mut Vec<AgentEvent>) {
         let mut cut: Vec<u64> = Vec::new();
-        for message in self.messages.values_mut().filter(|it| !it.finished) {
+        for message in self.messages.values_mut() {
+            if message.finished || !which(message) {
+                continue;
+            }
             message.finished = true;
             if !message.text.is_empty() {
                 message.text = String::new();
@@ -228,6 +241,31 @@ mod tests {
                     message: 0,
                 },
                 text(1, "whole"),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_open_message_counts_unless_a_retry_cut_it() {
+        check(
+            |answer, out| {
+                answer.extend("a", "all".into(), out);
+                answer.close(out);
+            },
+            &[text(0, "all")],
+        );
+        check(
+            |answer, out| {
+                answer.extend("a", "hal".into(), out);
+                answer.retry();
+                answer.close(out);
+            },
+            &[
+                text(0, "hal"),
+                AgentEvent::Restarted {
+                    turn: TURN,
+                    message: 0,
+                },
             ],
         );
     }

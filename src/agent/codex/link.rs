@@ -4,6 +4,7 @@
 //! turn makes another.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,12 @@ impl Link {
         let launch = Launch {
             program: program.program.clone(),
             arguments: program.arguments.clone(),
-            variables: plan.variables.clone(),
+            variables: plan
+                .variables
+                .iter()
+                .filter(|(name, _)| !withheld(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             // A directory that is gone would look like a missing program.
             cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
             name: program.name.into(),
@@ -140,6 +146,15 @@ impl Link {
     pub(super) fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
         self.peer.send(Message::Response { id, outcome });
     }
+}
+
+/// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets (R11).
+/// Those with KEY, SECRET or TOKEN it keeps back itself, and its own login may need them.
+fn withheld(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    // A path, and what a login at Bedrock needs.
+    let needed = name == "AWS_SHARED_CREDENTIALS_FILE";
+    !needed && (name.contains("PASSWORD") || name.contains("CREDENTIAL"))
 }
 
 /// A wire type as a value.

@@ -3,7 +3,7 @@
 //! Pure. Invariant: every request gets exactly one answer, or its turn ends first; an unanswered one would hang the
 //! turn. Absent for now: asking the user for approval; what would need it is declined and said.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, from_value, json};
 
@@ -20,13 +20,15 @@ use crate::rpc::{Id, RpcError};
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     waiting: VecDeque<(Id, ToolCall)>,
+    /// Ids of all calls of the turn.
+    seen: HashSet<Id>,
 }
 
 impl Calls {
     /// Takes a call; returns what the session is to be told now, if it is free.
     pub(super) fn push(&mut self, id: Id, params: DynamicToolCallParams) -> Option<ToolCall> {
-        if self.waiting.iter().any(|(known, _)| *known == id) {
-            // A second request under an id that is still open cannot be told from the first.
+        if !self.seen.insert(id.clone()) {
+            // An answer to a second request under the same id could not be told from that to the first.
             return None;
         }
         let arguments = match params.arguments {

@@ -197,6 +197,7 @@ impl Running {
 
     fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
         if notice.will_retry {
+            self.answer.retry();
             let mut text = one_line(&notice.error.message);
             if let Some(details) = &notice.error.additional_details {
                 text = format!("{text} ({})", one_line(details));
