@@ -296,8 +296,12 @@ fn a_file_deleted_while_open_is_begun_again() {
     let said = end(history, reports).join("\n");
     assert!(said.contains("deleted"), "{said}");
     assert_eq!(
-        text(&path, "SELECT source FROM history WHERE line = 2"),
+        text(&path, "SELECT source FROM history WHERE line = 3"),
         "y"
+    );
+    assert_eq!(
+        text(&path, "SELECT prompt || response FROM ai_prompts"),
+        "panswer"
     );
 }
 

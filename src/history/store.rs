@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::mpsc::UnboundedSender;
@@ -40,6 +40,8 @@ pub(super) struct Store {
     begun: Vec<Write>,
     waiting: VecDeque<Write>,
     troubled: bool,
+    /// When writing was last tried.
+    tried: Instant,
     loaded: bool,
 }
 
@@ -63,6 +65,7 @@ impl Store {
             begun: Vec::new(),
             waiting: VecDeque::new(),
             troubled: false,
+            tried: Instant::now(),
             loaded: false,
         }
     }
@@ -96,7 +99,7 @@ impl Store {
             let idle = self.waiting.is_empty();
             self.waiting.push_back(write);
             // Behind a write that waits, the clock decides: a locked file must not be waited for once a keystroke.
-            if idle {
+            if idle || self.tried.elapsed() >= RETRY {
                 self.settle();
             }
             return;
@@ -161,6 +164,7 @@ impl Store {
 
     /// Does what can be done now: opens, begins, writes what waits.
     fn settle(&mut self) {
+        self.tried = Instant::now();
         if self.unknown.is_some() {
             return;
         }
