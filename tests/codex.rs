@@ -4,3 +4,7 @@ mod bench;
 mod demo;
 mod faults;
 mod real;
+mod stops;
+mod turns;
+mod upstream;
+mod work;

@@ -151,7 +151,7 @@ fn a_long_session_is_one_pass() {
 
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        prop::sample::select(vec![
+        8 => prop::sample::select(vec![
             "]]>",
             "</context>",
             "</code>",
@@ -174,8 +174,8 @@ fn hostile() -> impl Strategy<Value = String> {
             "<?xml",
         ])
         .prop_map(str::to_owned),
-        any::<String>(),
-        Just("<é&".repeat(350_000)),
+        4 => any::<String>(),
+        1 => Just("<é&".repeat(350_000)),
     ];
     prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
 }

@@ -451,7 +451,16 @@ fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: bool) -> Stabl
             }
         }
         _ => StablePrefix {
-            bytes: if blocks.is_empty() { 0 } else { start },
+            bytes: blocks.last().map_or(0, |before| {
+                // Definitions stay with what follows them: `    x` after one is a paragraph, alone it is code.
+                let end = block_end(source, before.range.end).min(start);
+                let between = &source[end..start];
+                if between.trim().is_empty() {
+                    start
+                } else {
+                    end
+                }
+            }),
             ..StablePrefix::default()
         },
     }

@@ -192,3 +192,6 @@ fn go_to_column(column: usize, out: &mut String) {
         out.push_str(&format!("\x1b[{}G", column + 1));
     }
 }
+
+#[cfg(test)]
+mod tests;

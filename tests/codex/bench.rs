@@ -221,6 +221,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             sandbox: "danger-full-access".into(),
         },
         thread: None,
+        schema: None,
     }
 }
 

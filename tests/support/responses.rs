@@ -4,7 +4,7 @@
 //! speaks plain HTTP/1.1 with one request a connection, each on a thread of its own. What the app-server 0.169.0 needs
 //! is all that is here; `/v1/models` is 404.
 
-mod reply;
+pub(crate) mod reply;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use std::thread;
 
 use serde_json::Value;
 
-pub(crate) use reply::{Event, Reply};
+pub(crate) use reply::Reply;
 
 type Answer = dyn Fn(usize, &Value) -> Reply + Send + Sync;
 

@@ -180,6 +180,7 @@ impl Driver {
                 .then(|| policy(settings.approvals)),
             sandbox_policy: (before.sandbox != now.sandbox)
                 .then(|| sandbox_policy(&settings.sandbox)),
+            output_schema: request.schema.as_ref(),
         };
         link.ask(Purpose::Begin(turn), "turn/start", &params);
         current.running = Some(Running::new(turn, thread));
