@@ -4,7 +4,6 @@ In: cell source. Out: frames. Invariants: the user's history file and configurat
 a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and history store. For IPython 7.13-9.
 """
 
-import asyncio
 import contextlib
 import os
 import sys
@@ -43,6 +42,9 @@ class FrameDisplayHook(DisplayHook):
 
     def __call__(self, result=None):
         self.check_for_underscore()
+        if type(result) is FrameExit:
+            result()
+            return
         if result is None or self.quiet():
             return
         self.start_displayhook()
@@ -107,8 +109,6 @@ class Shell(InteractiveShell):
     def ask_exit(self):
         host().send({"type": "exit_requested", "code": None})
 
-    exiter_code = None
-
     def system(self, command):
         command = self.var_expand(command, depth=1)
         self.user_ns["_exit_code"] = system.run(host(), command)
@@ -134,6 +134,11 @@ class Shell(InteractiveShell):
 
     def showtraceback(self, exc_tuple=None, *arguments, **options):
         etype, value, tb = self._get_exc_info(exc_tuple)
+        if etype is not None and etype.__name__ == "CancelledError":
+            from . import loop
+
+            if loop.interrupted:  # IPython catches errors inside the coroutine, before `loop.run` can name the cause
+                exc_tuple = (KeyboardInterrupt, KeyboardInterrupt(), tb)
         if etype is not None and issubclass(etype, SystemExit):
             self._showtraceback(etype, value, ["SystemExit: %s" % ("" if value.code is None else value.code)])
             return None
@@ -324,6 +329,3 @@ def run_on_loop(coroutine):
     from . import loop
 
     return loop.run(coroutine)
-
-
-assert asyncio  # the shell needs it anyway: `loop` is used from the first idle on

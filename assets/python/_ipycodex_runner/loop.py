@@ -9,6 +9,7 @@ import asyncio
 from .wire import interrupts
 
 own = None
+interrupted = []  # not empty: the running cell was cancelled by an interrupt
 
 
 def get():
@@ -32,7 +33,7 @@ def run(coroutine):
     make_current()
     loop = get()
     task = loop.create_task(coroutine)
-    interrupted = []
+    del interrupted[:]
 
     def cancel():
         if asyncio.current_task(loop) is not None or interrupted:

@@ -43,8 +43,7 @@ def main(arguments):
 
     package = sys.modules[__package__]
     request_fd, frame_fd, nonce = int(arguments[0]), int(arguments[1]), arguments[2]
-    os.set_inheritable(request_fd, False)
-    os.set_inheritable(frame_fd, False)
+    request_fd, frame_fd = out_of_reach(request_fd, 198), out_of_reach(frame_fd, 199)
     pty = "--pty" in arguments
     _signal.signal(_signal.SIGINT, wire.on_sigint)
     faulthandler.enable(2)
@@ -76,6 +75,17 @@ def main(arguments):
     )
     start_watching_the_host(request_fd)
     Server(host, engine, package.parts).serve()
+
+
+def out_of_reach(fd, number):
+    """Closed to children, and above what careless code closes."""
+    if fd < 100:
+        high = wire.private_copy(fd, number)
+        if high > fd:
+            os.close(fd)
+            fd = high
+    os.set_inheritable(fd, False)
+    return fd
 
 
 def make_engine(host, module, plain):

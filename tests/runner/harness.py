@@ -1,0 +1,176 @@
+"""A small host for the runner's tests: starts it on pipes or a pty, splits marks from output, collects frames.
+
+Invariant: every wait has a limit, and the process group is gone after `close`. Absent on purpose: anything the real host decides.
+"""
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python")
+LIMIT = 15  # seconds
+MARK = re.compile(rb"\x1b\]7717;TEST;(\w+)\x07")
+staged = tempfile.TemporaryDirectory()
+shutil.copytree(SOURCE, os.path.join(staged.name, "python"), ignore=shutil.ignore_patterns("*.parts*", "__pycache__"))
+RUNNER = os.path.join(staged.name, "python", "runner.py")
+
+
+class Cell(object):
+    """What one request brought: frames, and output as text without marks."""
+
+    def __init__(self, frames, output, words):
+        self.frames, self.output, self.words = frames, output, words
+        self.last = frames[-1] if frames else {}
+
+    def of(self, kind):
+        return [frame for frame in self.frames if frame["type"] == kind]
+
+    @property
+    def value(self):
+        return self.of("result")[0]["bundle"]["text/plain"]
+
+    @property
+    def error(self):
+        return self.of("error")[0]["ename"]
+
+
+class Host(object):
+    def __init__(self, terminal=False, ipython=None, options=(), cwd=None):
+        request, self.requests = os.pipe()
+        self.frames, frame = os.pipe()
+        for fd in (request, frame):
+            os.set_inheritable(fd, True)
+        python = ipython or sys.executable
+        command = [python, RUNNER, str(request), str(frame), "TEST"] + ([] if ipython else ["--no-ipython"]) + (["--pty"] if terminal else []) + list(options)
+        if terminal:
+            self.pid, master = pty.fork()
+            if self.pid == 0:
+                os.execv(python, command)
+            self.streams = [master]
+            self.process = None
+        else:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(request, frame), start_new_session=True, cwd=cwd)
+            self.pid = self.process.pid
+            self.streams = [self.process.stdout.fileno(), self.process.stderr.fileno()]
+        os.close(request)
+        os.close(frame)
+        self.raw = {fd: b"" for fd in self.streams}
+        self.lines = b""
+        self.number = 0
+        self.pending = []
+        self.ended = False
+        self.ready = self.frame("ready")
+
+    def pump(self, deadline):
+        """Reads once from whatever is there."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise AssertionError("nothing came in time; output so far: %r" % self.raw)
+        watched = list(self.streams) + ([] if self.ended else [self.frames])
+        for fd in select.select(watched, (), (), left)[0]:
+            try:
+                data = os.read(fd, 1 << 16)
+            except OSError:
+                data = b""
+            if fd != self.frames:
+                self.raw[fd] += data
+                if not data:
+                    self.streams.remove(fd)
+            elif data:
+                self.lines += data
+                *lines, self.lines = self.lines.split(b"\n")
+                self.pending += [json.loads(line.decode("ascii")) for line in lines]
+            else:
+                self.ended = True
+
+    def frame(self, kind):
+        deadline = time.monotonic() + LIMIT
+        while True:
+            for index, frame in enumerate(self.pending):
+                if frame["type"] == kind:
+                    return self.pending.pop(index)
+            if self.ended:
+                raise AssertionError("the runner ended; output: %r" % self.raw)
+            self.pump(deadline)
+
+    def send(self, **request):
+        self.number += 1
+        request.setdefault("id", str(self.number))
+        os.write(self.requests, json.dumps(request).encode() + b"\n")
+        return request["id"]
+
+    def seen(self, mark):
+        return all(b"\x1b]7717;TEST;%d\x07" % mark in data for data in self.raw.values())
+
+    def finish(self, last="done"):
+        """Frames until `last`, with all output that came before it."""
+        frames = []
+        deadline = time.monotonic() + LIMIT
+        while not frames or frames[-1]["type"] != last:
+            while not self.pending and not self.ended:
+                self.pump(deadline)
+            if not self.pending:
+                raise AssertionError("the runner ended; output: %r" % self.raw)
+            frames.append(self.pending.pop(0))
+        while frames[-1].get("sync") and not self.seen(frames[-1]["sync"]):
+            self.pump(deadline)
+        data = b"".join(self.raw[fd] for fd in sorted(self.raw))
+        self.raw = {fd: b"" for fd in self.raw}
+        words = [word.decode() for word in MARK.findall(data)]
+        return Cell(frames, MARK.sub(b"", data).replace(b"\r\n", b"\n").decode("utf-8", "replace"), words)
+
+    def run(self, code, **options):
+        self.send(code=code, **options)
+        return self.finish()
+
+    def ask(self, kind, **fields):
+        self.send(type=kind, **fields)
+        return self.finish("answer").last
+
+    def wait_output(self, text):
+        deadline = time.monotonic() + LIMIT
+        while not any(text in data for data in self.raw.values()):
+            self.pump(deadline)
+
+    def interrupt(self):
+        os.killpg(self.pid, signal.SIGINT)
+
+    def type(self, data):
+        os.write(self.streams[0], data)
+
+    def end(self):
+        """Lets the runner see the end of the pipe; returns its last output and exit code."""
+        os.close(self.requests)
+        self.requests = None
+        deadline = time.monotonic() + LIMIT
+        while not self.ended:
+            self.pump(deadline)
+        while self.streams:
+            self.pump(deadline)
+        code = self.process.wait(LIMIT) if self.process else os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self.process:
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+                stream.close()
+        self.process = self.pid = None
+        return b"".join(self.raw.values()), code
+
+    def close(self):
+        if self.pid:
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            self.process.wait() if self.process else os.waitpid(self.pid, 0)
+        for fd in [self.frames] + ([self.requests] if self.requests is not None else []):
+            os.close(fd)
+        if self.process:
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+                stream.close()

@@ -1,0 +1,156 @@
+"""What the runner promises, in both engines, on pipes and on a pty. Run: `python3 -m unittest discover tests/runner`.
+
+`IPYCODEX_TEST_IPYTHON` names an interpreter that has IPython; without it those cases are skipped, loudly.
+"""
+
+import base64
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Host  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+
+class Both(object):
+    ipython = None
+
+    def host(self, **options):
+        host = Host(ipython=self.ipython, **options)
+        self.addCleanup(host.close)
+        return host
+
+    def test_values_by_cell(self):
+        host = self.host()
+        for code, value in (("1+1", "2"), ("_ + 1", "3"), ("x = !echo a\nx[0]", "'a'"), ("%pwd", repr(os.getcwd())),
+                            ("s = '''\n%nope\n!nope\n'''\n!true\ns", repr("\n%nope\n!nope\n")), ("import asyncio\nawait asyncio.sleep(0, 7)", "7"),
+                            ("async def f():\n    return 8\nasyncio.run(f())", "8"), ("'\\ud800'", "'\\ud800'")):  # fmt: skip
+            cell = host.run(code)
+            self.assertEqual(cell.last["status"], "ok", (code, cell.frames))
+            self.assertEqual(cell.value, value, code)
+        self.assertFalse(host.run("5;").of("result"))
+
+    def test_numbers_follow_the_host(self):
+        host = self.host()
+        host.run("'a'", executionCount=1)
+        cell = host.run("len(In), Out[1], In[2]", executionCount=4)
+        self.assertEqual(cell.value, "(5, 'a', '')")
+        self.assertEqual(cell.last["executionCount"], 4)
+
+    def test_output_and_displays_keep_their_order(self):
+        host = self.host()
+        host.send(code="for i in range(30):\n    print('p%d' % i); display(i)")
+        cell = host.finish()
+        self.assertEqual([frame["bundle"]["text/plain"] for frame in cell.of("display")], [str(i) for i in range(30)])
+        self.assertEqual(cell.output.split(), ["p%d" % i for i in range(30)])
+
+    def test_failures(self):
+        host = self.host()
+        for code, name in (("1/0", "ZeroDivisionError"), ("def", "SyntaxError"), ("%nope", "UsageError"), ("import sys; sys.exit(3)", "SystemExit")):
+            cell = host.run(code)
+            self.assertEqual((cell.error, cell.last["status"]), (name, "error"))
+        self.assertEqual(cell.of("error")[0]["evalue"], "3")
+        self.assertEqual(host.run("1").value, "1")
+
+    def test_interrupts(self):
+        host = self.host()
+        for code in ("import time; print('on', flush=True); time.sleep(60)", "print('on')\nwhile True: pass", "import asyncio; print('on')\nawait asyncio.sleep(60)"):
+            host.send(code=code)
+            host.wait_output(b"on")
+            host.interrupt()
+            cell = host.finish()
+            self.assertTrue(cell.last["cancelled"], cell.frames)
+            self.assertEqual(cell.error, "KeyboardInterrupt")
+        host.interrupt()  # while idle: nothing
+        self.assertEqual(host.run("2").value, "2")
+
+    def test_input_is_asked_or_refused(self):
+        host = self.host()
+        host.send(id="in", code="input('who? ')", stdin="ask")
+        question = host.frame("input_request")
+        self.assertEqual((question["prompt"], question["password"]), ("who? ", False))
+        host.send(type="input_reply", id=question["call"], value="me")
+        self.assertEqual(host.finish().value, "'me'")
+        self.assertEqual(host.run("input()", allowStdin=False).error, "EOFError")
+
+    def test_forked_child_that_returns_leaves(self):
+        host = self.host()
+        cell = host.run("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('child' if not pid else 'parent')")
+        self.assertEqual(len(cell.of("done")), 1)
+        self.assertEqual(sorted(cell.output.split()), ["child", "parent"])
+
+    def test_closed_descriptors_come_back(self):
+        host = self.host()
+        host.run("import os; os.close(1); os.closerange(3, 65)")
+        self.assertEqual(host.run("print('back')").output, "back\n")
+
+    def test_requests_beside_cells(self):
+        host = self.host()
+        host.run("import os\ndef f(a: int, b='x'):\n    'Adds.'\n    return [a, b]")
+        self.assertTrue(host.ask("ping")["pong"])
+        self.assertTrue(host.ask("set", values={"q": "v"})["set"])
+        self.assertEqual(host.run("q").value, "'v'")
+        self.assertEqual(host.ask("is_complete", code="for i in x:")["completeness"], {"status": "incomplete", "indent": "    "})
+        self.assertIn("path", [item["text"].lstrip(".") for item in host.ask("complete", code="os.pat", pos=6)["completions"]])
+        self.assertTrue(host.ask("inspect", name="f", level=0)["inspection"]["found"])
+        rows = host.ask("tool", op="describe", names=["f", "zz", "q"])["tools"]
+        self.assertEqual(rows[0]["schema"]["properties"], {"a": {"type": "integer"}, "b": {"default": "x"}})
+        self.assertEqual(rows[1:], [{"name": "zz", "found": False}, {"name": "q", "callable": False}])
+        self.assertEqual(host.ask("tool", op="call", name="f", args={"a": 1})["tool"]["bundle"], {"text/plain": '[1, "x"]'})
+        self.assertEqual(host.ask("tool", op="call", name="f", args={})["error"]["ename"], "TypeError")
+        self.assertEqual(host.ask("nonsense")["error"]["ename"], "ProtocolError")
+        os.write(host.requests, b"{broken\n")
+        self.assertEqual(host.finish("answer").last["id"], "")
+
+    def test_end_runs_atexit_despite_a_thread(self):
+        host = self.host()
+        host.run("import atexit, threading, time\natexit.register(print, 'bye')\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+        output, code = host.end()
+        self.assertIn(b"bye", output)
+        self.assertEqual(code, 0)
+
+    def test_background_task_goes_on_at_the_prompt(self):
+        host = self.host()
+        host.run("import asyncio\nasync def later():\n    await asyncio.sleep(0.01); print('woke')\ntask = asyncio.create_task(later()); await asyncio.sleep(0)")
+        host.wait_output(b"woke")
+
+    def test_exit_asks_the_host(self):
+        host = self.host()
+        for code in ("exit", "quit()"):
+            self.assertEqual(len(host.run(code).of("exit_requested")), 1)
+
+    def test_terminal(self):
+        host = self.host(terminal=True)
+        host.send(code="print('ask'); input()")
+        host.wait_output(b"ask")
+        host.type(b"yes\n")
+        self.assertEqual(host.finish().value, "'yes'")
+        host.send(code="import tty, time; tty.setraw(0); print('raw'); time.sleep(0.2)")
+        host.wait_output(b"raw")
+        host.type(b"ahead")
+        self.assertEqual(base64.b64decode(host.finish().last["typeahead"]), b"ahead")
+        self.assertEqual(host.run("import termios; bool(termios.tcgetattr(0)[3] & termios.ICANON)").value, "True")
+        cell = host.run("!echo own")
+        self.assertEqual([word for word in cell.words if not word.isdigit()], ["own", "back"])
+        host.send(code="print('go'); import time; time.sleep(60)")
+        host.wait_output(b"go")
+        host.type(b"\x03")
+        self.assertTrue(host.finish().last["cancelled"])
+
+
+class BuiltIn(Both, unittest.TestCase):
+    def test_magics(self):
+        host = self.host()
+        for code in ("%time 1", "%timeit -n 2 -r 2 1", "%env HOME", "%who", "%whos", "%%bash\necho hi", "%%capture c\nprint(1)", "%history -n", "cd .", "%%time\n1"):
+            self.assertEqual(host.run(code).last["status"], "ok", code)
+
+
+@unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")
+class WithIPython(Both, unittest.TestCase):
+    ipython = IPYTHON
+
+
+if __name__ == "__main__":
+    unittest.main()
