@@ -87,7 +87,11 @@ fn report(name: &str, text: &str, deltas_per_draw: usize) -> Played {
     let lines = render(text, SIZE.columns.into(), &look);
     let plain: usize = lines.iter().map(|line| line.plain().len() + 2).sum();
     let ansi: usize = lines.iter().map(|line| line.to_ansi(true).len() + 2).sum();
-    let played = play(text, deltas_per_draw);
+    // The machine may be busy: the best of three.
+    let played = (0..3)
+        .map(|_| play(text, deltas_per_draw))
+        .min_by_key(|played| played.cpu)
+        .expect("three runs");
     println!(
         "{name:28} {:>8.1} ms cpu {:>8.1} ms wall  {:>6.2} us/delta  slowest draw {:>6.2} ms  {:>5.2} x plain  {:>5.2} x coloured text  parsed {:>5.0} x",
         played.cpu.as_secs_f64() * 1e3,

@@ -7,6 +7,7 @@
 
 use super::blocks::{Block, Kind};
 use super::fence::OpenFence;
+use super::source::RESUMED;
 
 /// The first block of the tail is the rest of a list.
 #[derive(Clone, Copy)]
@@ -140,5 +141,81 @@ pub(crate) fn unsure_end(tail: &str) -> usize {
         line.len()
     } else {
         0
+    }
+}
+
+/// What [`drop_frozen`] took away.
+pub(crate) enum Dropped {
+    Nothing,
+    /// That many lines of the tail's last code block.
+    CodeLines(usize),
+    /// The beginning of the tail's only block: the rest goes on with it.
+    Start,
+}
+
+/// Takes source that is settled, though its block is not, out of `tail`, where the rest means the same without it.
+/// `plain`: no inline element is open at `frozen`.
+pub(crate) fn drop_frozen(
+    tail: &mut String,
+    blocks: &[Block],
+    frozen: &mut usize,
+    plain: bool,
+) -> Dropped {
+    if let Some(lines) = trailing_code(blocks) {
+        // Its opening line stays.
+        let count = lines.iter().filter(|(at, _)| *at < *frozen).count();
+        let on_a_line = lines.get(count).is_some_and(|(at, _)| *at == *frozen);
+        if count == 0 || !on_a_line {
+            return Dropped::Nothing;
+        }
+        drop_lines(tail, lines[0].0, frozen);
+        return Dropped::CodeLines(count);
+    }
+    match blocks {
+        [block]
+            if plain && block.range.start < *frozen && matches!(block.kind, Kind::Paragraph(_)) =>
+        {
+            let blank = if tail[..*frozen].ends_with([' ', '\n']) {
+                " "
+            } else {
+                ""
+            };
+            let mark = format!("{RESUMED}{blank}");
+            tail.replace_range(..*frozen, &mark);
+            *frozen = mark.len();
+            Dropped::Start
+        }
+        [
+            Block {
+                kind: Kind::Table(_, rows),
+                ..
+            },
+        ] if rows.len() > 1 && rows[1].0 < *frozen => {
+            drop_lines(tail, rows[1].0, frozen);
+            Dropped::Start
+        }
+        _ => Dropped::Nothing,
+    }
+}
+
+/// Takes out everything from the line of `first` up to the line of `frozen`.
+fn drop_lines(tail: &mut String, first: usize, frozen: &mut usize) {
+    let from = line_start(tail, first);
+    let to = line_start(tail, *frozen);
+    tail.replace_range(from..to, "");
+    *frozen -= to - from;
+}
+
+/// The lines of the fenced code block that a tail ends in, however deep it stands.
+fn trailing_code(blocks: &[Block]) -> Option<&[(usize, String)]> {
+    match &blocks.last()?.kind {
+        Kind::Code {
+            fenced: true,
+            lines,
+            ..
+        } => Some(lines),
+        Kind::Quote(children) | Kind::Footnote(_, children) => trailing_code(children),
+        Kind::List(_, items) => trailing_code(&items.last()?.children),
+        _ => None,
     }
 }

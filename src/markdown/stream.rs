@@ -12,8 +12,8 @@ use super::code::CodeCache;
 use super::fence::OpenFence;
 use super::layout::{Layout, Row};
 use super::line::Line;
-use super::settle::{OpenList, line_start, stable_prefix, unsure_end};
-use super::source::{RESUMED, clean_into};
+use super::settle::{Dropped, OpenList, drop_frozen, stable_prefix, unsure_end};
+use super::source::clean_into;
 use super::table::Columns;
 
 /// Prose is not set wider than this.
@@ -48,6 +48,8 @@ pub struct MarkdownStream {
     definitions: Definitions,
     columns: Option<Columns>,
     cache: CodeCache,
+    /// The last frame's live rows, with the bytes of the tail they show and their width.
+    shown: Option<(usize, usize, Vec<Line>)>,
     /// Bytes given to the parser so far.
     parsed: u64,
 }
@@ -69,6 +71,7 @@ impl MarkdownStream {
             definitions: Definitions::new(),
             columns: None,
             cache: CodeCache::default(),
+            shown: None,
             parsed: 0,
         }
     }
@@ -123,12 +126,22 @@ impl MarkdownStream {
                 break;
             }
         }
-        let rows = if self.fence.is_some() {
-            self.live_code(width)
+        let showing = self.tail.len() - unsure_end(&self.tail);
+        if self.fence.is_none()
+            && let Some((bytes, columns, live)) = &self.shown
+            && (*bytes, *columns) == (showing, width)
+            && live.len() <= max_live_rows
+        {
+            frame.live.clone_from(live);
         } else {
-            self.live_blocks(width)
-        };
-        self.freeze(rows, max_live_rows.max(1), &mut frame);
+            let rows = match self.fence {
+                Some(_) => self.live_code(width),
+                None => self.live_blocks(showing, width),
+            };
+            let frozen = self.frozen;
+            self.freeze(rows, max_live_rows.max(1), &mut frame);
+            self.shown = (frozen == self.frozen).then(|| (showing, width, frame.live.clone()));
+        }
         self.started |= !frame.settled.is_empty();
         frame
     }
@@ -187,6 +200,7 @@ impl MarkdownStream {
     fn settled_to_the_end(&mut self) {
         self.searched = 0;
         self.frozen = 0;
+        self.shown = None;
         self.columns = None;
         self.cache.clear();
     }
@@ -236,6 +250,7 @@ impl MarkdownStream {
             fence
         });
         self.tail.drain(..cut.bytes);
+        self.shown = None;
         self.searched = if self.fence.is_some() {
             0
         } else {
@@ -303,8 +318,8 @@ impl MarkdownStream {
         layout.rows
     }
 
-    fn live_blocks(&mut self, width: usize) -> Vec<Row> {
-        let shown = self.tail.len() - unsure_end(&self.tail);
+    /// Rows of the first `shown` bytes of the tail.
+    fn live_blocks(&mut self, shown: usize, width: usize) -> Vec<Row> {
         if self.tail[..shown].trim().is_empty() {
             return Vec::new();
         }
@@ -349,53 +364,11 @@ impl MarkdownStream {
         self.parsed += self.tail.len() as u64;
         let blocks = parse(&self.tail, &self.context());
         let before = self.tail.len();
-        if let Some(lines) = trailing_code(&blocks) {
-            // Code inside a list or quote: its opening line stays.
-            let count = lines.iter().filter(|(at, _)| *at < self.frozen).count();
-            if count == 0 || lines.get(count).is_none_or(|(at, _)| *at != self.frozen) {
-                return;
-            }
-            let first = line_start(&self.tail, lines[0].0);
-            let kept = line_start(&self.tail, self.frozen);
-            self.tail.replace_range(first..kept, "");
-            self.frozen -= kept - first;
-            self.cache.forget_lines(count);
-            self.searched = self.searched.saturating_sub(kept - first);
-            return;
+        match drop_frozen(&mut self.tail, &blocks, &mut self.frozen, plain) {
+            Dropped::Nothing => {}
+            Dropped::CodeLines(count) => self.cache.forget_lines(count),
+            Dropped::Start => self.resumed = true,
         }
-        let [block] = blocks.as_slice() else {
-            return;
-        };
-        match &block.kind {
-            Kind::Paragraph(_) if plain && block.range.start < self.frozen => {
-                let after_blank = self.tail[..self.frozen].ends_with([' ', '\n']);
-                let mark = format!("{RESUMED}{}", if after_blank { " " } else { "" });
-                self.tail.replace_range(..self.frozen, &mark);
-                self.frozen = mark.len();
-            }
-            Kind::Table(_, rows) if rows.len() > 1 && rows[1].0 < self.frozen => {
-                let body = line_start(&self.tail, rows[1].0);
-                let kept = line_start(&self.tail, self.frozen);
-                self.tail.replace_range(body..kept, "");
-                self.frozen -= kept - body;
-            }
-            _ => return,
-        }
-        self.resumed = true;
         self.searched = (self.searched + self.tail.len()).saturating_sub(before);
-    }
-}
-
-/// The lines of the fenced code block that a tail ends in, however deep it stands.
-fn trailing_code(blocks: &[Block]) -> Option<&[(usize, String)]> {
-    match &blocks.last()?.kind {
-        Kind::Code {
-            fenced: true,
-            lines,
-            ..
-        } => Some(lines),
-        Kind::Quote(children) | Kind::Footnote(_, children) => trailing_code(children),
-        Kind::List(_, items) => trailing_code(&items.last()?.children),
-        _ => None,
     }
 }
