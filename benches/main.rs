@@ -1,3 +1,64 @@
-//! Timings against the peers.
+//! Timings against the peers: `cargo bench` prints one table, `cargo bench -- NAME` the rows of one bench.
+//!
+//! In: the release binary, the peers of `tests/support/peers.rs`. Out: a row for each figure of the contract: our
+//! median, the peer's, their ratio, what it must be, how often it was measured.
+//!
+//! Invariants: a peer is measured in the same run, in turn with ours (A B A B), so a busy machine slows both; peers
+//! are byte-compiled; what cannot be measured says why and stops nothing.
+//!
+//! Absent on purpose: a verdict as exit code. Timings are read by people; the tests hold what must hold.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the table is the product"
+)]
+#![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
-fn main() {}
+mod first_result;
+mod lines;
+mod output;
+mod round_trip;
+mod start;
+mod streaming;
+#[path = "../tests/support/mod.rs"]
+mod support;
+mod table;
+mod turn;
+
+use table::Row;
+
+/// Name on the command line, and what it measures.
+type Bench = (&'static str, fn() -> Vec<Row>);
+
+const BENCHES: [Bench; 6] = [
+    ("start", start::rows),
+    ("first_result", first_result::rows),
+    ("round_trip", round_trip::rows),
+    ("output", output::rows),
+    ("streaming", streaming::rows),
+    ("turn", turn::rows),
+];
+
+fn main() {
+    // Cargo adds `--bench`; whatever is no option is a name.
+    let names: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with('-'))
+        .collect();
+    let wanted =
+        |bench: &str| names.is_empty() || names.iter().any(|name| bench.contains(name.as_str()));
+    let chosen: Vec<&Bench> = BENCHES.iter().filter(|(name, _)| wanted(name)).collect();
+    if chosen.is_empty() {
+        eprintln!(
+            "no bench of that name; there are {}",
+            BENCHES.map(|(name, _)| name).join(", ")
+        );
+        std::process::exit(2);
+    }
+    table::print_heading();
+    for (name, rows) in chosen {
+        for row in rows() {
+            table::print(name, &row);
+        }
+    }
+}

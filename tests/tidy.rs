@@ -1,1 +1,132 @@
 //! Tests that hold the house: layers, sizes, headers, the map.
+//!
+//! In: the files of this repository as text. Out: a list of what is out of place, each with file, line and what to do.
+//!
+//! Absent on purpose: a Rust parser. Comments and literals are blanked out, then paths and braces are what they seem.
+
+mod rules;
+mod source;
+mod tests;
+
+use std::path::Path;
+use std::process::Command;
+
+use rules::Map;
+use source::Source;
+
+/// What may stand at the top of the repository, beside dot files.
+const TOP_LEVEL: [&str; 11] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "src",
+    "skills",
+    "tests",
+    "assets",
+    "benches",
+    "CHANGELOG.md",
+    "README.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
+
+#[track_caller]
+fn none(wrong: &[String]) {
+    assert!(
+        wrong.is_empty(),
+        "{} out of place:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn house() -> (Vec<Source>, Map) {
+    let files = source::read_all(root(), &["src", "tests", "benches", "assets/python"]);
+    let lib = files.iter().find(|source| source.path == "src/lib.rs");
+    let map = rules::read_map(&lib.expect("the crate has a lib.rs").text);
+    (files, map)
+}
+
+#[test]
+fn imports_point_down() {
+    let (files, map) = house();
+    assert!(
+        map.len() > 10,
+        "the map of src/lib.rs could not be read: {map:?}"
+    );
+    none(&rules::layering(&files, &map));
+}
+
+#[test]
+fn the_map_names_every_folder() {
+    let (files, map) = house();
+    none(&rules::map_and_folders(&files, &map));
+}
+
+#[test]
+fn files_are_short() {
+    none(&rules::sizes(&house().0));
+}
+
+#[test]
+fn files_have_headers() {
+    none(&rules::headers(&house().0));
+}
+
+#[test]
+fn files_are_declared() {
+    none(&rules::undeclared(&house().0));
+}
+
+#[test]
+fn unsafe_code_has_one_home() {
+    none(&rules::unsafety(&house().0));
+}
+
+#[test]
+fn the_top_level_is_fixed() {
+    let listing = Command::new("git")
+        .arg("-C")
+        .arg(root())
+        .args(["ls-files", "-z"])
+        .output();
+    let Some(listing) = listing
+        .ok()
+        .filter(|output| output.status.success() && !output.stdout.is_empty())
+    else {
+        // A published package comes without its repository, and Cargo chose its files.
+        return;
+    };
+    let listing = String::from_utf8(listing.stdout).expect("our names are UTF-8");
+    let mut names: Vec<&str> = listing
+        .split('\0')
+        .filter_map(|path| path.split('/').next())
+        .collect();
+    names.dedup();
+    let strange = names
+        .iter()
+        .filter(|name| !name.is_empty() && !name.starts_with('.') && !TOP_LEVEL.contains(name));
+    let wrong: Vec<String> = strange
+        .map(|name| {
+            format!("{name}: not a name for the top level: put it below one of {TOP_LEVEL:?}")
+        })
+        .collect();
+    none(&wrong);
+}
+
+#[test]
+fn the_changelog_knows_this_version() {
+    let text = std::fs::read_to_string(root().join("CHANGELOG.md")).unwrap_or_default();
+    let version = env!("CARGO_PKG_VERSION");
+    let headings = text.lines().filter(|line| line.starts_with("## "));
+    let known = headings
+        .into_iter()
+        .any(|line| line.contains(version) || line.contains("Unreleased"));
+    assert!(
+        known,
+        "CHANGELOG.md:1: no heading `## Unreleased` or `## {version}`: say what a user will notice"
+    );
+}

@@ -1,1 +1,183 @@
 //! An agent that plays a script: for tests of what stands on the contract.
+//!
+//! In: a [`Script`], for each turn the events it tells. Out: those events with the turn's own id. A `ToolCalled` pauses
+//! the turn until its result is there; a cancelled turn ends as interrupted. No process, no thread, no clock.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::agent::connect::AgentEvents;
+use crate::agent::{Agent, AgentEvent, AgentReply, Capabilities, TurnId, TurnRequest};
+
+/// What the agent says, turn by turn; clones share what was asked of it.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Events of each turn, in order. The turn ids in them do not matter. A turn without an end is finished by
+    /// `cancel` only; a turn beyond the script finishes at once.
+    pub turns: Vec<Vec<AgentEvent>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Vec<TurnRequest>,
+    replies: Vec<AgentReply>,
+}
+
+impl Script {
+    /// A script.
+    pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
+        Script {
+            turns,
+            seen: Arc::default(),
+        }
+    }
+
+    /// The requests that came, oldest first.
+    pub fn requests(&self) -> Vec<TurnRequest> {
+        self.lock().requests.clone()
+    }
+
+    /// The replies that came, oldest first.
+    pub fn replies(&self) -> Vec<AgentReply> {
+        self.lock().replies.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Plays a [`Script`].
+pub(crate) struct Scripted {
+    script: Script,
+    events: mpsc::Sender<AgentEvent>,
+    turns: u64,
+    /// What is left of the turn at hand, and the call it waits for.
+    playing: Option<(TurnId, VecDeque<AgentEvent>, Option<String>)>,
+}
+
+impl Scripted {
+    pub(crate) fn new(script: Script) -> (Self, AgentEvents) {
+        // Nothing drains the channel while a call of ours is being made: it holds a whole script.
+        let room = script
+            .turns
+            .iter()
+            .map(|turn| turn.len() + 1)
+            .sum::<usize>()
+            + 64;
+        let (events, told) = mpsc::channel(room);
+        let scripted = Scripted {
+            script,
+            events,
+            turns: 0,
+            playing: None,
+        };
+        (scripted, told)
+    }
+
+    fn tell(&self, event: AgentEvent) {
+        // Room was made for all; a receiver that is gone does not want to know.
+        let _ = self.events.try_send(event);
+    }
+
+    fn play(&mut self) {
+        while let Some((turn, events, waits)) = &mut self.playing {
+            let turn = *turn;
+            if waits.is_some() {
+                return;
+            }
+            let Some(event) = events.pop_front() else {
+                return;
+            };
+            if let AgentEvent::ToolCalled { call, .. } = &event {
+                *waits = Some(call.id.clone());
+            }
+            let last = matches!(
+                event,
+                AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
+            );
+            if last {
+                self.playing = None;
+            }
+            self.tell(renamed(event, turn));
+        }
+    }
+}
+
+impl Agent for Scripted {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "scripted".into(),
+            tools: true,
+            images: true,
+            resumes: true,
+        }
+    }
+
+    fn start(&mut self, request: TurnRequest) -> TurnId {
+        let turn = TurnId(self.turns + 1);
+        let finished = || {
+            vec![AgentEvent::Finished {
+                turn,
+                interrupted: false,
+                thread: None,
+            }]
+        };
+        let index = usize::try_from(self.turns).unwrap_or(usize::MAX);
+        let events = self.script.turns.get(index).cloned();
+        self.turns += 1;
+        self.script.lock().requests.push(request);
+        self.playing = Some((turn, events.unwrap_or_else(finished).into(), None));
+        self.play();
+        turn
+    }
+
+    fn reply(&mut self, turn: TurnId, reply: AgentReply) {
+        let AgentReply::ToolResult { call, .. } = &reply;
+        if let Some((playing, _, waits)) = &mut self.playing
+            && *playing == turn
+            && waits.as_ref() == Some(call)
+        {
+            *waits = None;
+            self.script.lock().replies.push(reply);
+            self.play();
+        }
+    }
+
+    fn cancel(&mut self, turn: TurnId) {
+        if self
+            .playing
+            .take_if(|(playing, _, _)| *playing == turn)
+            .is_some()
+        {
+            self.tell(AgentEvent::Finished {
+                turn,
+                interrupted: true,
+                thread: None,
+            });
+        }
+    }
+}
+
+/// `event` as one of turn `now`.
+fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
+    match &mut event {
+        AgentEvent::Sent { turn }
+        | AgentEvent::Text { turn, .. }
+        | AgentEvent::Restarted { turn, .. }
+        | AgentEvent::Thought { turn, .. }
+        | AgentEvent::CommandStarted { turn, .. }
+        | AgentEvent::CommandOutput { turn, .. }
+        | AgentEvent::CommandRan { turn, .. }
+        | AgentEvent::ToolCalled { turn, .. }
+        | AgentEvent::FilesChanged { turn, .. }
+        | AgentEvent::Progress { turn, .. }
+        | AgentEvent::Usage { turn, .. }
+        | AgentEvent::Finished { turn, .. }
+        | AgentEvent::Failed { turn, .. } => *turn = now,
+    }
+    event
+}

@@ -1,1 +1,179 @@
 //! What a submitted text is. Pure rules, the one place that looks at leading characters.
+//!
+//! In: the text of the editor, of a notebook cell, of standard input. Out: an [`Input`]. Any text is one of them:
+//! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
+//! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
+
+mod completeness;
+mod note;
+mod references;
+mod scan;
+mod split;
+
+pub use completeness::{Completeness, completeness};
+pub use note::note_value;
+pub use references::{References, references};
+pub use split::split_piped;
+
+use std::borrow::Cow;
+
+/// What a text without a leading mark is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Python; a leading `.` makes a prompt.
+    #[default]
+    Cells,
+    /// A prompt; a leading `;` makes Python.
+    Prompts,
+}
+
+/// A prompt for the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// What was asked, without the dot, joined over `\` line ends; never blank.
+    pub text: String,
+    /// One line for the user when the text may have been meant otherwise (`.5`).
+    pub hint: Option<String>,
+}
+
+/// What a submitted text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing: takes no number, is not recorded.
+    Empty,
+    /// For the agent.
+    Prompt(Prompt),
+    /// A cell whose only statement is a string literal.
+    Note {
+        /// As typed: it runs like any cell.
+        source: String,
+        /// The string it makes.
+        value: String,
+    },
+    /// `%ipycodex …`.
+    Command {
+        /// What follows `%ipycodex`, trimmed; may be empty.
+        line: String,
+    },
+    /// Python with IPython's syntax.
+    Cell {
+        /// As typed, without leading and trailing blank lines.
+        source: String,
+    },
+    /// `exit` or `quit` in prompt mode.
+    Leave,
+}
+
+/// Says what `text` is. Total: any text is something.
+pub fn classify(text: &str, mode: Mode) -> Input {
+    let text = unix_line_ends(text);
+    let body = without_leading_blank_lines(&text);
+    if body.trim().is_empty() {
+        return Input::Empty;
+    }
+    if let Some(rest) = body.strip_prefix('.') {
+        return prompt(rest);
+    }
+    if mode == Mode::Prompts {
+        if let Some(code) = body.strip_prefix(';') {
+            return python(without_leading_blank_lines(code));
+        }
+        if matches!(body.trim(), "exit" | "quit" | "exit()" | "quit()") {
+            return Input::Leave;
+        }
+        if !body.starts_with(['!', '%']) {
+            return prompt(body);
+        }
+    }
+    python(body)
+}
+
+/// True when `source` is for us and not for Python: a prompt or an `%ipycodex` command. Such lines of the record are
+/// never context and never saved as code.
+pub fn is_ours(source: &str) -> bool {
+    let source = source.trim_start();
+    source.starts_with('.')
+        || magic_rest(source, "%%ipycodex").is_some()
+        || magic_rest(source, "%ipycodex").is_some()
+}
+
+/// The way a prompt is written in the record: with its dot, whatever mode it was typed in.
+pub fn prompt_source(prompt: &str) -> String {
+    format!(".{prompt}")
+}
+
+fn python(body: &str) -> Input {
+    let first = body.trim_start();
+    if let Some(rest) = magic_rest(first, "%%ipycodex") {
+        let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+        return match line.trim() {
+            "" => prompt(rest),
+            line => prompt(&format!("{line}\n{rest}")),
+        };
+    }
+    if let Some(rest) = magic_rest(first, "%ipycodex")
+        && !rest.trim_end().contains('\n')
+    {
+        return Input::Command {
+            line: rest.trim().to_owned(),
+        };
+    }
+    if body.trim().is_empty() {
+        return Input::Empty;
+    }
+    let source = if first.starts_with("%%") {
+        // The blank line that ended the magic goes; other blank lines may be part of what it writes.
+        match body.rsplit_once('\n') {
+            Some((head, last)) if last.trim().is_empty() => head,
+            _ => body,
+        }
+    } else {
+        body.trim_end()
+    };
+    let source = source.to_owned();
+    match note_value(&source) {
+        Some(value) => Input::Note { source, value },
+        None => Input::Cell { source },
+    }
+}
+
+fn prompt(rest: &str) -> Input {
+    if rest.trim().is_empty() {
+        return Input::Empty;
+    }
+    let text = rest.trim_end_matches('\n').replace("\\\n", "\n");
+    let digits: String = rest
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '_')
+        .collect();
+    let hint = digits
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| format!("`.{digits}` begins a prompt; the number is written `0.{digits}`"));
+    Input::Prompt(Prompt { text, hint })
+}
+
+/// What follows the magic `name` at the start of `text`, when it is that magic and not a longer name.
+fn magic_rest<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(name)
+        .filter(|rest| rest.chars().next().is_none_or(char::is_whitespace))
+}
+
+fn unix_line_ends(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The text from its first line that is not blank.
+fn without_leading_blank_lines(text: &str) -> &str {
+    let indent = text.len() - text.trim_start().len();
+    match text[..indent].rfind('\n') {
+        Some(at) => &text[at + 1..],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,46 @@
 //! A value in the forms it was offered in (Jupyter's MIME bundle), and which form a reader gets.
+//!
+//! In goes what a cell displayed, out comes the best form for a reader: text for a model, something to draw for a
+//! terminal. Text that comes out is untrusted: the screen filters it (SGR colours in `text/plain` are the cell's own).
+//!
+//! Absent on purpose: drawing, decoding, files. Documents: Jupyter messaging 5.4, "display data"; nbformat 4.5.
 
 use serde_json::Value;
+
+use crate::output::html::html_to_text;
+use crate::output::transcript::Transcript;
 
 /// MIME type to data, in the order received. Binary types hold base64 text, as in Jupyter's wire format 5.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MimeBundle {
     entries: Vec<(String, Value)>,
 }
+
+/// What a terminal shows of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TerminalForm {
+    /// Markdown source to render.
+    Markdown(String),
+    /// Text as it is; may hold SGR colours, to be filtered like a cell's output.
+    Plain(String),
+    /// A picture, with the text for a terminal that draws none.
+    Image {
+        /// `image/png`, `image/jpeg`, ….
+        mime: String,
+        /// The data, without blanks or newlines.
+        base64: String,
+        /// What to show in its place.
+        text: String,
+    },
+    /// Nothing to show.
+    Nothing,
+}
+
+/// Picture types a terminal may draw, best first.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Bytes of one value's text that are looked at.
+const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 
 impl MimeBundle {
     /// A bundle of the given entries.
@@ -48,5 +82,180 @@ impl MimeBundle {
     /// True when there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// The text a model gets: `text/plain` without escapes, or the next best text; `[image/png]` for a picture, after
+    /// its text when that says more than the object's address. Empty when there is nothing to tell.
+    pub fn for_model(&self) -> String {
+        let text = self
+            .text("text/plain")
+            .map(|text| plain_text(&text))
+            .or_else(|| self.text("text/markdown"))
+            .or_else(|| self.text("text/latex"))
+            .or_else(|| self.text("text/html").map(|html| html_to_text(&html)))
+            .or_else(|| self.json());
+        let text = text.as_deref().map(str::trim_end).unwrap_or_default();
+        match self.image_type() {
+            Some(mime) if text.is_empty() || is_address(text) => format!("[{mime}]"),
+            Some(mime) => format!("{text}\n[{mime}]"),
+            None => text.to_owned(),
+        }
+    }
+
+    /// What a terminal shows: a picture, else markdown, plain text, LaTeX as it is, HTML as text, JSON laid out.
+    pub fn for_terminal(&self) -> TerminalForm {
+        if let Some((mime, base64)) = self.image() {
+            return TerminalForm::Image {
+                text: self.for_model(),
+                mime: mime.to_owned(),
+                base64,
+            };
+        }
+        if let Some(markdown) = self.text("text/markdown") {
+            return TerminalForm::Markdown(markdown);
+        }
+        let plain = self
+            .text("text/plain")
+            .or_else(|| self.text("text/latex"))
+            .or_else(|| self.text("text/html").map(|html| html_to_text(&html)))
+            .or_else(|| self.json());
+        match plain {
+            Some(text) => TerminalForm::Plain(text),
+            None => match self.image_type() {
+                Some(mime) => TerminalForm::Plain(format!("[{mime}]")),
+                None => TerminalForm::Nothing,
+            },
+        }
+    }
+
+    /// The first picture that may be drawn: its type and its base64 data without blanks.
+    pub fn image(&self) -> Option<(&'static str, String)> {
+        IMAGES.iter().find_map(|&mime| {
+            let mut base64 = self.text(mime)?;
+            base64.retain(|c| !c.is_ascii_whitespace());
+            let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+            (!base64.is_empty() && base64.bytes().all(valid)).then_some((mime, base64))
+        })
+    }
+
+    /// The type of the first picture of any kind. Only types of letters, digits and `+.-` count: the name is shown.
+    fn image_type(&self) -> Option<&str> {
+        let known = IMAGES.iter().copied().find(|mime| self.get(mime).is_some());
+        known.or_else(|| {
+            let name = |mime: &str| {
+                mime.strip_prefix("image/").is_some_and(|kind| {
+                    !kind.is_empty()
+                        && kind.len() <= 40
+                        && kind
+                            .bytes()
+                            .all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+                })
+            };
+            self.iter().map(|(mime, _)| mime).find(|mime| name(mime))
+        })
+    }
+
+    fn json(&self) -> Option<String> {
+        self.iter()
+            .find(|(mime, _)| *mime == "application/json" || mime.ends_with("+json"))
+            .map(|(_, value)| serde_json::to_string_pretty(value).unwrap_or_default())
+    }
+}
+
+/// Text as a reader sees it: escapes applied or dropped.
+fn plain_text(text: &str) -> String {
+    if !text
+        .bytes()
+        .any(|byte| byte < 0x20 && byte != b'\n' && byte != b'\t')
+    {
+        return text.to_owned();
+    }
+    let mut transcript = Transcript::new(LONGEST_TEXT);
+    transcript.push(text.as_bytes());
+    transcript.finish();
+    transcript.snapshot().text
+}
+
+/// `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`: says nothing beside the picture.
+fn is_address(text: &str) -> bool {
+    text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn bundle(value: Value) -> MimeBundle {
+        let Value::Object(map) = value else {
+            panic!("an object");
+        };
+        MimeBundle::new(map.into_iter().collect())
+    }
+
+    #[test]
+    fn the_best_form_for_a_model() {
+        let check = |value: Value, expected: &str| {
+            assert_eq!(bundle(value.clone()).for_model(), expected, "{value}");
+        };
+        check(json!({}), "");
+        check(json!({"text/plain": "1"}), "1");
+        check(json!({"text/plain": ["a\n", "b\n"]}), "a\nb");
+        check(json!({"text/plain": "\u{1b}[31mred\u{1b}[0m"}), "red");
+        check(
+            json!({"text/html": "<b>x</b>", "text/plain": "DataFrame"}),
+            "DataFrame",
+        );
+        check(json!({"text/html": "<p>a &amp; <b>b</b></p>"}), "a & b");
+        check(json!({"text/markdown": "# T"}), "# T");
+        check(json!({"text/latex": "$x$"}), "$x$");
+        check(
+            json!({"application/json": {"a": [1]}}),
+            "{\n  \"a\": [\n    1\n  ]\n}",
+        );
+        check(json!({"image/png": "AAAA"}), "[image/png]");
+        check(
+            json!({"text/plain": "<Figure size 640x480 with 1 Axes>", "image/png": "AAAA"}),
+            "[image/png]",
+        );
+        check(
+            json!({"text/plain": "a cat", "image/jpeg": "AAAA"}),
+            "a cat\n[image/jpeg]",
+        );
+        check(json!({"image/svg+xml": "<svg/>"}), "[image/svg+xml]");
+        check(json!({"image/\u{1b}[31m": "x"}), "");
+        check(json!({"application/x-unknown": "x"}), "");
+    }
+
+    #[test]
+    fn the_best_form_for_a_terminal() {
+        let check = |value: Value, expected: TerminalForm| {
+            assert_eq!(bundle(value.clone()).for_terminal(), expected, "{value}");
+        };
+        let plain = |text: &str| TerminalForm::Plain(text.to_owned());
+        check(json!({}), TerminalForm::Nothing);
+        check(
+            json!({"text/plain": "<Markdown object>", "text/markdown": "# T"}),
+            TerminalForm::Markdown("# T".into()),
+        );
+        check(
+            json!({"text/plain": "p", "text/html": "<b>h</b>"}),
+            plain("p"),
+        );
+        check(json!({"text/html": "<b>h</b>"}), plain("h"));
+        check(json!({"text/latex": "$x$"}), plain("$x$"));
+        check(
+            json!({"image/png": "AA\nAA\n", "text/plain": "<Figure>"}),
+            TerminalForm::Image {
+                mime: "image/png".into(),
+                base64: "AAAA".into(),
+                text: "[image/png]".into(),
+            },
+        );
+        check(
+            json!({"image/png": "\u{1b}]52;", "text/plain": "p"}),
+            plain("p"),
+        );
+        check(json!({"image/svg+xml": "<svg/>"}), plain("[image/svg+xml]"));
     }
 }

@@ -1,4 +1,9 @@
 //! What cells put out: MIME bundles, terminal bytes made safe or plain, tracebacks.
 
+pub mod filter;
+mod html;
+pub mod limits;
 pub mod mime;
+mod sequence;
 pub mod traceback;
+pub mod transcript;

@@ -1,3 +1,262 @@
 //! The one writer to the terminal, and the guard that gives the terminal back.
+//!
+//! Every byte for standard output and standard error goes through a [`Screen`]: what our renderer made as *trusted*,
+//! what others wrote as *untrusted text* or, from the user's own cells, through that cell's filter. Handles are cheap
+//! clones of one writer; each call is written whole, never mixed with another.
+//!
+//! Output is buffered until [`Screen::flush`] (or 64 KiB). A closed pipe and a hung-up terminal are
+//! [`ScreenError::Closed`]: nothing is written afterwards, nothing blocks or loops.
+//!
+//! Absent on purpose: layout, and reading keys.
 
+pub mod guard;
 pub mod live;
+mod sink;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::environment::Environment;
+use crate::output::filter::{Filter, Policy};
+use crate::report::{Report, ReportKind};
+use crate::runtime::TerminalSize;
+use crate::text::escape::visible_lines;
+
+use sink::Sink;
+
+/// When colours are used: `--color`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ColorChoice {
+    /// On a terminal that knows them, unless the environment says otherwise.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Why nothing could be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    /// Nobody reads any more: a closed pipe, a terminal that hung up.
+    #[error("the output was closed")]
+    Closed,
+    /// Anything else, a full disk for one.
+    #[error("cannot write the output")]
+    Write(#[source] std::io::Error),
+}
+
+impl From<ScreenError> for Report {
+    fn from(error: ScreenError) -> Self {
+        let mut report = Report::failure(error.to_string());
+        match error {
+            ScreenError::Closed => report.kind = ReportKind::BrokenPipe,
+            ScreenError::Write(cause) => report = report.because(cause),
+        }
+        report
+    }
+}
+
+/// A handle on the one writer.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    sinks: Arc<Mutex<Sinks>>,
+    facts: Arc<Facts>,
+}
+
+#[derive(Debug)]
+struct Sinks {
+    out: Sink,
+    err: Sink,
+    /// Where filters put their bytes; kept for its memory.
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Facts {
+    colour: bool,
+    colour_on_stderr: bool,
+    rich: bool,
+    fallback: TerminalSize,
+}
+
+impl Screen {
+    /// The screen of this process.
+    ///
+    /// # Errors
+    /// When standard output or standard error cannot be duplicated.
+    pub fn open(environment: &Environment, colour: ColorChoice) -> Result<Self, ScreenError> {
+        let out = Sink::of(&std::io::stdout()).map_err(ScreenError::Write)?;
+        let err = Sink::of(&std::io::stderr()).map_err(ScreenError::Write)?;
+        Ok(Screen::over(out, err, environment, colour))
+    }
+
+    fn over(out: Sink, err: Sink, environment: &Environment, colour: ColorChoice) -> Self {
+        let number = |name| {
+            environment
+                .variable(name)?
+                .parse()
+                .ok()
+                .filter(|&n: &u16| n > 0)
+        };
+        Screen {
+            sinks: Arc::new(Mutex::new(Sinks {
+                out,
+                err,
+                scratch: Vec::new(),
+            })),
+            facts: Arc::new(Facts {
+                colour: wants_colour(environment, colour, environment.stdout_is_terminal),
+                colour_on_stderr: wants_colour(environment, colour, environment.stderr_is_terminal),
+                rich: environment.rich_terminal(),
+                fallback: TerminalSize {
+                    columns: number("COLUMNS").unwrap_or(80),
+                    rows: number("LINES").unwrap_or(24),
+                },
+            }),
+        }
+    }
+
+    /// Writes what our own renderer made.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn trusted(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.sinks().out.write(bytes)
+    }
+
+    /// Writes foreign text: printable characters, newlines and tabs pass, nothing else.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn untrusted(&self, text: &str) -> Result<(), ScreenError> {
+        let mut filter = Filter::new(Policy::Text);
+        let mut safe = Vec::new();
+        filter.push(text.as_bytes(), &mut safe);
+        filter.finish(&mut safe);
+        self.sinks().out.write(&safe)
+    }
+
+    /// Writes a piece of a cell's output through the filter of that cell.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn cell(&self, filter: &mut Filter, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.filtered(|out| filter.push(bytes, out))
+    }
+
+    /// Ends a cell's output: colours reset, the cursor below all of it and, when `fresh_line`, at a line's start.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn end_cell(&self, filter: &mut Filter, fresh_line: bool) -> Result<(), ScreenError> {
+        self.filtered(|out| {
+            filter.finish(out);
+            if fresh_line && !filter.at_line_start() {
+                filter.push(b"\n", out);
+            }
+        })
+    }
+
+    /// Writes a line about the program itself to standard error, after what standard output holds. Control characters
+    /// are shown, not obeyed.
+    ///
+    /// # Errors
+    /// [`ScreenError`] of standard error; a closed standard output does not silence it.
+    pub fn notice(&self, text: &str) -> Result<(), ScreenError> {
+        let mut sinks = self.sinks();
+        let flushed = sinks.out.flush();
+        sinks.err.write(visible_lines(text).as_bytes())?;
+        sinks.err.write(b"\n")?;
+        sinks.err.flush()?;
+        match flushed {
+            Err(ScreenError::Closed) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a report to standard error; nothing for a closed pipe.
+    ///
+    /// # Errors
+    /// [`ScreenError`] of standard error.
+    pub fn report(&self, report: &Report) -> Result<(), ScreenError> {
+        match report.kind {
+            ReportKind::BrokenPipe => Ok(()),
+            _ => self.notice(&report.to_string()),
+        }
+    }
+
+    /// Hands everything written so far to the system.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn flush(&self) -> Result<(), ScreenError> {
+        self.sinks().out.flush()
+    }
+
+    /// Whether standard output gets colours.
+    pub fn colour(&self) -> bool {
+        self.facts.colour
+    }
+
+    /// Whether standard error gets colours.
+    pub fn colour_on_stderr(&self) -> bool {
+        self.facts.colour_on_stderr
+    }
+
+    /// Whether standard output is a terminal that moves its cursor when told.
+    pub fn rich(&self) -> bool {
+        self.facts.rich
+    }
+
+    /// The size of the terminal at this moment; `COLUMNS` and `LINES`, else 80 by 24, where there is none.
+    pub fn size(&self) -> TerminalSize {
+        match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => TerminalSize {
+                columns: size.ws_col,
+                rows: size.ws_row,
+            },
+            _ => self.facts.fallback,
+        }
+    }
+
+    fn filtered(&self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), ScreenError> {
+        let mut sinks = self.sinks();
+        let mut scratch = std::mem::take(&mut sinks.scratch);
+        scratch.clear();
+        fill(&mut scratch);
+        let written = sinks.out.write(&scratch);
+        sinks.scratch = scratch;
+        written
+    }
+
+    /// A panic while writing leaves a buffer that is still whole bytes: going on is safe.
+    fn sinks(&self) -> MutexGuard<'_, Sinks> {
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then the terminal.
+fn wants_colour(environment: &Environment, choice: ColorChoice, is_terminal: bool) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if environment.variable("NO_COLOR").is_some() => false,
+        ColorChoice::Auto
+            if environment
+                .variable("CLICOLOR_FORCE")
+                .is_some_and(|value| value != "0") =>
+        {
+            true
+        }
+        ColorChoice::Auto => {
+            is_terminal
+                && environment
+                    .variable("TERM")
+                    .is_some_and(|term| term != "dumb")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

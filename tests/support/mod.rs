@@ -1,4 +1,7 @@
 //! What the tests stand on: a pseudo-terminal with a virtual screen, private homes, real peers, a scripted model.
+//!
+//! The benches use it too; each user takes a part of it.
+#![allow(dead_code, reason = "tests and benches each use a part")]
 
 pub mod home;
 pub mod peers;

@@ -1,1 +1,209 @@
-//! (filled by its room)
+//! The real peers, fetched once by whoever needs them first: Codex from npm, IPython and its kin from PyPI.
+//!
+//! In: `npm`, `python3` and the package registries, through their ordinary clients and their own caches and mirrors.
+//! Out: paths of programs in `target/peers`.
+//!
+//! Invariants: versions are pinned; one process fetches at a time (a lock file); a peer counts as fetched when its
+//! stamp has been written, which is the last step, so a fetch cut short is taken up again. Python peers are
+//! byte-compiled, or they look slower than they are.
+//!
+//! What cannot be had skips its tests and says so; with `CI=true` it fails them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+const CODEX: &str = "0.169.0";
+
+const PYTHON: [&str; 4] = [
+    "ipython==9.18.1",
+    "ipykernel==7.4.0",
+    "jupyter_client==8.10.0",
+    "rich==15.0.0",
+];
+
+/// Codex as npm ships it: the native program where it is found, else npm's wrapper.
+pub fn codex() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_codex);
+    have("the pinned Codex", &FOUND)
+}
+
+/// The Python of an environment with IPython, ipykernel, jupyter_client and Rich.
+pub fn python() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_python);
+    have("Python with IPython", &FOUND)
+}
+
+/// A Python that has no IPython.
+///
+/// # Panics
+/// When there is no `python3` at all: nothing can be tested without one.
+pub fn plain_python() -> PathBuf {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(find_plain_python);
+    FOUND
+        .clone()
+        .unwrap_or_else(|why| panic!("no Python without IPython: {why}"))
+}
+
+fn have(what: &str, found: &Result<PathBuf, String>) -> Option<PathBuf> {
+    match found {
+        Ok(path) => Some(path.clone()),
+        Err(why) if std::env::var("CI").is_ok_and(|value| value == "true") => {
+            panic!("{what} cannot be had, and CI skips nothing: {why}")
+        }
+        Err(why) => {
+            eprintln!("skipped: {what} cannot be had: {why}");
+            None
+        }
+    }
+}
+
+fn fetch_codex() -> Result<PathBuf, String> {
+    let folder = peers_folder().join(format!("codex-{CODEX}"));
+    fetched(&folder, CODEX, || {
+        let package = format!("@openai/codex@{CODEX}");
+        run(Command::new("npm")
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+                "--prefix",
+            ])
+            .arg(&folder)
+            .arg(package))
+    })?;
+    let packages = folder.join("node_modules");
+    let native = native_codex(&packages.join("@openai"));
+    let program = native.unwrap_or_else(|| packages.join(".bin/codex"));
+    let version = output(Command::new(&program).arg("--version"))?;
+    if version.contains(CODEX) {
+        Ok(program)
+    } else {
+        Err(format!("{} says it is {version:?}", program.display()))
+    }
+}
+
+/// `codex-PLATFORM/vendor/TRIPLE/{bin,codex}/codex`, beside or inside the package of the wrapper.
+fn native_codex(scope: &Path) -> Option<PathBuf> {
+    let nested = scope.join("codex/node_modules/@openai");
+    let packages = entries(scope).into_iter().chain(entries(&nested));
+    let triples = packages.flat_map(|package| entries(&package.join("vendor")));
+    let mut programs =
+        triples.flat_map(|triple| [triple.join("bin/codex"), triple.join("codex/codex")]);
+    programs.find(|program| program.is_file())
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn fetch_python() -> Result<PathBuf, String> {
+    let folder = peers_folder().join("python");
+    let python = folder.join("bin/python");
+    fetched(&folder, &PYTHON.join(" "), || {
+        if !python.exists() {
+            run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        }
+        run(Command::new(&python)
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ])
+            .args(PYTHON))?;
+        run(Command::new(&python)
+            .args(["-m", "compileall", "-q", "-j", "0"])
+            .arg(folder.join("lib"))
+            .env_remove("PYTHONDONTWRITEBYTECODE"))
+    })?;
+    output(Command::new(&python).args(["-c", "import IPython, ipykernel, jupyter_client, rich"]))?;
+    Ok(python)
+}
+
+fn find_plain_python() -> Result<PathBuf, String> {
+    let lacks_ipython = "import sys, importlib.util as u; print(sys.executable if not u.find_spec('IPython') else '')";
+    let mut seen = Vec::new();
+    for program in ["python3", "/usr/bin/python3", "/usr/local/bin/python3"] {
+        match output(Command::new(program).args(["-c", lacks_ipython])) {
+            Ok(path) if !path.is_empty() => return Ok(PathBuf::from(path)),
+            Ok(_) => seen.push(format!("{program} has IPython")),
+            Err(why) => seen.push(why),
+        }
+    }
+    let folder = peers_folder().join("plain-python");
+    fetched(&folder, "bare", || {
+        run(Command::new("python3")
+            .args(["-m", "venv", "--without-pip"])
+            .arg(&folder))
+    })
+    .map_err(|why| format!("{}; {why}", seen.join("; ")))?;
+    Ok(folder.join("bin/python"))
+}
+
+/// Runs `fetch` unless the stamp beside `folder` says it has been done for this `version`.
+fn fetched(
+    folder: &Path,
+    version: &str,
+    fetch: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let say = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(say)?;
+    let stamp = folder.join("complete.stamp");
+    let lock = File::create(folder.join("fetch.lock")).map_err(say)?;
+    lock.lock().map_err(say)?;
+    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == version) {
+        return Ok(());
+    }
+    fetch()?;
+    std::fs::write(&stamp, version).map_err(say)
+}
+
+/// `target/peers`, wherever Cargo puts `target`: kept over `cargo test`, gone with `cargo clean`.
+fn peers_folder() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    target.expect("tmp lies in target").join("peers")
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    output(command).map(drop)
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.trim().lines().collect();
+        let last = lines[lines.len().saturating_sub(5)..].join(" | ");
+        Err(format!("{name}: {}: {last}", output.status))
+    }
+}
+
+#[test]
+fn peers_are_what_they_should_be() {
+    let version =
+        |program: &Path, arguments: &[&str]| output(Command::new(program).args(arguments));
+    let ipython = "import IPython; print(IPython.__version__)";
+    if let Some(python) = python() {
+        assert_eq!(version(&python, &["-c", ipython]).as_deref(), Ok("9.18.1"));
+    }
+    assert!(version(&plain_python(), &["-c", ipython]).is_err());
+    if let Some(codex) = codex() {
+        let said = version(&codex, &["--version"]);
+        assert!(
+            said.as_ref().is_ok_and(|said| said.contains(CODEX)),
+            "{said:?}"
+        );
+    }
+}

@@ -1,1 +1,472 @@
-//! (filled by its room)
+//! A program on a pseudo-terminal with a virtual screen in front of it.
+//!
+//! In: keys. Out: what a person would see ([`Pty::screen_text`], [`Pty::all_text`]), what was written
+//! ([`Pty::raw`]), how it ended ([`Pty::exit_status`]).
+//!
+//! Invariants: every wait is for a state of the screen and ends the moment it is reached (a condition variable, no
+//! sleeping); a wait that fails shows the screen. Like a real terminal it answers `CSI 6 n` (where the cursor is),
+//! `CSI 5 n` (alive) and `CSI c` (which terminal); colours and kitty's keyboard are not answered for. On drop the
+//! program and all it left behind are killed, those that made a session of their own included.
+//!
+//! Absent on purpose: timing. A bench reads its own clock around these calls.
+
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal};
+use rustix::termios::Termios;
+
+use super::home::{Home, PATIENCE};
+
+/// Lines kept above the screen.
+const SCROLLBACK: usize = 10_000;
+
+/// Marks every process that came from one [`Pty`], whatever became of its parents.
+const MARK: &str = "IPYCODEX_TEST_PTY";
+
+/// 80 columns, 24 rows.
+pub const SIZE: (u16, u16) = (80, 24);
+
+/// A running program and its terminal.
+pub struct Pty {
+    shared: Arc<Shared>,
+    writer: Writer,
+    master: Box<dyn MasterPty + Send>,
+    device: PathBuf,
+    process: u32,
+    mark: String,
+    /// How long the waits below wait; [`PATIENCE`] unless a test sets it.
+    pub patience: Duration,
+}
+
+type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
+
+struct Shared {
+    terminal: Mutex<Terminal>,
+    changed: Condvar,
+}
+
+struct Terminal {
+    parser: vt100::Parser<Answers>,
+    raw: Vec<u8>,
+    /// No process holds the other side any more.
+    closed: bool,
+    exit: Option<ExitStatus>,
+}
+
+/// What a terminal says by itself.
+#[derive(Default)]
+struct Answers {
+    pending: Vec<u8>,
+}
+
+impl vt100::Callbacks for Answers {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        first: Option<u8>,
+        _second: Option<u8>,
+        parameters: &[&[u16]],
+        last: char,
+    ) {
+        let parameter = parameters
+            .first()
+            .and_then(|numbers| numbers.first())
+            .copied();
+        match (first, last, parameter.unwrap_or(0)) {
+            (None, 'n', 6) => {
+                let (row, column) = screen.cursor_position();
+                let columns = screen.size().1.get();
+                let column = column.min(columns - 1);
+                let answer = format!("\x1b[{};{}R", row + 1, column + 1);
+                self.pending.extend_from_slice(answer.as_bytes());
+            }
+            (None, 'n', 5) => self.pending.extend_from_slice(b"\x1b[0n"),
+            (None, 'c', 0) => self.pending.extend_from_slice(b"\x1b[?62;22c"),
+            _ => {}
+        }
+    }
+}
+
+impl Pty {
+    /// Starts the program under test; `size` is columns and rows.
+    pub fn spawn<S: AsRef<OsStr>>(home: &Home, arguments: &[S], size: (u16, u16)) -> Pty {
+        Pty::spawn_program(
+            home,
+            Path::new(env!("CARGO_BIN_EXE_ipycodex")),
+            arguments,
+            size,
+        )
+    }
+
+    /// Starts any program in a home.
+    pub fn spawn_program<S: AsRef<OsStr>>(
+        home: &Home,
+        program: &Path,
+        arguments: &[S],
+        size: (u16, u16),
+    ) -> Pty {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
+        command.env_clear();
+        for (name, value) in home.variables() {
+            command.env(name, value);
+        }
+        command.env(MARK, &mark);
+        command.cwd(home.work());
+
+        let pair = native_pty_system()
+            .openpty(pty_size(size))
+            .unwrap_or_else(|error| panic!("no pseudo-terminal: {error}"));
+        let device = pair.master.tty_name().expect("a new terminal has a name");
+        let reader = pair
+            .master
+            .try_clone_reader()
+            .expect("a new terminal can be read");
+        let writer = pair.master.take_writer().expect("taken once");
+        let writer: Writer = Arc::new(Mutex::new(writer));
+        let shared = Arc::new(Shared {
+            terminal: Mutex::new(Terminal {
+                parser: vt100::Parser::new_with_callbacks(
+                    at_least_one(size.1),
+                    at_least_one(size.0),
+                    SCROLLBACK,
+                    Answers::default(),
+                ),
+                raw: Vec::new(),
+                closed: false,
+                exit: None,
+            }),
+            changed: Condvar::new(),
+        });
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()));
+        // Our copy of the program's side goes, or its end could not be seen.
+        drop(pair.slave);
+        let process = child.process_id().expect("it has been started");
+        thread::spawn({
+            let (shared, writer) = (Arc::clone(&shared), Arc::clone(&writer));
+            move || read(&shared, &writer, reader)
+        });
+        thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || wait(&shared, child)
+        });
+        Pty {
+            shared,
+            writer,
+            master: pair.master,
+            device,
+            process,
+            mark,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Types text or key sequences, as they are.
+    pub fn send(&self, keys: &str) {
+        let mut writer = self.writer.lock().expect("no writer panics");
+        // A program that has left takes no keys; the wait that follows says so.
+        let _ = writer
+            .write_all(keys.as_bytes())
+            .and_then(|()| writer.flush());
+    }
+
+    /// Types text and Enter.
+    pub fn send_line(&self, text: &str) {
+        self.send(&format!("{text}\r"));
+    }
+
+    /// Waits until the screen shows `text`. A line the terminal wrapped counts as one.
+    ///
+    /// # Panics
+    /// After [`Pty::patience`], or when the program ends without having shown it; the screen is shown.
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(&format!("{text:?} on the screen"), |screen| {
+            screen.contents().contains(text)
+        });
+    }
+
+    /// Waits until the screen does not show `text`.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn wait_gone(&self, text: &str) {
+        self.wait_until(&format!("{text:?} gone from the screen"), |screen| {
+            !screen.contents().contains(text)
+        });
+    }
+
+    /// Waits until `text` stands on the screen or has scrolled off above it.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn wait_for_anywhere(&self, text: &str) {
+        self.wait(&format!("{text:?} on the screen or above"), |terminal| {
+            all_text(&mut terminal.parser).contains(text)
+        });
+    }
+
+    /// Waits until the screen is as `reached` wants it; `what` names it in a failure.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn wait_until(&self, what: &str, reached: impl Fn(&vt100::Screen) -> bool) {
+        self.wait(what, |terminal| reached(terminal.parser.screen()));
+    }
+
+    /// Waits until these bytes have been written, at or after byte `from` of [`Pty::raw`]; returns where they end.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn wait_raw(&self, bytes: &[u8], from: usize) -> usize {
+        let mut end = 0;
+        self.wait(
+            &format!("the bytes {:?}", String::from_utf8_lossy(bytes)),
+            |terminal| {
+                let found =
+                    memchr::memmem::find(terminal.raw.get(from..).unwrap_or_default(), bytes);
+                end = found.map_or(0, |start| from + start + bytes.len());
+                found.is_some()
+            },
+        );
+        end
+    }
+
+    fn wait(&self, what: &str, mut reached: impl FnMut(&mut Terminal) -> bool) {
+        let deadline = Instant::now() + self.patience;
+        let mut terminal = self.terminal();
+        loop {
+            if reached(&mut terminal) {
+                return;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let over = terminal.closed && terminal.exit.is_some();
+            if over || left.is_zero() {
+                let reason = match &terminal.exit {
+                    Some(status) => format!("the program ended ({status})"),
+                    None => format!("{:?} have passed", self.patience),
+                };
+                let screen = framed(&mut terminal.parser);
+                drop(terminal);
+                panic!("waited for {what}, but {reason}. The terminal shows:\n{screen}");
+            }
+            let waited = self.shared.changed.wait_timeout(terminal, left);
+            terminal = waited.expect("no reader panics").0;
+        }
+    }
+
+    /// What the screen shows, without blank lines at its end.
+    pub fn screen_text(&self) -> String {
+        self.terminal().parser.screen().contents()
+    }
+
+    /// What has scrolled off above the screen, and the screen.
+    pub fn all_text(&self) -> String {
+        all_text(&mut self.terminal().parser)
+    }
+
+    /// Asks the screen something: colours, cursor, modes.
+    pub fn look<T>(&self, question: impl FnOnce(&vt100::Screen) -> T) -> T {
+        question(self.terminal().parser.screen())
+    }
+
+    /// All bytes written so far.
+    pub fn raw(&self) -> Vec<u8> {
+        self.terminal().raw.clone()
+    }
+
+    /// Changes the size, as dragging a window does.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        // Held over both, so that nothing drawn for the new size meets the old screen.
+        let mut terminal = self.terminal();
+        terminal
+            .parser
+            .set_size(at_least_one(rows), at_least_one(columns));
+        let resized = self.master.resize(pty_size((columns, rows)));
+        resized.unwrap_or_else(|error| panic!("cannot resize: {error}"));
+    }
+
+    /// Waits for the end of the program.
+    ///
+    /// # Panics
+    /// As [`Pty::wait_for`].
+    pub fn exit_status(&self) -> ExitStatus {
+        let mut status = None;
+        self.wait("the end of the program", |terminal| {
+            status.clone_from(&terminal.exit);
+            status.is_some()
+        });
+        status.expect("the wait has seen it")
+    }
+
+    /// True once the program has ended.
+    pub fn ended(&self) -> bool {
+        self.terminal().exit.is_some()
+    }
+
+    /// How the terminal treats input at this moment.
+    pub fn termios(&self) -> Termios {
+        let no_control = rustix::fs::OFlags::NOCTTY.bits();
+        let device = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(i32::try_from(no_control).expect("a flag of open(2)"))
+            .open(&self.device)
+            .expect("our own terminal");
+        rustix::termios::tcgetattr(&device).expect("our own terminal")
+    }
+
+    /// The process id of the program.
+    pub fn pid(&self) -> u32 {
+        self.process
+    }
+
+    /// Sends the program (alone) a signal; nothing once it has ended.
+    pub fn signal(&self, signal: Signal) {
+        let terminal = self.terminal();
+        if terminal.exit.is_none() {
+            let _ = rustix::process::kill_process(pid(self.process), signal);
+        }
+    }
+
+    /// Every process that descends from the program, the program included, by id.
+    pub fn processes(&self) -> Vec<u32> {
+        let mark = format!("{MARK}={}", self.mark);
+        marked_processes(mark.as_bytes())
+    }
+
+    fn terminal(&self) -> MutexGuard<'_, Terminal> {
+        self.shared.terminal.lock().expect("no reader panics")
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        // Until none is left: what forked while the list was read is in the next one. Bounded, because a process in an
+        // uninterruptible sleep dies later.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let left = self.processes();
+            if left.is_empty() || Instant::now() > deadline {
+                return;
+            }
+            for process in left {
+                let _ = rustix::process::kill_process(pid(process), Signal::KILL);
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+fn read(shared: &Shared, writer: &Writer, mut reader: Box<dyn Read + Send>) {
+    let mut buffer = [0; 65536];
+    loop {
+        let count = reader.read(&mut buffer).unwrap_or(0);
+        let mut terminal = shared
+            .terminal
+            .lock()
+            .expect("no waiter panics while it holds the lock");
+        if count == 0 {
+            terminal.closed = true;
+            shared.changed.notify_all();
+            return;
+        }
+        let bytes = &buffer[..count];
+        terminal.raw.extend_from_slice(bytes);
+        terminal.parser.process(bytes);
+        let answers = std::mem::take(&mut terminal.parser.callbacks_mut().pending);
+        drop(terminal);
+        shared.changed.notify_all();
+        if !answers.is_empty() {
+            let mut writer = writer.lock().expect("no writer panics");
+            let _ = writer.write_all(&answers).and_then(|()| writer.flush());
+        }
+    }
+}
+
+fn wait(shared: &Shared, mut child: Box<dyn Child + Send + Sync>) {
+    let status = child.wait().expect("our own child");
+    let mut terminal = shared
+        .terminal
+        .lock()
+        .expect("no waiter panics while it holds the lock");
+    terminal.exit = Some(status);
+    drop(terminal);
+    shared.changed.notify_all();
+}
+
+/// Scrollback and screen, one line each, without trailing blank lines.
+fn all_text(parser: &mut vt100::Parser<Answers>) -> String {
+    let screen = parser.screen_mut();
+    let columns = screen.size().1.get();
+    let rows = usize::from(screen.size().0.get());
+    let mut lines: Vec<String> = Vec::new();
+    let mut above = screen.scrollback_len();
+    while above > 0 {
+        screen.set_scrollback(above);
+        let taken = above.min(rows);
+        lines.extend(screen.rows(0, columns).take(taken));
+        above -= taken;
+    }
+    screen.set_scrollback(0);
+    lines.extend(screen.rows(0, columns));
+    while lines.last().is_some_and(|line| line.trim().is_empty()) {
+        lines.pop();
+    }
+    lines.join("\n")
+}
+
+fn framed(parser: &mut vt100::Parser<Answers>) -> String {
+    let (rows, columns) = parser.screen().size();
+    let (row, column) = parser.screen().cursor_position();
+    let edge = "-".repeat(usize::from(columns.get()));
+    let text = all_text(parser);
+    format!("{edge}\n{text}\n{edge}\n({columns} x {rows}, cursor in row {row}, column {column})")
+}
+
+fn marked_processes(mark: &[u8]) -> Vec<u32> {
+    let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
+    let is_marked = |process: &u32| {
+        let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark)
+    };
+    numbers.filter(is_marked).collect()
+}
+
+fn pid(process: u32) -> Pid {
+    let raw = i32::try_from(process).expect("process ids are positive");
+    Pid::from_raw(raw).expect("process ids are positive")
+}
+
+fn at_least_one(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN)
+}
+
+fn pty_size((columns, rows): (u16, u16)) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,195 @@
 //! The built-in offline agent: the server half of the Codex protocol, in a child process of the same binary.
+//!
+//! In: requests on a byte stream. Out: responses and notifications, one JSON object a line, as the Codex app-server
+//! 0.169.0 sends them. It exists so that the whole path can be tried without a login, and it is no AI: `compose` builds
+//! its answers from what the context holds, the same each time. Threads live as long as the process. One thread reads
+//! and answers; a second performs the turns, so that an interrupt is heard in mid-answer.
+
+mod compose;
+mod context;
+mod perform;
+mod threads;
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::rpc::{Frame, Message, RpcError, encode, read_frame};
+use perform::{Job, Performer, Stage};
+use threads::ThreadTable;
+
+/// Serves until the input ends.
+///
+/// # Errors
+/// What reading or writing fails with; a client that leaves is none.
+pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
+    thread::scope(|scope| {
+        let (out, lines) = mpsc::channel();
+        let writer = scope.spawn(move || write(output, &lines));
+        let stage = Stage::new(out.clone());
+        let (jobs, queue) = mpsc::channel();
+        let performer = Performer::new(stage.clone());
+        scope.spawn(move || performer.run(&queue));
+        let mut server = Server {
+            out,
+            jobs,
+            stage,
+            threads: ThreadTable::default(),
+            turns: 0,
+            greeted: false,
+        };
+        let mut line = Vec::new();
+        let mut outcome = Ok(());
+        loop {
+            match read_frame(&mut input, &mut line) {
+                Ok(Some(Frame::Message(message))) => server.hear(message),
+                Ok(Some(Frame::Junk)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        server.stage.leave();
+        drop(server);
+        let written = writer
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        outcome.and(written)
+    })
+}
+
+fn write(mut output: impl Write, lines: &mpsc::Receiver<Message>) -> io::Result<()> {
+    while let Ok(message) = lines.recv() {
+        match output
+            .write_all(&encode(message))
+            .and_then(|()| output.flush())
+        {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}
+
+struct Server {
+    out: mpsc::Sender<Message>,
+    jobs: mpsc::Sender<Job>,
+    stage: Stage,
+    threads: ThreadTable,
+    turns: u64,
+    greeted: bool,
+}
+
+impl Server {
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Request { id, method, params } => {
+                let (outcome, job) = match self.answer(&method, &params) {
+                    Ok((result, job)) => (Ok(result), job),
+                    Err(error) => (Err(error), None),
+                };
+                self.say(Message::Response { id, outcome });
+                if let Some(job) = job {
+                    // The performer lives as long as this side of the channel.
+                    let _ = self.jobs.send(job);
+                }
+            }
+            Message::Response { id, outcome } => self.stage.answered(&id, outcome),
+            Message::Notification { .. } => {}
+        }
+    }
+
+    fn say(&self, message: Message) {
+        // A writer that failed has told why; the input ends soon.
+        let _ = self.out.send(message);
+    }
+
+    fn answer(&mut self, method: &str, params: &Value) -> Result<(Value, Option<Job>), RpcError> {
+        if method != "initialize" && !self.greeted {
+            return Err(invalid("Not initialized"));
+        }
+        let thread = params
+            .get("threadId")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let plain = |value| Ok((value, None));
+        match method {
+            "initialize" if self.greeted => Err(invalid("Already initialized")),
+            "initialize" => {
+                self.greeted = true;
+                plain(json!({"userAgent": concat!("ipycodex-demo/", env!("CARGO_PKG_VERSION"))}))
+            }
+            "account/read" => plain(json!({"account": null, "requiresOpenaiAuth": false})),
+            "model/list" => plain(json!({
+                "data": [{"id": "demo", "model": "demo", "displayName": "Demo", "isDefault": true}],
+                "nextCursor": null,
+            })),
+            "thread/start" => {
+                let id = self.threads.start(params);
+                plain(
+                    json!({"thread": {"id": id, "status": {"type": "idle"}, "turns": []}, "model": "demo"}),
+                )
+            }
+            // Threads of an earlier process are gone, which a client must be able to bear.
+            "thread/resume" => match self.threads.get(thread) {
+                Some(_) => plain(json!({"thread": {"id": thread, "turns": []}, "model": "demo"})),
+                None => Err(invalid(&format!("no rollout found for thread id {thread}"))),
+            },
+            "thread/inject_items" => {
+                self.known(thread)?.inject(params);
+                plain(json!({}))
+            }
+            "thread/unsubscribe" => {
+                self.threads.forget(thread);
+                plain(json!({"status": "unsubscribed"}))
+            }
+            "thread/backgroundTerminals/clean" => plain(json!({})),
+            "turn/start" => self.begin(thread, params),
+            "turn/interrupt" => {
+                let turn = params.get("turnId").and_then(Value::as_str);
+                match turn.is_some_and(|turn| self.stage.interrupt(turn)) {
+                    true => plain(json!({})),
+                    false => Err(invalid("no active turn to interrupt")),
+                }
+            }
+            _ => Err(invalid(&format!(
+                "Invalid request: unknown variant `{method}`"
+            ))),
+        }
+    }
+
+    fn known(&mut self, thread: &str) -> Result<&mut threads::Thread, RpcError> {
+        self.threads
+            .get(thread)
+            .ok_or_else(|| invalid(&format!("thread not found: {thread}")))
+    }
+
+    fn begin(&mut self, id: &str, params: &Value) -> Result<(Value, Option<Job>), RpcError> {
+        self.turns += 1;
+        let turn = format!("turn-{}", self.turns);
+        let thread = self.known(id)?;
+        let earlier = thread.exchanges();
+        let input = thread.take_input(params);
+        let job = Job {
+            thread: id.to_owned(),
+            turn: turn.clone(),
+            answer: compose::compose(&input, earlier, thread.tools()),
+            input_length: input.chars().count(),
+        };
+        self.stage.admit(&turn);
+        let turn = json!({"id": turn, "items": [], "status": "inProgress", "error": null});
+        Ok((json!({ "turn": turn }), Some(job)))
+    }
+}
+
+fn invalid(message: &str) -> RpcError {
+    RpcError {
+        code: -32600,
+        message: message.into(),
+        data: Value::Null,
+    }
+}

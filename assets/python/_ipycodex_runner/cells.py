@@ -1,0 +1,295 @@
+"""The built-in engine: runs cells without IPython, with its syntax and its names.
+
+In: cell source. Out: frames for values and errors; the namespace. Invariants: valid Python is never rewritten (a cell is looked at
+for `%`, `!` and `?` only after it failed to compile); the last expression is shown, unless the cell ends in `;`.
+Absent on purpose: magics, tracebacks, rich values, completion: modules of their own, loaded on first use.
+"""
+
+import _ast
+import builtins
+import sys
+
+from . import wire
+
+ONLY_AST = 0x400
+TOP_LEVEL_AWAIT = 0x2000
+COROUTINE = 0x80
+PLAIN = (int, float, str, bool, complex, bytes)
+
+AUTOMAGIC = frozenset(
+    "cd pwd ls ll env set_env load edit save history hist recall who who_ls whos reset pinfo pdoc psource lsmagic time timeit run pip conda uv "
+    "debug pdb autoreload load_ext matplotlib xdel".split()
+)
+
+
+class Leave:
+    """`exit` and `quit`: called, or just named as a cell."""
+
+    def __init__(self, name, engine):
+        self.name, self.engine = name, engine
+
+    def __repr__(self):
+        return "Use %s() or %%%s or Ctrl-D to leave" % (self.name, self.name)
+
+    def __call__(self, code=None):
+        self.engine.ask_exit(code)
+
+
+class Engine:
+    def __init__(self, host, module):
+        self.host = host
+        self.module = module
+        self.ns = module.__dict__
+        self.count = 0  # number of the last stored cell
+        self.current = 0  # number of the cell that runs
+        self.inputs = [""]
+        self.raw_inputs = self.inputs
+        self.outputs = {}
+        self.sources = {}  # file name -> linecache entry
+        self.files = 0
+        self.future = 0  # flags of `from __future__` imports in effect
+        self.storing = False
+        self.last = None  # what we put under `_`
+        self.shell_object = None
+        self.before_cell = []
+        self.after_cell = []
+        self.system_names = {}
+        sys.displayhook = self.show
+        sys.modules[__package__].parts.after_import["linecache"] = self.fill_linecache
+        self.install_names()
+
+    def install_names(self):
+        self.system_names = {
+            "In": self.inputs,
+            "Out": self.outputs,
+            "get_ipython": self.get_ipython,
+            "exit": Leave("exit", self),
+            "quit": Leave("quit", self),
+        }
+        self.ns.update(self.system_names)
+        builtins.display = self.display
+        builtins.get_ipython = self.get_ipython
+
+    def get_ipython(self):
+        """The shell object, a small counterpart of IPython's."""
+        if self.shell_object is None:
+            from . import shell
+
+            self.shell_object = shell.Shell(self)
+        return self.shell_object
+
+    def display(self, *values, **options):
+        """Shows values richly, in the order of the output."""
+        from . import mime
+
+        return mime.display(self.host, values, **options)
+
+    def set_names(self, values):
+        self.ns.update(values)
+
+    def ask_exit(self, code=None):
+        self.host.send({"type": "exit_requested", "code": code})
+
+    def execute(self, code, store, silent, number, filename):
+        """Runs one cell. Returns `ok`, `error` or `cancelled`."""
+        if number is None:
+            number = self.count + 1
+        self.current = number
+        self.storing = store
+        self.silent = silent
+        if store:
+            self.file_input(number, code)
+        if filename is None:
+            filename = self.new_filename(number)
+        try:
+            try:
+                for hook in self.before_cell:
+                    hook()
+                self.run(code, filename)
+            finally:
+                self.after()
+        except KeyboardInterrupt as error:
+            self.fail(error)
+            return "cancelled"
+        except BaseException as error:
+            self.fail(error)
+            return "error"
+        finally:
+            if store:
+                self.count = number
+        return "ok"
+
+    def new_filename(self, number):
+        name = "<cell %d>" % number
+        while name in self.sources:
+            self.files += 1
+            name = "<cell %d.%d>" % (number, self.files)
+        return name
+
+    def run(self, code, filename):
+        """Compiles and runs cell text in the namespace, showing the last value."""
+        flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
+        if len(code) < 16 and self.is_magic(code.strip()):
+            code = "%" + code.strip()
+        text = code if code.endswith("\n") else code + "\n"
+        self.remember(filename, text)
+        try:
+            tree = compile(text, filename, "exec", flags, True)
+        except (SyntaxError, ValueError):
+            from . import syntax
+
+            text = syntax.transform(code, self)
+            if text is None:
+                raise
+            tree = compile(text, filename, "exec", flags, True)
+        self.run_tree(tree, text, filename)
+
+    def is_magic(self, name):
+        """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
+        if name not in AUTOMAGIC or name in self.ns or hasattr(builtins, name):
+            return False
+        return True
+
+    def run_tree(self, tree, text, filename):
+        body = tree.body
+        if not body:
+            return
+        if "__future__" in text:
+            self.keep_future(tree, filename)
+        flags = TOP_LEVEL_AWAIT | self.future
+        last = body[-1]
+        value = None
+        if type(last) is _ast.Expr and not (";" in text and ends_quietly(text)):
+            body.pop()
+            value = compile(_ast.Expression(last.value), filename, "eval", flags, True)
+        code = compile(tree, filename, "exec", flags, True) if body else None
+        if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
+            from . import loop
+
+            loop.run(self.run_async(code, value))
+            return
+        if code is not None:
+            exec(code, self.ns)
+        if value is not None:
+            sys.displayhook(eval(value, self.ns))
+
+    async def run_async(self, code, value):
+        if code is not None:
+            pending = eval(code, self.ns)
+            if code.co_flags & COROUTINE:
+                await pending
+        if value is not None:
+            result = eval(value, self.ns)
+            if value.co_flags & COROUTINE:
+                result = await result
+            sys.displayhook(result)
+
+    def keep_future(self, tree, filename):
+        import __future__
+
+        module = type(tree)([node for node in tree.body if type(node) is _ast.ImportFrom and node.module == "__future__"], [])
+        flags = compile(module, filename, "exec", self.future, True).co_flags
+        for name in __future__.all_feature_names:
+            self.future |= flags & getattr(__future__, name).compiler_flag
+
+    def remember(self, filename, text):
+        """Keeps a cell's source for tracebacks and `inspect`."""
+        entry = (len(text), None, text.splitlines(True), filename)
+        self.sources[filename] = entry
+        linecache = sys.modules.get("linecache")
+        if linecache is not None:
+            linecache.cache[filename] = entry
+
+    def fill_linecache(self, linecache):
+        linecache.cache.update(self.sources)
+
+    def file_input(self, number, code):
+        while len(self.inputs) < number:
+            self.inputs.append("")
+        del self.inputs[number:]
+        self.inputs.append(code)
+        ns = self.ns
+        ns["_iii"], ns["_ii"], ns["_i"] = ns.get("_ii", ""), ns.get("_i", ""), self.inputs[number - 1]
+        ns["_i%d" % number] = code
+
+    def show(self, value):
+        """The display hook."""
+        if value is None:
+            return
+        if type(value) is Leave:
+            value()
+            return
+        kind = type(value)
+        metadata = {}
+        if kind in PLAIN:
+            bundle = {"text/plain": repr(value)}
+        else:
+            from . import mime
+
+            bundle, metadata = mime.bundle(value)
+            if bundle is None:
+                return
+        number = self.current if self.storing else None
+        if self.storing:
+            self.file_output(number, value)
+        if not self.silent:
+            self.host.send({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
+
+    def file_output(self, number, value):
+        ns = self.ns
+        if value is not self.outputs:
+            self.outputs[number] = value
+            ns["_%d" % number] = value
+            if "_" not in ns or ns["_"] is self.last:
+                ns["___"], ns["__"], ns["_"] = ns.get("__", ""), ns.get("_", ""), value
+                self.last = value
+
+    def after(self):
+        """What follows a cell's code: open figures, hooks."""
+        if "matplotlib.pyplot" in sys.modules:
+            from . import figures
+
+            figures.publish(self.host)
+        for hook in self.after_cell:
+            hook()
+
+    def fail(self, error):
+        from . import tracebacks
+
+        frame = tracebacks.describe(error, self.sources, self.host.pty)
+        frame["type"] = "error"
+        self.ns.pop("__exception__", None)
+        if not isinstance(error, SystemExit):
+            sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+        self.host.send(frame)
+        if getattr(self, "post_mortem", False) and isinstance(error, Exception):
+            from . import debug
+
+            debug.post_mortem(error.__traceback__)
+
+    def complete(self, code, position, jedi):
+        from . import complete
+
+        return complete.complete(self, code, position)
+
+    def inspect(self, code, position, name, level):
+        from . import inspection
+
+        return inspection.inspect(self, code, position, name, level)
+
+    def is_complete(self, code):
+        from . import completeness
+
+        return completeness.check(code)
+
+
+def ends_quietly(text):
+    """True if the last statement ends in `;`, blanks and comments aside."""
+    stripped = text.rstrip()
+    if stripped.endswith(";") and "#" not in stripped[stripped.rfind("\n") + 1 :]:
+        return True
+    if "#" not in text:
+        return False
+    from . import syntax
+
+    return syntax.ends_in_semicolon(text)

@@ -1,0 +1,43 @@
+"""Matplotlib figures as PNG.
+
+In: figures. Out: bytes, `display` frames. Invariant: a figure is shown once, and none stays open after its cell.
+Absent on purpose: back ends; the default comes from `MPLBACKEND`.
+"""
+
+import sys
+
+already = set()
+
+
+def png(figure):
+    """PNG bytes of a figure."""
+    from io import BytesIO
+
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", bbox_inches="tight")
+    return buffer.getvalue()
+
+
+def shown(figure):
+    already.add(id(figure))
+
+
+def publish(host):
+    """Shows the figures still open and closes them; those displayed in the cell are not repeated."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None or not hasattr(pyplot, "get_fignums"):
+        return
+    from . import mime
+
+    backend = str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
+    if backend not in ("agg", "") and "inline" not in backend:
+        return  # the user chose windows
+    for number in pyplot.get_fignums():
+        figure = pyplot.figure(number)
+        try:
+            if id(figure) not in already and figure.get_axes():
+                data = {"image/png": mime.carried("image/png", png(figure)), "text/plain": mime.plain(figure)}
+                mime.publish(host, data, {})
+        finally:
+            pyplot.close(figure)
+    already.clear()

@@ -1,0 +1,103 @@
+"""The one event loop: cells with `await` run on it, and between cells the runner waits for requests on it.
+
+In: coroutines of cells, the request pipe. Out: values, request lines. Invariants: the loop is never closed, so background tasks
+live on; outside an `await` cell no loop is running, so `asyncio.run()` works. Absent on purpose: `asyncio.run`.
+"""
+
+import asyncio
+
+from .wire import interrupts
+
+own = None
+
+
+def get():
+    """The persistent loop; a loop that user code made current before we had one is adopted."""
+    global own
+    if own is None or own.is_closed():
+        current = getattr(getattr(asyncio.get_event_loop_policy(), "_local", None), "_loop", None)
+        if current is None or current.is_closed() or current.is_running():
+            current = asyncio.new_event_loop()
+        own = current
+    return own
+
+
+def make_current():
+    """`asyncio.run` leaves no current loop behind."""
+    asyncio.set_event_loop(get())
+
+
+def run(coroutine):
+    """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python code."""
+    make_current()
+    loop = get()
+    task = loop.create_task(coroutine)
+    interrupted = []
+
+    def cancel():
+        if asyncio.current_task(loop) is not None or interrupted:
+            return False
+        interrupted.append(True)
+        loop.call_soon_threadsafe(task.cancel)
+        return True
+
+    interrupts.cancel = cancel
+    try:
+        return loop.run_until_complete(task)
+    except asyncio.CancelledError as error:
+        if interrupted:
+            raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        if not task.done():
+            task.cancel()
+            try:
+                loop.run_until_complete(asyncio.wait([task], timeout=1))
+            except BaseException:
+                pass
+        elif not task.cancelled():
+            task.exception()  # seen: no complaint at garbage collection
+        raise
+    finally:
+        interrupts.cancel = None
+
+
+def next_line(requests):
+    """The next request line, letting background tasks run meanwhile; None at the end of the stream."""
+    make_current()
+    loop = get()
+    if requests.queue is not None:
+        return next_queued(requests, loop)
+    with requests.lock:
+        while not requests.lines:
+            ended = []
+
+            def readable():
+                if not requests.read_more():
+                    ended.append(True)
+                if requests.lines or ended:
+                    loop.stop()
+
+            try:
+                loop.add_reader(requests.fd, readable)
+                loop.run_forever()
+            except BaseException as error:
+                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+            finally:
+                loop.remove_reader(requests.fd)
+            if ended and not requests.lines:
+                return None
+        return requests.lines.pop(0)
+
+
+def next_queued(requests, loop):
+    requests.wake = lambda: loop.call_soon_threadsafe(loop.stop)
+    try:
+        while requests.queue.empty():
+            try:
+                loop.run_forever()
+            except BaseException as error:
+                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+    finally:
+        del requests.wake
+    return requests.queue.get()

@@ -1,0 +1,168 @@
+"""A value as a MIME bundle, and `display()`.
+
+In: any object. Out: {MIME: text, or base64 of bytes} and metadata. Invariants: `text/plain` is always there; a `_repr_*_` that raises
+is skipped; nothing here raises for a strange object. Absent on purpose: choosing a form for a reader, which is the host's.
+"""
+
+import sys
+from binascii import b2a_base64
+
+METHODS = (
+    ("text/html", "_repr_html_"),
+    ("text/markdown", "_repr_markdown_"),
+    ("image/svg+xml", "_repr_svg_"),
+    ("image/png", "_repr_png_"),
+    ("image/jpeg", "_repr_jpeg_"),
+    ("application/pdf", "_repr_pdf_"),
+    ("application/json", "_repr_json_"),
+    ("application/javascript", "_repr_javascript_"),
+    ("text/latex", "_repr_latex_"),
+)
+WIDTH = 79  # columns, for containers
+CONTAINERS = (dict, list, tuple, set, frozenset)
+IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+
+def plain(value):
+    """`repr`, laid out over lines when a container is too wide for one."""
+    try:
+        text = repr(value)
+        kind = type(value)
+        if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
+            import pprint
+
+            text = pprint.PrettyPrinter(width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})).pformat(value)
+        return text
+    except Exception:
+        return "<unrepr %s>" % type(value).__name__
+
+
+def carried(mime, value):
+    """A MIME value as the wire carries it: bytes become base64."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return b2a_base64(bytes(value), newline=False).decode("ascii")
+    return value
+
+
+def image_type(data):
+    for magic, mime in IMAGES:
+        if data.startswith(magic):
+            return mime
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def bundle(value, include=None, exclude=None):
+    """({MIME: value}, metadata); (None, {}) when the object shows itself through `_ipython_display_`."""
+    data, metadata = {}, {}
+    if not isinstance(value, type) and has(value, "_ipython_display_"):
+        try:
+            value._ipython_display_()
+            return None, {}
+        except Exception:
+            pass
+    if not isinstance(value, type):
+        collect(value, data, metadata, include, exclude)
+    if "text/plain" not in data:
+        data["text/plain"] = plain(value)
+    for mime in list(data):
+        if (include and mime not in include and mime != "text/plain") or (exclude and mime in exclude):
+            del data[mime]
+        else:
+            data[mime] = carried(mime, data[mime])
+    return data, metadata
+
+
+def has(value, name):
+    """True for a method of the object itself, not of one that answers to every name."""
+    try:
+        return callable(getattr(value, name, None)) and not callable(getattr(value, "_ipython_canary_method_should_not_exist_", None))
+    except Exception:
+        return False
+
+
+def split(result):
+    return result if isinstance(result, tuple) and len(result) == 2 else (result, {})
+
+
+def collect(value, data, metadata, include, exclude):
+    if has(value, "_repr_mimebundle_"):
+        try:
+            found, extra = split(value._repr_mimebundle_(include=include, exclude=exclude))
+            if isinstance(found, dict):
+                data.update(found)
+                metadata.update(extra or {})
+        except Exception:
+            pass
+    for mime, name in METHODS:
+        if mime in data or not has(value, name):
+            continue
+        try:
+            found, extra = split(getattr(value, name)())
+        except Exception:
+            continue
+        if found is not None:
+            data[mime] = found
+            if extra:
+                metadata[mime] = extra
+    if "image/png" not in data and is_figure(value):
+        from . import figures
+
+        data["image/png"] = figures.png(value)
+        figures.shown(value)
+
+
+def is_figure(value):
+    module = sys.modules.get("matplotlib.figure")
+    return module is not None and isinstance(value, module.Figure)
+
+
+class DisplayHandle:
+    """What `display(..., display_id=...)` returns."""
+
+    def __init__(self, host, name):
+        self.host, self.display_id = host, name
+
+    def __repr__(self):
+        return "<DisplayHandle display_id=%s>" % self.display_id
+
+    def display(self, value, **options):
+        display(self.host, (value,), display_id=self.display_id, **options)
+
+    def update(self, value, **options):
+        display(self.host, (value,), display_id=self.display_id, update=True, **options)
+
+
+handles = 0
+
+
+def display(host, values, display_id=None, update=False, raw=False, include=None, exclude=None, metadata=None, clear=False, transient=None, **_ignored):
+    global handles
+    if clear:
+        clear_output(host, True)
+    if display_id is True:
+        handles += 1
+        display_id = "display-%d" % handles
+    if display_id is None:
+        display_id = (transient or {}).get("display_id")
+    for value in values:
+        if raw:
+            data, extra = {mime: carried(mime, item) for mime, item in value.items()}, {}
+        else:
+            data, extra = bundle(value, include, exclude)
+        if data is None:
+            continue
+        if metadata:
+            extra.update(metadata)
+        publish(host, data, extra, display_id, update)
+    return DisplayHandle(host, display_id) if display_id is not None else None
+
+
+def publish(host, data, metadata, display_id=None, update=False):
+    frame = {"type": "display", "bundle": data, "metadata": metadata or {}, "displayId": display_id, "update": bool(update)}
+    host.send(frame)
+
+
+def clear_output(host, wait=False):
+    host.send({"type": "clear", "wait": bool(wait)})

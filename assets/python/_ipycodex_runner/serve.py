@@ -1,0 +1,330 @@
+"""The runner's main loop: takes requests one at a time, runs cells, answers everything else.
+
+In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` and one `answer` per other
+request; user code runs only between `interrupts.user = True` and `False`; the loop itself survives any request.
+Absent on purpose: what a cell or a magic means (`cells`, `ipython`), and anything imported that the first cell does not need.
+"""
+
+import _signal
+import os
+import sys
+from time import perf_counter
+
+from . import wire
+from .wire import interrupts
+
+
+class Host:
+    """What the engines see of the outside: frames, questions to the host, the facts of the start."""
+
+    def __init__(self, request_fd, frame_fd, nonce, pty):
+        self.pty = pty
+        self.frames = wire.Frames(frame_fd, nonce, pty)
+        self.requests = wire.Requests(request_fd)
+        self.id = ""  # of the request being served
+        self.calls = 0
+        self.stdin = "terminal" if pty else "refuse"
+        self.interrupts = interrupts
+
+    def send(self, frame, ordered=True):
+        frame["id"] = self.id
+        self.frames.send(frame, ordered)
+
+    def ask(self, frame):
+        """Sends a question frame and waits for the reply; None when the host is gone."""
+        self.calls += 1
+        call = "%s#%d" % (self.id, self.calls)
+        frame["call"] = call
+        return self.requests.ask(call, lambda: self.send(frame))
+
+
+def main(arguments):
+    import faulthandler
+
+    package = sys.modules[__package__]
+    request_fd, frame_fd, nonce = int(arguments[0]), int(arguments[1]), arguments[2]
+    os.set_inheritable(request_fd, False)
+    os.set_inheritable(frame_fd, False)
+    pty = "--pty" in arguments
+    _signal.signal(_signal.SIGINT, wire.on_sigint)
+    faulthandler.enable(2)
+    faulthandler.register(_signal.SIGQUIT, 2)
+    host = Host(request_fd, frame_fd, nonce, pty)
+    package.host = host
+    if pty:
+        from . import terminal
+
+        terminal.remember()
+    else:
+        use_pipes()
+    module = type(sys)("__main__")
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    sys.modules["__main__"] = module
+    engine, version = make_engine(host, module, "--no-ipython" in arguments)
+    package.engine = engine
+    host.frames.send(
+        {
+            "type": "ready",
+            "pid": os.getpid(),
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "executable": sys.executable,
+            "ipython": version,
+            "protocol": wire.PROTOCOL,
+            "ms": round((perf_counter() - package.started) * 1000, 3),
+        },
+        False,
+    )
+    start_watching_the_host(request_fd)
+    Server(host, engine, package.parts).serve()
+
+
+def make_engine(host, module, plain):
+    """IPython's shell when it can be had, else the built-in engine."""
+    if not plain:
+        finder = sys.modules["_frozen_importlib_external"].PathFinder
+        try:
+            if finder.find_spec("IPython") is not None:
+                from . import ipython
+
+                return ipython.start(host, module)
+        except Exception as error:  # a broken or ancient IPython must not cost the user the shell
+            os.environ.pop("MPLBACKEND", None) if os.environ.get("MPLBACKEND", "").startswith("module://matplotlib_inline") else None
+            host.ipython_error = "%s: %s" % (type(error).__name__, error)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from . import cells
+
+    return cells.Engine(host, module), None
+
+
+def use_pipes():
+    """Three pipes: nobody types, so fd 0 reads as empty for C code and children; lines leave as they are printed."""
+    try:
+        fd = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(fd, 0)
+        if fd > 2:
+            os.close(fd)
+    except OSError:
+        pass
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    from . import stdin
+
+    stdin.install()
+
+
+def start_watching_the_host(request_fd):
+    """A busy runner must notice the death of its host: the request pipe hangs up."""
+    from _thread import start_new_thread
+
+    parent = os.getppid()
+
+    def watch():
+        from select import poll
+        from time import sleep
+
+        poller = poll()
+        poller.register(request_fd, 0)  # reports hang-up and errors only
+        while not poller.poll(10_000):
+            if os.getppid() != parent:
+                break
+        sleep(3)  # an idle runner has left by itself
+        os._exit(0)
+
+    try:
+        start_new_thread(watch, ())
+    except RuntimeError:
+        pass  # thread limit: the main thread still sees the end of the pipe when idle
+
+
+class Server:
+    def __init__(self, host, engine, parts):
+        self.host, self.engine, self.parts = host, engine, parts
+        self.loop = None  # the module `loop`, once asyncio is in use
+        self.actions = {
+            "complete": self.complete,
+            "inspect": self.inspect,
+            "is_complete": self.is_complete,
+            "tool": self.tool,
+            "ping": lambda request: {"pong": True},
+            "set": self.set,
+        }
+
+    def serve(self):
+        requests = self.host.requests
+        idle = getattr(self.engine, "idle", None)
+        while True:
+            if self.parts.dirty:
+                self.parts.save()
+            if idle is not None and idle():
+                idle = None
+            if self.loop is None and "asyncio" in sys.modules:
+                from . import loop
+
+                self.loop = loop
+            line = requests.next_line() if self.loop is None else self.loop.next_line(requests)
+            if line is None:
+                break
+            try:
+                request = requests.parse(line)
+            except Exception as error:
+                self.refuse("", "%s: %s" % (type(error).__name__, error))
+                continue
+            if request is None:
+                continue
+            kind = request.get("type", "exec")
+            name = self.host.id = request.get("id", "")
+            if kind == "exec":
+                self.execute(request)
+            elif kind == "exit":
+                break
+            elif kind in self.actions:
+                self.answer(self.actions[kind], request)
+            else:
+                self.refuse(name, "unknown request type: %r" % (kind,))
+        from . import leave
+
+        leave.leave(0)
+
+    def refuse(self, name, text):
+        error = {"ename": "ProtocolError", "evalue": text, "traceback": []}
+        self.host.frames.send({"type": "answer", "id": name, "error": error}, False)
+
+    def answer(self, action, request):
+        try:
+            payload = action(request)
+        except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit) as error:
+            payload = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
+        self.leave_if_forked()
+        payload["type"] = "answer"
+        self.host.id = request.get("id", "")
+        self.host.send(payload, "tool" in payload or request.get("type") == "tool")
+
+    def leave_if_forked(self):
+        """A forked child that returns from a cell must not go on as a second runner."""
+        if self.host.frames.forked():
+            wire.flush_streams()
+            os._exit(0)
+
+    def complete(self, request):
+        return {"completions": self.engine.complete(request["code"], request["pos"], request.get("engine") == "jedi")}
+
+    def inspect(self, request):
+        found = self.engine.inspect(request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0))
+        return {"inspection": found}
+
+    def is_complete(self, request):
+        status, indent = self.engine.is_complete(request["code"])
+        return {"completeness": {"status": status, "indent": indent}}
+
+    def tool(self, request):
+        from . import tools
+
+        if request["op"] == "describe":
+            return {"tools": tools.describe(request["names"], self.engine.ns)}
+        return self.run_user_code(lambda: tools.call(request["name"], request.get("args") or {}, self.engine))
+
+    def set(self, request):
+        self.engine.set_names(request["values"])
+        return {"set": True}
+
+    def run_user_code(self, function):
+        """Calls `function` with interrupts on. One that arrives in the last moment is dropped with the flag."""
+        before_cell()
+        interrupts.pending = False
+        try:
+            interrupts.user = True
+            return function()
+        finally:
+            interrupts.user = False
+
+    def execute(self, request):
+        host, frames = self.host, self.host.frames
+        began = perf_counter()
+        silent = bool(request.get("silent", False))
+        store = bool(request.get("storeHistory", not silent))
+        host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
+        if not request.get("allowStdin", True):
+            host.stdin = "refuse"
+        if host.pty:
+            from . import stdin
+
+            stdin.arrange(host.stdin)
+        host.send({"type": "started"})
+        try:
+            enter(request)
+            outcome = self.run_user_code(lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), request.get("filename")))
+        except KeyboardInterrupt:
+            # the interrupt fell between the cell's own handlers
+            host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
+            outcome = "cancelled"
+        except BaseException as error:
+            host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": internal(error)})
+            outcome = "error"
+        self.leave_if_forked()
+        done = {
+            "type": "done",
+            "status": "ok" if outcome == "ok" else "error",
+            "executionCount": self.engine.count,
+            "cancelled": outcome == "cancelled",
+        }
+        repair_outputs(frames)
+        if host.pty:
+            from . import terminal
+
+            done["typeahead"] = terminal.take_back()
+        try:
+            done["cwd"] = os.getcwd()
+        except OSError:
+            done["cwd"] = None
+        done["ms"] = round((perf_counter() - began) * 1000, 3)
+        host.send(done)
+
+
+def internal(error):
+    import traceback
+
+    return traceback.format_exception(type(error), error, error.__traceback__)
+
+
+def enter(request):
+    """Working directory and environment of a cell."""
+    cwd = request.get("cwd")
+    if cwd is not None:
+        os.chdir(cwd)
+        if "" not in sys.path[:1]:
+            sys.path[:] = [cwd] + [entry for entry in sys.path if entry != cwd]
+    for name, value in (request.get("env") or {}).items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def before_cell():
+    """Debuggers leave their own SIGINT handler behind; one that the user set stays."""
+    current = _signal.getsignal(_signal.SIGINT)
+    if current is wire.on_sigint:
+        return
+    owner = type(getattr(current, "__self__", None))
+    if current is _signal.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
+        _signal.signal(_signal.SIGINT, wire.on_sigint)
+
+
+def repair_outputs(frames):
+    """Gives the next cell its descriptors back when this one closed them."""
+    for fd, copy in ((1, frames.outputs[0]), (2, frames.outputs[-1])):
+        try:
+            os.fstat(fd)
+        except OSError:
+            try:
+                os.dup2(copy, fd)
+            except OSError:
+                pass
+    for name, fd in (("__stdout__", 1), ("__stderr__", 2)):
+        stream = getattr(sys, name)
+        if stream is None or stream.closed:
+            fresh = open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+            setattr(sys, name, fresh)
+            if getattr(sys, name[2:-2]) in (None, stream):
+                setattr(sys, name[2:-2], fresh)

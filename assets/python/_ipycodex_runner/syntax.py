@@ -1,0 +1,202 @@
+"""IPython's line syntax turned into Python: `%magic`, `%%magic`, `!cmd`, `x = !cmd`, `x = %magic`, `obj?`.
+
+In: cell text that is not Python. Out: Python text with the same number of lines, or None when there is nothing of it.
+Invariant: only a line that begins a statement is looked at; what lies in strings, brackets or behind a trailing backslash of Python
+code is never touched. Absent on purpose: what the magics do (`magics`), and expansion of variables, which happens when they run.
+"""
+
+import re
+
+HELP = re.compile(r"(?:[\w.]+\s*=\s*)?(%{0,2}[\w.*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s*;?")
+LEADING_HELP = re.compile(r"(\?{1,2})\s*(%{0,2}[\w.*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*;?")
+ASSIGN = re.compile(r"([^=!%?#]+?)\s*=\s*([!%])(?!=)(.*)", re.DOTALL)
+MAGIC = re.compile(r"%\s*([^\W\d][\w.]*)(?:\s+(.*))?", re.DOTALL)
+WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DOTALL)
+QUOTE = re.compile(r"'''|\"\"\"|'|\"")
+STEP = re.compile(r"[^'\"#()\[\]{}\\]+|'''|\"\"\"|\\.|.", re.DOTALL)
+SHELL = "get_ipython()"
+
+
+class Lexer:
+    """Follows Python's strings and brackets from line to line."""
+
+    def __init__(self):
+        self.quote = ""  # of the string that is open
+        self.depth = 0  # open brackets
+        self.continued = False  # the line before ended in a backslash
+
+    def fresh(self):
+        return not self.quote and not self.depth and not self.continued
+
+    def feed(self, line):
+        """Takes one physical line; returns True if it ends in `;` outside strings."""
+        position, last = 0, ""
+        self.continued = False
+        while position < len(line):
+            if self.quote:
+                position = self.skip_string(line, position)
+                last = "'"
+                continue
+            piece = STEP.match(line, position).group()
+            position += len(piece)
+            if piece == "#":
+                break
+            if piece in ("'", '"', "'''", '"""'):
+                self.quote = piece
+            elif piece in "([{":
+                self.depth += 1
+            elif piece in ")]}":
+                self.depth = max(0, self.depth - 1)
+            elif piece == "\\\n":
+                self.continued = True
+            if piece.strip():
+                last = piece.strip()[-1]
+        if len(self.quote) == 1 and not line.endswith("\\\n"):
+            self.quote = ""  # an unfinished string: Python will complain
+        return last == ";"
+
+    def skip_string(self, line, position):
+        size = len(self.quote)
+        while position < len(line):
+            if line[position] == "\\":
+                position += 2
+            elif line.startswith(self.quote, position):
+                self.quote = ""
+                return position + size
+            else:
+                position += 1
+        return position
+
+
+def ends_in_semicolon(text):
+    lexer, ends = Lexer(), False
+    for line in text.splitlines(True):
+        code = line.strip() and not (lexer.fresh() and line.lstrip().startswith("#"))
+        found = lexer.feed(line)
+        if code:
+            ends = found
+    return ends
+
+
+def transform(code, engine):
+    """Python text for `code`, or None if it holds no line syntax. `engine.is_magic(name)` decides about magics without `%`."""
+    text = strip_prompts(dedent(code))
+    if not text.endswith("\n"):
+        text += "\n"
+    cell = cell_magic(text)
+    if cell is not None:
+        return cell
+    lines = text.splitlines(True)
+    lexer = Lexer()
+    result = []
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if lexer.fresh() and line.strip():
+            taken, size = line, 1
+            while taken.endswith("\\\n") and index - 1 + size < len(lines):
+                taken = taken[:-2] + lines[index - 1 + size]
+                size += 1
+            replaced = statement(taken.rstrip("\n"), engine)
+            if replaced is not None:
+                result.append(replaced + "\n" * size)
+                index += size - 1
+                continue
+        result.append(line)
+        lexer.feed(line)
+    changed = "".join(result)
+    return None if changed in (code, code + "\n") else changed
+
+
+def dedent(code):
+    first = next((line for line in code.splitlines() if line.strip()), "")
+    margin = first[: len(first) - len(first.lstrip())]
+    if not margin:
+        return code
+    return "".join(line[len(margin) :] if line.startswith(margin) else line for line in code.splitlines(True))
+
+
+def strip_prompts(code):
+    """Code pasted together with its prompts."""
+    first = code.lstrip().split("\n", 1)[0]
+    if not re.match(r">>> |In \[\d+\]: ", first):
+        return code
+    return re.sub(r"(?m)^\s*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\s*\.{3,}: ?)", "", code)
+
+
+def cell_magic(text):
+    start = text.lstrip()
+    if not start.startswith("%%"):
+        return None
+    first, _newline, body = start.partition("\n")
+    helped = LEADING_HELP.fullmatch(first) or HELP.fullmatch(first)
+    if helped and not body.strip():
+        return help_call(helped)
+    name, _blank, line = first[2:].strip().partition(" ")
+    if not name:
+        return None
+    return "%s.run_cell_magic(%r, %r, %r)\n" % (SHELL, name, line.strip(), body)
+
+
+def statement(line, engine):
+    """Python for one line that begins a statement, or None."""
+    indent = line[: len(line) - len(line.lstrip())]
+    body = line.strip()
+    if body.startswith("!"):
+        return indent + shell(body)
+    if body.startswith("?"):
+        match = LEADING_HELP.fullmatch(body)
+        return indent + help_call(match).rstrip("\n") if match else None
+    if body.endswith(("?", "?;")):
+        match = HELP.fullmatch(body)
+        if match:
+            return indent + help_call(match).rstrip("\n")
+    if body.startswith("%"):
+        call = magic(body)
+        return indent + call if call else None
+    match = ASSIGN.fullmatch(body)
+    if match and is_target(match.group(1)):
+        target, kind, rest = match.groups()
+        call = "%s.getoutput(%r)" % (SHELL, rest) if kind == "!" else magic("%" + rest)
+        return "%s%s = %s" % (indent, target, call) if call else None
+    match = WORD.fullmatch(body)
+    if match and engine.is_magic(match.group(1)) and not is_python(body):
+        return "%s%s.run_line_magic(%r, %r)" % (indent, SHELL, match.group(1), match.group(2) or "")
+    return None
+
+
+def shell(body):
+    if body.startswith("!!"):
+        return "%s.getoutput(%r)" % (SHELL, body[2:])
+    return "%s.system(%r)" % (SHELL, body[1:])
+
+
+def magic(body):
+    match = MAGIC.fullmatch(body)
+    if match is None:
+        return None
+    return "%s.run_line_magic(%r, %r)" % (SHELL, match.group(1), (match.group(2) or "").strip())
+
+
+def help_call(match):
+    marks, target = match.groups() if match.group(1).startswith("?") else match.groups()[::-1]
+    name = "psearch" if "*" in target else "pinfo2" if marks == "??" else "pinfo"
+    return "%s.run_line_magic(%r, %r)\n" % (SHELL, name, target)
+
+
+def is_python(text):
+    try:
+        compile(text, "<line>", "exec", 0x400)
+    except (SyntaxError, ValueError):
+        return False
+    return not text.isidentifier()
+
+
+def is_target(text):
+    try:
+        compile(text + " = 0", "<target>", "exec", 0x400)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+

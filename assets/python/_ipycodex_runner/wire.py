@@ -1,0 +1,353 @@
+"""The two private pipes: request lines in, frame lines out, and the marks that order frames against the cell's output.
+
+In: the descriptors and the nonce of the command line. Out: decoded requests, one written line a frame.
+Invariants: a frame is one line under one lock and is never cut by an interrupt; a forked child writes nothing here; every string
+that leaves decodes as Unicode (lone surrogates become U+FFFD). Absent on purpose: `json`, `threading` and `signal`, which would
+double the start time; their C halves are used directly. Protocol version 1.
+"""
+
+import os
+import sys
+from _thread import RLock, allocate_lock, get_ident
+
+PROTOCOL = 1
+MAX_LINE = 64 << 20  # bytes of one frame
+MAIN = get_ident()
+
+try:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+    class ScannerOptions:
+        strict = False
+        object_hook = object_pairs_hook = memo = None
+        parse_float = float
+        parse_int = int
+        parse_constant = float
+
+    scan = make_scanner(ScannerOptions)
+
+    def decode(text):
+        """The value of one JSON line. Raises ValueError when it is not exactly that."""
+        try:
+            value, end = scan(text, 0)
+        except StopIteration:
+            raise ValueError("not JSON") from None
+        if text[end:].strip():
+            raise ValueError("text after the JSON value")
+        return value
+
+    def encode(value):
+        encoder = make_encoder({}, repr, encode_basestring_ascii, None, ":", ",", False, False, False)
+        return "".join(encoder(value, 0))
+
+except ImportError:  # an interpreter without the C half
+    import json
+
+    decode = json.loads
+
+    def encode(value):
+        return json.dumps(value, default=repr, allow_nan=False, separators=(",", ":"))
+
+
+def clean(value):
+    """The nearest value that JSON and Unicode can carry."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {clean(key) if isinstance(key, str) else str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if isinstance(value, float):
+        return value if value - value == 0 else repr(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return clean(repr(value))
+
+
+def dump(value):
+    """`value` as one line of ASCII JSON that strict readers accept."""
+    try:
+        text = encode(value)
+    except (ValueError, TypeError, RecursionError):
+        text = encode(clean(value))
+    if "\\ud" in text:
+        text = encode(clean(value))
+    return text
+
+
+class Interrupts:
+    """When SIGINT may raise. `user` is true while user code runs; `held` counts sections that must not be cut."""
+
+    user = False
+    held = 0
+    pending = False
+    cancel = None  # set by the event loop: returns True when it took the interrupt over
+
+    def hold(self):
+        if get_ident() == MAIN:
+            self.held += 1
+
+    def release(self):
+        if get_ident() == MAIN:
+            self.held -= 1
+            if self.pending and not self.held:
+                self.pending = False
+                if self.user:
+                    raise KeyboardInterrupt
+
+
+interrupts = Interrupts()
+
+
+def on_sigint(_signal, _frame):
+    if interrupts.user:
+        if interrupts.held:
+            interrupts.pending = True
+        elif interrupts.cancel is None or not interrupts.cancel():
+            raise KeyboardInterrupt
+
+
+def write_all(fd, data):
+    """Writes every byte, also when user code made the stream non-blocking."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(fd, view) :]
+        except BlockingIOError:
+            import select
+
+            select.select((), (fd,), (), 1)
+
+
+def flush(stream):
+    try:
+        stream.flush()
+    except Exception:
+        pass  # closed or replaced by the cell: its own affair
+
+
+def flush_streams():
+    """Pushes Python's buffered output out, also of streams that a cell put in place of the real ones."""
+    flush(sys.stdout)
+    flush(sys.stderr)
+    if sys.stdout is not sys.__stdout__:
+        flush(sys.__stdout__)
+    if sys.stderr is not sys.__stderr__:
+        flush(sys.__stderr__)
+
+
+class Frames:
+    """Writer of frames and marks."""
+
+    def __init__(self, fd, nonce, pty):
+        self.fd = fd
+        self.pid = os.getpid()
+        self.lock = RLock()
+        self.mark_prefix = ("\x1b]7717;%s;" % nonce).encode("ascii")
+        self.synced = 0
+        self.outputs = [private_copy(1, 200)] if pty else [private_copy(1, 200), private_copy(2, 201)]
+        self.pty = pty
+        self.waiting = []
+
+    def forked(self):
+        return os.getpid() != self.pid
+
+    def mark(self, word):
+        """Flushes and writes one mark to each output stream."""
+        flush_streams()
+        data = self.mark_prefix + word.encode("ascii") + b"\x07"
+        for fd in self.outputs:
+            try:
+                write_all(fd, data)
+            except OSError:
+                pass  # the host is gone: the frame pipe will tell
+
+    def send(self, frame, ordered=True):
+        """Sends one frame, and those that `later` kept before it; ordered ones come after all output written so far."""
+        if self.forked():
+            return
+        interrupts.hold()
+        try:
+            with self.lock:
+                if ordered:
+                    self.synced += 1
+                    self.mark(str(self.synced))
+                    frame["sync"] = self.synced
+                lines = []
+                for kept in self.waiting:
+                    if ordered:
+                        kept["sync"] = self.synced
+                    lines.append(line_of(kept))
+                del self.waiting[:]
+                lines.append(line_of(frame))
+                write_all(self.fd, b"".join(lines))
+        except BrokenPipeError:
+            os._exit(0)
+        finally:
+            interrupts.release()
+
+    def later(self, frame):
+        """Keeps an ordered frame for the next ordered `send`: one write in place of two. Only when no user code runs in between."""
+        self.waiting.append(frame)
+
+    def program(self, word):
+        """Announces that a foreground program owns the terminal (`own`) or has left it (`back`)."""
+        if self.pty and not self.forked():
+            interrupts.hold()
+            try:
+                with self.lock:
+                    self.mark(word)
+            finally:
+                interrupts.release()
+
+
+def line_of(frame):
+    data = dump(frame).encode("ascii") + b"\n"
+    if len(data) <= MAX_LINE:
+        return data
+    small = {key: value for key, value in frame.items() if key not in ("bundle", "metadata", "traceback", "tool", "error")}
+    note = "[%d bytes: more than one frame can carry (%d)]" % (len(data), MAX_LINE)
+    if "bundle" in frame:
+        small["bundle"] = {"text/plain": note}
+    elif frame.get("type") == "answer":
+        small["error"] = {"ename": "ProtocolError", "evalue": note, "traceback": []}
+    else:
+        small["traceback"] = [note]
+    return dump(small).encode("ascii") + b"\n"
+
+
+def private_copy(fd, number):
+    """A duplicate of an output stream high up, where code that closes descriptors does not hit it."""
+    try:
+        os.fstat(number)
+    except OSError:
+        try:
+            return os.dup2(fd, number, False)
+        except OSError:
+            pass
+    try:
+        return os.dup(fd)
+    except OSError:
+        return fd
+
+
+class Requests:
+    """Reader of request lines. The main thread reads them itself until another thread has to wait for an answer of the host;
+    from then on a reader thread hands them out."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.buffer = b""
+        self.lines = []
+        self.queue = None
+        self.lock = RLock()  # held by whoever reads the pipe
+        self.replies = {}
+
+    def read_more(self):
+        """Reads once; False at the end of the stream."""
+        try:
+            data = os.read(self.fd, 1 << 20)
+        except OSError:
+            data = b""
+        if not data:
+            return False
+        if b"\n" not in data:
+            self.buffer += data
+            return True
+        *lines, self.buffer = (self.buffer + data).split(b"\n")
+        self.lines.extend(line for line in lines if line.strip())
+        return True
+
+    def next_line(self):
+        """The next line, blocking; None at the end."""
+        if self.queue is not None:
+            return self.queue.get()
+        with self.lock:
+            while not self.lines:
+                if not self.read_more():
+                    return None
+            return self.lines.pop(0)
+
+    def parse(self, line):
+        """The request in a line, or None after it was handed to the caller that waits for it. Raises ValueError."""
+        value = decode(line.decode("utf-8", "replace").strip())
+        if type(value) is not dict:
+            raise ValueError("a request is a JSON object")
+        if value.get("type") in ("input_reply", "tool_reply"):
+            box = self.replies.pop(value.get("id"), None)
+            if box is not None:
+                box.append(value)
+                box[0].release()
+            return None
+        return value
+
+    def start_thread(self):
+        from _queue import SimpleQueue
+        from _thread import start_new_thread
+
+        with self.lock:
+            if self.queue is None:
+                self.queue = SimpleQueue()
+                for line in self.lines:
+                    self.queue.put(line)
+                del self.lines[:]
+                start_new_thread(self.read_forever, ())
+
+    def read_forever(self):
+        while self.read_more():
+            lines, self.lines = self.lines, []
+            for line in lines:
+                try:
+                    if b'_reply"' in line and self.parse(line) is None:
+                        continue
+                except ValueError:
+                    pass
+                self.queue.put(line)
+                self.wake()
+        self.queue.put(None)
+        self.wake()
+        for box in list(self.replies.values()):
+            box[0].release()
+
+    def wake(self):
+        """Replaced by the event loop while it waits for requests."""
+
+    def ask(self, call, send):
+        """Sends a question and waits for the reply with that id; None at the end of the stream. Requests that come in
+        between are kept for later."""
+        box = [allocate_lock()]
+        box[0].acquire()
+        self.replies[call] = box
+        kept = []
+        try:
+            send()
+            if get_ident() != MAIN:
+                while not box[0].acquire(True, 0.05):
+                    self.start_thread_when_free()
+                return box[1] if len(box) > 1 else None
+            while len(box) == 1 and self.queue is None:
+                with self.lock:
+                    if not self.lines and not self.read_more():
+                        return None
+                    while self.lines and len(box) == 1:
+                        line = self.lines.pop(0)
+                        try:
+                            if self.parse(line) is None:
+                                continue
+                        except ValueError:
+                            pass
+                        kept.append(line)
+            if len(box) == 1:
+                box[0].acquire()
+            return box[1] if len(box) > 1 else None
+        finally:
+            self.lines[:0] = kept
+            self.replies.pop(call, None)
+
+    def start_thread_when_free(self):
+        """From another thread: while the main thread waits for requests it hands replies out itself, and holds the lock."""
+        if self.queue is None and self.lock.acquire(False):
+            try:
+                self.start_thread()
+            finally:
+                self.lock.release()

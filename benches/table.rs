@@ -1,0 +1,173 @@
+//! One row of the table: what was measured on both sides, and what it must be.
+//!
+//! Invariant: a figure that could not be taken is a reason, never a zero.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Every measurement of one side, or why there is none.
+pub type Figures = Result<Vec<f64>, String>;
+
+/// One line of the table.
+pub struct Row {
+    /// What is measured.
+    pub what: String,
+    /// `ms`, `MB/s`, …
+    pub unit: &'static str,
+    /// Ours.
+    pub ours: Figures,
+    /// Whom we are compared with.
+    pub peer_name: &'static str,
+    /// The peer's.
+    pub peer: Figures,
+    /// What ours must be.
+    pub target: Target,
+}
+
+/// What our median must be.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// At most this many times the peer's.
+    TimesPeerAtMost(f64),
+    /// At least this many times the peer's.
+    TimesPeerAtLeast(f64),
+    /// At most this, in the row's unit.
+    AtMost(f64),
+}
+
+/// Measures two sides in turn, `runs` times each. A side that fails once is not tried again.
+pub fn in_turn(
+    runs: usize,
+    mut ours: impl FnMut() -> Result<f64, String>,
+    mut peer: impl FnMut() -> Result<f64, String>,
+) -> (Figures, Figures) {
+    let (mut left, mut right): (Figures, Figures) = (Ok(Vec::new()), Ok(Vec::new()));
+    for _ in 0..runs {
+        take(&mut left, &mut ours);
+        take(&mut right, &mut peer);
+    }
+    (left, right)
+}
+
+/// Measures one side alone.
+pub fn alone(runs: usize, mut measure: impl FnMut() -> Result<f64, String>) -> Figures {
+    let mut figures: Figures = Ok(Vec::new());
+    for _ in 0..runs {
+        take(&mut figures, &mut measure);
+    }
+    figures
+}
+
+fn take(figures: &mut Figures, measure: &mut impl FnMut() -> Result<f64, String>) {
+    let Ok(known) = figures else {
+        return;
+    };
+    match guarded(measure).and_then(|result| result) {
+        Ok(figure) => known.push(figure),
+        Err(why) => *figures = Err(why),
+    }
+}
+
+/// Runs what may panic (a wait on a terminal does, with the screen) and makes it a reason.
+pub fn guarded<T>(measure: impl FnOnce() -> T) -> Result<T, String> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(measure));
+    std::panic::set_hook(hook);
+    result.map_err(|panic| message(&*panic))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let formatted = panic.downcast_ref::<String>().cloned();
+    let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let whole = formatted
+        .or(literal)
+        .unwrap_or_else(|| "a panic without a message".into());
+    let lines: Vec<&str> = whole
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("---"))
+        .collect();
+    lines.into_iter().take(3).collect::<Vec<_>>().join(" | ")
+}
+
+/// The middle value; of an even number of values the mean of both.
+pub fn median(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// The line above the rows.
+pub fn print_heading() {
+    println!(
+        "{:13} {:42} {:>14} {:>14} {:>9}  {:22} {:>5}  peer",
+        "bench", "what", "ours", "peer", "ratio", "must be", "runs"
+    );
+}
+
+/// One row; reasons stand below it.
+pub fn print(bench: &str, row: &Row) {
+    let middle = |figures: &Figures| figures.as_ref().ok().and_then(|values| median(values));
+    let (ours, peer) = (middle(&row.ours), middle(&row.peer));
+    let show = |value: Option<f64>| {
+        value.map_or("-".into(), |value| {
+            format!("{} {}", digits(value), row.unit)
+        })
+    };
+    let ratio = ours.zip(peer).map(|(ours, peer)| ours / peer);
+    let runs = row.ours.as_ref().or(row.peer.as_ref()).map_or(0, Vec::len);
+    println!(
+        "{bench:13} {:42} {:>14} {:>14} {:>9}  {:22} {runs:>5}  {}",
+        row.what,
+        show(ours),
+        show(peer),
+        ratio.map_or("-".into(), |ratio| format!("{} x", digits(ratio))),
+        target(row, ours, ratio),
+        row.peer_name,
+    );
+    for (side, figures) in [("ours", &row.ours), (row.peer_name, &row.peer)] {
+        if let Err(why) = figures {
+            println!("{:13}   {side}: not available: {why}", "");
+        }
+    }
+}
+
+fn target(row: &Row, ours: Option<f64>, ratio: Option<f64>) -> String {
+    let (text, met) = match row.target {
+        Target::TimesPeerAtMost(most) => (
+            format!("<= {} x", digits(most)),
+            ratio.map(|ratio| ratio <= most),
+        ),
+        Target::TimesPeerAtLeast(least) => (
+            format!(">= {} x", digits(least)),
+            ratio.map(|ratio| ratio >= least),
+        ),
+        Target::AtMost(most) => (
+            format!("<= {} {}", digits(most), row.unit),
+            ours.map(|ours| ours <= most),
+        ),
+    };
+    let verdict = match met {
+        Some(true) => "ok",
+        Some(false) => "MISSED",
+        None => "?",
+    };
+    format!("{text} {verdict}")
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}

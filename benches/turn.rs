@@ -1,0 +1,107 @@
+//! Enter to `turn/start` on the wire, and a delta to the screen: the real program on a pseudo-terminal, with an
+//! app-server that answers at once (`peers/fake_app_server.py`) and tells us on a socket when something passes it.
+
+use std::os::unix::net::UnixDatagram;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::support::pty::Pty;
+use crate::table::{Figures, Row, Target, guarded};
+
+const RUNS: usize = 20;
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+pub fn rows() -> Vec<Row> {
+    let mut wire = Vec::new();
+    let mut screen = Vec::new();
+    let result = guarded(|| measure(&mut wire, &mut screen)).and_then(|result| result);
+    let row = |what: &str, figures: Vec<f64>, most| {
+        let ours: Figures = result.clone().map(|()| figures);
+        Row {
+            what: what.into(),
+            unit: "ms",
+            ours,
+            peer_name: "(a bound)",
+            peer: Ok(Vec::new()),
+            target: Target::AtMost(most),
+        }
+    };
+    vec![
+        row("Enter to turn/start on the wire", wire, 2.0),
+        row("delta on the wire to the screen", screen, 16.0),
+    ]
+}
+
+fn measure(wire: &mut Vec<f64>, screen: &mut Vec<f64>) -> Result<(), String> {
+    let mut home = Home::new();
+    let python = peers::plain_python();
+    let socket = home.path().join("s");
+    let passed = listen(&socket)?;
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/benches/peers/fake_app_server.py"
+    );
+    let words = [python.to_str(), Some(script), socket.to_str()]
+        .map(|word| word.expect("our paths are UTF-8"));
+    let command = shlex::try_join(words).expect("paths have no NUL");
+    home.set("IPYAI_CODEX_CMD", command);
+
+    let mut pty = Pty::spawn(&home, &["--no-ipython", "--agent", "codex"], (100, 30));
+    pty.patience = DEADLINE;
+    pty.wait_for("In [1]:");
+    for number in 0..=RUNS {
+        let prompt = format!(".question{number}");
+        pty.send(&prompt);
+        pty.wait_for(&prompt);
+        let enter = Instant::now();
+        pty.send("\r");
+        let turn = wait(&passed, "turn/start")?;
+        let delta = wait(&passed, "delta")?;
+        pty.wait_for(&format!("answer{number}."));
+        let seen = Instant::now();
+        wait(&passed, "completed")?;
+        let next = format!("In [{}]:", number + 2);
+        pty.wait_for(&next);
+        // The first one starts the app-server.
+        if number > 0 {
+            wire.push((turn - enter).as_secs_f64() * 1e3);
+            screen.push(seen.saturating_duration_since(delta).as_secs_f64() * 1e3);
+        }
+    }
+    Ok(())
+}
+
+/// What passed the app-server, and when it did by our clock.
+fn listen(path: &std::path::Path) -> Result<Receiver<(String, Instant)>, String> {
+    let socket =
+        UnixDatagram::bind(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (sender, passed) = channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 256];
+        while let Ok(count) = socket.recv(&mut buffer) {
+            let now = Instant::now();
+            let name = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            if sender.send((name, now)).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(passed)
+}
+
+fn wait(passed: &Receiver<(String, Instant)>, wanted: &str) -> Result<Instant, String> {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        match passed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok((name, when)) if name == wanted => return Ok(when),
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return Err(format!("no {wanted} on the wire after {DEADLINE:?}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The text and reasoning of a running turn: items and deltas in, pieces with our own numbers out.
+//!
+//! Pure. Invariants: the pieces of a message that is not restarted join to its whole text; a message that was cut by a
+//! retry is restarted once the text begins again (the partial text is the best there is until then). Model responses
+//! send their messages one after the other, so a message that begins while another is open means the other was cut.
+
+use std::collections::HashMap;
+
+use crate::agent::{AgentEvent, TurnId};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Answer {
+    turn: TurnId,
+    messages: HashMap<String, Message>,
+    next_message: u64,
+    parts: HashMap<(String, Source, u64), u64>,
+    next_part: u64,
+}
+
+#[derive(Debug)]
+struct Message {
+    number: u64,
+    text: String,
+    finished: bool,
+    /// A retry was announced while it was open.
+    cut: bool,
+}
+
+/// Where a piece of reasoning comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    /// The summary.
+    Summary,
+    /// The raw chain, only when the user's configuration asks for it.
+    Raw,
+}
+
+impl Answer {
+    pub(super) fn new(turn: TurnId) -> Self {
+        Answer {
+            turn,
+            messages: HashMap::new(),
+            next_message: 0,
+            parts: HashMap::new(),
+            next_part: 0,
+        }
+    }
+
+    /// A message began, or a piece of one came first.
+    pub(super) fn begin(&mut self, id: &str, out: &mut Vec<AgentEvent>) {
+        if self.messages.contains_key(id) {
+            return;
+        }
+        self.void(|_| true, out);
+        let message = Message {
+            number: self.next_message,
+            text: String::new(),
+            finished: false,
+            cut: false,
+        };
+        self.next_message += 1;
+        self.messages.insert(id.into(), message);
+    }
+
+    /// A piece of a message.
+    pub(super) fn extend(&mut self, id: &str, delta: String, out: &mut Vec<AgentEvent>) {
+        self.begin(id, out);
+        let turn = self.turn;
+        if let Some(message) = self.messages.get_mut(id)
+            && !message.finished
+            && !delta.is_empty()
+        {
+            message.text.push_str(&delta);
+            out.push(AgentEvent::Text {
+                turn,
+                message: message.number,
+                delta,
+            });
+        }
+    }
+
+    /// A message is whole: what was not streamed comes now.
+    pub(super) fn finish(&mut self, id: &str, text: &str, out: &mut Vec<AgentEvent>) {
+        self.begin(id, out);
+        if let Some(message) = self.messages.get(id)
+            && let Some(rest) = text.strip_prefix(message.text.as_str())
+        {
+            let rest = rest.to_owned();
+            self.extend(id, rest, out);
+        }
+        if let Some(message) = self.messages.get_mut(id) {
+            message.finished = true;
+            message.text = String::new();
+        }
+    }
+
+    /// The stream is retried: what is open has been cut, but it is the best there is until something follows.
+    pub(super) fn retry(&mut self) {
+        for message in self.messages.values_mut() {
+            message.cut = !message.finished;
+        }
+    }
+
+    /// The turn completed: what was cut and not begun again is no part of the answer.
+    pub(super) fn close(&mut self, out: &mut Vec<AgentEvent>) {
+        self.void(|message| message.cut, out);
+    }
+
+    /// A piece of reasoning.
+    pub(super) fn think(
+        &mut self,
+        id: &str,
+        source: Source,
+        index: u64,
+        delta: String,
+        out: &mut Vec<AgentEvent>,
+    ) {
+        let other = match source {
+            Source::Summary => Source::Raw,
+            Source::Raw => Source::Summary,
+        };
+        // Both tell the same; the first to come is shown.
+        let known = |source| {
+            self.parts
+                .keys()
+                .any(|(item, from, _)| item == id && *from == source)
+        };
+        if delta.is_empty() || known(other) {
+            return;
+        }
+        let part = *self
+            .parts
+            .entry((id.into(), source, index))
+            .or_insert_with(|| {
+                self.next_part += 1;
+                self.next_part - 1
+            });
+        out.push(AgentEvent::Thought {
+            turn: self.turn,
+            part,
+            delta,
+        });
+    }
+
+    /// Reasoning is whole: parts of its summary that were not streamed come now.
+    pub(super) fn thought(&mut self, id: &str, summary: Vec<String>, out: &mut Vec<AgentEvent>) {
+        if self.parts.keys().any(|(item, _, _)| item == id) {
+            return;
+        }
+        for (index, text) in (0..).zip(summary) {
+            self.think(id, Source::Summary, index, text, out);
+        }
+    }
+
+    fn void(&mut self, which: impl Fn(&Message) -> bool, out: &mut Vec<AgentEvent>) {
+        let mut cut: Vec<u64> = Vec::new();
+        for message in self.messages.values_mut() {
+            if message.finished || !which(message) {
+                continue;
+            }
+            message.finished = true;
+            if !message.text.is_empty() {
+                message.text = String::new();
+                cut.push(message.number);
+            }
+        }
+        cut.sort_unstable();
+        let turn = self.turn;
+        out.extend(
+            cut.into_iter()
+                .map(|message| AgentEvent::Restarted { turn, message }),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Source};
+    use crate::agent::{AgentEvent, TurnId};
+
+    const TURN: TurnId = TurnId(1);
+
+    fn text(message: u64, delta: &str) -> AgentEvent {
+        AgentEvent::Text {
+            turn: TURN,
+            message,
+            delta: delta.into(),
+        }
+    }
+
+    fn check(play: impl FnOnce(&mut Answer, &mut Vec<AgentEvent>), expected: &[AgentEvent]) {
+        let mut answer = Answer::new(TURN);
+        let mut out = Vec::new();
+        play(&mut answer, &mut out);
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn text_not_streamed_comes_at_the_end() {
+        check(
+            |answer, out| {
+                answer.begin("a", out);
+                answer.extend("a", "he".into(), out);
+                answer.finish("a", "hello", out);
+                answer.finish("b", "whole", out);
+                answer.close(out);
+            },
+            &[text(0, "he"), text(0, "llo"), text(1, "whole")],
+        );
+    }
+
+    #[test]
+    fn commentary_and_answer_are_two_messages() {
+        check(
+            |answer, out| {
+                answer.extend("a", "looking".into(), out);
+                answer.finish("a", "looking", out);
+                answer.extend("b", "found".into(), out);
+                answer.finish("b", "found", out);
+            },
+            &[text(0, "looking"), text(1, "found")],
+        );
+    }
+
+    #[test]
+    fn a_message_that_was_cut_is_restarted_once() {
+        check(
+            |answer, out| {
+                answer.extend("a", "hal".into(), out);
+                answer.begin("b", out);
+                answer.extend("a", "late".into(), out);
+                answer.extend("b", "whole".into(), out);
+                answer.finish("b", "whole", out);
+                answer.close(out);
+            },
+            &[
+                text(0, "hal"),
+                AgentEvent::Restarted {
+                    turn: TURN,
+                    message: 0,
+                },
+                text(1, "whole"),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_open_message_counts_unless_a_retry_cut_it() {
+        check(
+            |answer, out| {
+                answer.extend("a", "all".into(), out);
+                answer.close(out);
+            },
+            &[text(0, "all")],
+        );
+        check(
+            |answer, out| {
+                answer.extend("a", "hal".into(), out);
+                answer.retry();
+                answer.close(out);
+            },
+            &[
+                text(0, "hal"),
+                AgentEvent::Restarted {
+                    turn: TURN,
+                    message: 0,
+                },
+            ],
+        );
+    }
+
+    #[test]
+    fn reasoning_is_shown_once_by_parts() {
+        let thought = |part, delta: &str| AgentEvent::Thought {
+            turn: TURN,
+            part,
+            delta: delta.into(),
+        };
+        check(
+            |answer, out| {
+                answer.think("r", Source::Summary, 0, "a".into(), out);
+                answer.think("r", Source::Raw, 0, "raw".into(), out);
+                answer.think("r", Source::Summary, 1, "b".into(), out);
+                answer.think("r", Source::Summary, 0, "a".into(), out);
+                answer.thought("r", vec!["again".into()], out);
+                answer.thought("s", vec!["c".into(), String::new(), "d".into()], out);
+            },
+            &[
+                thought(0, "a"),
+                thought(1, "b"),
+                thought(0, "a"),
+                thought(2, "c"),
+                thought(3, "d"),
+            ],
+        );
+    }
+}

@@ -1,0 +1,273 @@
+//! Failures as a user reads them: one line each, and what to do about it.
+//!
+//! Chosen by kind (`codexErrorInfo`, HTTP status, the operating system's error), never by matching the peer's texts,
+//! which are shown and not understood.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::wire::error::TurnError;
+use crate::agent::{AgentFailure, FailureKind};
+use crate::rpc::{RpcError, SpawnFailure};
+
+/// The longest foreign text in a message, in characters.
+const LONGEST: usize = 300;
+
+const DEMO: &str = "or try without Codex: `--agent demo`";
+
+fn failure(kind: FailureKind, message: String, hints: &[&str]) -> AgentFailure {
+    AgentFailure {
+        kind,
+        message,
+        hints: hints.iter().map(|hint| (*hint).to_owned()).collect(),
+    }
+}
+
+/// The process could not be started.
+pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
+    let program = error.program.display();
+    if error.source.kind() == io::ErrorKind::NotFound {
+        return failure(
+            FailureKind::Missing,
+            format!("the AI agent is not installed: `{program}` was not found"),
+            &[
+                "install it with `npm install -g @openai/codex`, then log in with `codex login`",
+                DEMO,
+            ],
+        );
+    }
+    failure(
+        FailureKind::Missing,
+        format!("`{name}` could not be started: {}", error.source),
+        &[DEMO],
+    )
+}
+
+/// No thread for the driver.
+pub(super) fn no_thread(error: &io::Error) -> AgentFailure {
+    failure(
+        FailureKind::Refused,
+        format!("no thread could be started for the agent: {error}"),
+        &[],
+    )
+}
+
+/// Nobody is logged in.
+pub(super) fn logged_out() -> AgentFailure {
+    failure(
+        FailureKind::LoggedOut,
+        "Codex is not logged in".into(),
+        &["log in with `codex login`", DEMO],
+    )
+}
+
+/// The process ended in mid-turn. `words` is the end of its standard error.
+pub(super) fn died(
+    name: &str,
+    outcome: io::Result<(ExitStatus, String)>,
+    junk: u64,
+) -> AgentFailure {
+    let (how, words) = match outcome {
+        Ok((status, words)) => (status.to_string(), words),
+        Err(error) => (error.to_string(), String::new()),
+    };
+    let mut message = format!("`{name}` ended before the answer did ({how})");
+    if let Some(last) = last_line(&words) {
+        message.push_str(": ");
+        message.push_str(&last);
+    }
+    message.push_str(&not_protocol(junk));
+    failure(
+        FailureKind::Died,
+        message,
+        &["the next prompt starts it again"],
+    )
+}
+
+/// The process did not answer.
+pub(super) fn silent(name: &str, method: &str, patience: Duration, junk: u64) -> AgentFailure {
+    failure(
+        FailureKind::Silent,
+        format!(
+            "`{name}` did not answer `{method}` within {} s{}",
+            patience.as_secs_f32(),
+            not_protocol(junk)
+        ),
+        &["it was stopped; the next prompt starts it again"],
+    )
+}
+
+/// The answer to a request was an error.
+pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
+    if error.data.get("input_error_code").and_then(Value::as_str) == Some("input_too_large") {
+        let count = |key: &str| error.data.get(key).and_then(Value::as_u64).unwrap_or(0);
+        return failure(
+            FailureKind::Refused,
+            format!(
+                "the prompt with its context has {} characters, {name} takes at most {}",
+                count("actual_chars"),
+                count("max_chars")
+            ),
+            &[
+                "see it with `%ipycodex context`, shorten it with `%ipycodex hide N` or `%ipycodex reset`",
+            ],
+        );
+    }
+    failure(
+        FailureKind::Refused,
+        format!(
+            "`{name}` refused `{method}`: {}",
+            one_line(&without_body(&error.message))
+        ),
+        &[],
+    )
+}
+
+/// The answer to a request could not be understood.
+pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
+    failure(
+        FailureKind::Refused,
+        format!("the answer of `{name}` to `{method}` was not understood"),
+        &["is it a version that this program knows? `codex --version`"],
+    )
+}
+
+/// The turn failed on the side of the model's service.
+pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
+    let Some(error) = error else {
+        return failure(
+            FailureKind::Upstream,
+            "the turn failed, and no reason was given".into(),
+            &[],
+        );
+    };
+    let text = one_line(&without_body(&error.message));
+    let with = |lead: &str| {
+        if text.is_empty() {
+            lead.to_owned()
+        } else {
+            format!("{lead}: {text}")
+        }
+    };
+    let upstream = FailureKind::Upstream;
+    match (error.name(), error.http_status()) {
+        ("unauthorized", _) | (_, Some(401)) => failure(
+            FailureKind::LoggedOut,
+            with("the model's service did not accept the login (HTTP 401)"),
+            &["log in again with `codex login`"],
+        ),
+        (_, Some(403)) => failure(
+            upstream,
+            with("the model's service refused access (HTTP 403)"),
+            &[
+                "log in again with `codex login`, or choose another model with `%ipycodex model NAME`",
+            ],
+        ),
+        ("usageLimitExceeded" | "sessionBudgetExceeded", _) => failure(
+            upstream,
+            with("the usage limit is reached"),
+            &["wait for the reset, or choose another model with `%ipycodex model NAME`"],
+        ),
+        ("rateLimitExceeded", _) | (_, Some(429)) => failure(
+            upstream,
+            with("too many requests (HTTP 429)"),
+            &["wait a moment, then send the prompt again"],
+        ),
+        ("contextWindowExceeded", _) => failure(
+            upstream,
+            with("the conversation is too long for the model"),
+            &["shorten it with `%ipycodex hide N`, or begin anew with `%ipycodex reset`"],
+        ),
+        ("modelNotFound", _) => failure(
+            upstream,
+            with("the model is not available"),
+            &["choose another with `%ipycodex model NAME`"],
+        ),
+        ("serverOverloaded" | "internalServerError", _) | (_, Some(500..)) => failure(
+            upstream,
+            with("the model's service has a problem"),
+            &["wait a moment, then send the prompt again"],
+        ),
+        (
+            "httpConnectionFailed"
+            | "responseStreamConnectionFailed"
+            | "responseStreamDisconnected",
+            _,
+        ) => failure(
+            upstream,
+            with("the connection to the model's service failed"),
+            &["check the network, then send the prompt again"],
+        ),
+        _ => failure(
+            upstream,
+            if text.is_empty() {
+                "the turn failed, and no reason was given".into()
+            } else {
+                text
+            },
+            &[],
+        ),
+    }
+}
+
+/// Foreign text on one line, cut to [`LONGEST`] characters, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The message inside an error body of the model's service, if the text is one; else the text.
+fn without_body(text: &str) -> String {
+    serde_json::from_str::<Value>(text)
+        .ok()
+        .and_then(|body| Some(body.get("error")?.get("message")?.as_str()?.to_owned()))
+        .unwrap_or_else(|| text.to_owned())
+}
+
+fn last_line(words: &str) -> Option<String> {
+    without_colours(words)
+        .lines()
+        .rev()
+        .map(one_line)
+        .find(|line| !line.is_empty())
+}
+
+/// `text` without CSI sequences: logs are coloured.
+fn without_colours(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            let mut rest = chars.clone();
+            if rest.next() == Some('[') {
+                for c in rest.by_ref() {
+                    if ('@'..='~').contains(&c) {
+                        break;
+                    }
+                }
+                chars = rest;
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn not_protocol(junk: u64) -> String {
+    match junk {
+        0 => String::new(),
+        1 => " (it also printed a line that is no protocol)".into(),
+        _ => format!(" (it also printed {junk} lines that are no protocol)"),
+    }
+}

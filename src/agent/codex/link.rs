@@ -1,0 +1,163 @@
+//! One live app-server process: its peer, the requests that wait, the threads it has loaded.
+//!
+//! Out: the params of each request as wire types. A link is never mended: what is wrong with it ends it, and the next
+//! turn makes another.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, to_value};
+
+use super::Program;
+use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
+use crate::agent::connect::AgentPlan;
+use crate::agent::{Approvals, Search, TurnId};
+use crate::rpc::{Id, Incoming, Launch, Message, Peer, Pending, RpcError, SpawnFailure};
+
+/// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Initialize,
+    Account,
+    Resume(TurnId),
+    Open(TurnId),
+    Seed(TurnId),
+    Begin(TurnId),
+    /// Interrupts, cleaning, leaving a thread: the answer does not matter.
+    Courtesy,
+}
+
+impl Purpose {
+    /// For messages to the user.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Purpose::Initialize => "initialize",
+            Purpose::Account => "account/read",
+            Purpose::Resume(_) => "thread/resume",
+            Purpose::Open(_) => "thread/start",
+            Purpose::Seed(_) => "thread/inject_items",
+            Purpose::Begin(_) => "turn/start",
+            Purpose::Courtesy => "a request",
+        }
+    }
+}
+
+/// A loaded thread and the settings it last ran with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Loaded {
+    pub(super) search: Search,
+    pub(super) cwd: PathBuf,
+    pub(super) approvals: Approvals,
+    pub(super) sandbox: String,
+}
+
+/// See the module.
+pub(super) struct Link {
+    pub(super) peer: Peer,
+    incoming: Incoming,
+    pub(super) pending: Pending<Purpose>,
+    /// Handshake done and somebody logged in.
+    pub(super) ready: bool,
+    pub(super) threads: HashMap<String, Loaded>,
+    request_patience: Duration,
+}
+
+impl Link {
+    /// Starts the process and greets it.
+    pub(super) fn open(program: &Program, plan: &AgentPlan) -> Result<Link, SpawnFailure> {
+        let launch = Launch {
+            program: program.program.clone(),
+            arguments: program.arguments.clone(),
+            variables: plan
+                .variables
+                .iter()
+                .filter(|(name, _)| !withheld(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            // A directory that is gone would look like a missing program.
+            cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
+            name: program.name.into(),
+        };
+        let (peer, incoming) = Peer::spawn(launch)?;
+        let mut link = Link {
+            peer,
+            incoming,
+            pending: Pending::default(),
+            ready: false,
+            threads: HashMap::new(),
+            request_patience: plan.patience.request,
+        };
+        let params = InitializeParams {
+            client_info: ClientInfo {
+                name: "ipycodex",
+                title: "ipycodex",
+                version: &plan.client_version,
+            },
+            capabilities: InitializeCapabilities {
+                experimental_api: true,
+            },
+        };
+        link.ask_within(
+            Purpose::Initialize,
+            "initialize",
+            &params,
+            plan.patience.initialize,
+        );
+        Ok(link)
+    }
+
+    /// The next message; `None` when the process has closed its output.
+    pub(super) async fn next(&mut self) -> Option<Message> {
+        self.incoming.recv().await
+    }
+
+    /// Sends a request.
+    pub(super) fn ask(&mut self, purpose: Purpose, method: &str, params: &impl Serialize) {
+        self.ask_within(purpose, method, params, self.request_patience);
+    }
+
+    fn ask_within(
+        &mut self,
+        purpose: Purpose,
+        method: &str,
+        params: &impl Serialize,
+        patience: Duration,
+    ) {
+        let id = self.pending.open(purpose, Instant::now() + patience);
+        self.peer.send(Message::Request {
+            id,
+            method: method.into(),
+            params: plain(params),
+        });
+    }
+
+    /// Sends a notification.
+    pub(super) fn notify(&self, method: &str) {
+        self.peer.send(Message::Notification {
+            method: method.into(),
+            params: Value::Null,
+        });
+    }
+
+    /// Answers a request of the process.
+    pub(super) fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
+        self.peer.send(Message::Response { id, outcome });
+    }
+}
+
+/// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets (R11).
+/// Those with KEY, SECRET or TOKEN it keeps back itself, and its own login may need them.
+fn withheld(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    // A path, and what a login at Bedrock needs.
+    let needed = name == "AWS_SHARED_CREDENTIALS_FILE";
+    !needed && (name.contains("PASSWORD") || name.contains("CREDENTIAL"))
+}
+
+/// A wire type as a value.
+pub(super) fn plain(params: &impl Serialize) -> Value {
+    to_value(params).expect("wire types have string keys and cannot fail")
+}

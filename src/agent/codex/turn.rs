@@ -1,0 +1,260 @@
+//! The running turn as a value: notifications in, events out.
+//!
+//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does).
+//! What belongs to another thread or turn is dropped, such as the late end of a command of an interrupted turn.
+
+use serde_json::{Value, from_value};
+
+use super::answer::{Answer, Source};
+use super::failure::one_line;
+use super::wire::error::{ErrorNotification, TurnError};
+use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
+use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
+use super::wire::turn::{Turn as WireTurn, TurnResponse};
+use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Running {
+    turn: TurnId,
+    /// The app-server's thread.
+    pub(super) thread: String,
+    /// The app-server's id of the turn, once known.
+    pub(super) wire: Option<String>,
+    answer: Answer,
+    /// The thread's tokens before this turn.
+    before: Option<TokenUsageBreakdown>,
+    /// The last error that is not retried.
+    error: Option<TurnError>,
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Completed,
+    Interrupted,
+    Failed(Option<TurnError>),
+}
+
+impl Running {
+    pub(super) fn new(turn: TurnId, thread: String) -> Self {
+        Running {
+            turn,
+            thread,
+            wire: None,
+            answer: Answer::new(turn),
+            before: None,
+            error: None,
+        }
+    }
+
+    /// True when `params` speaks of this turn, or names none.
+    pub(super) fn concerns(&self, params: &Value) -> bool {
+        let named = |key: &str| params.get(key).and_then(Value::as_str);
+        let turn = named("turnId").or_else(|| params.get("turn")?.get("id")?.as_str());
+        named("threadId").is_none_or(|thread| thread == self.thread)
+            && match (turn, &self.wire) {
+                (Some(turn), Some(own)) => turn == own,
+                _ => true,
+            }
+    }
+
+    /// Takes a notification; returns how the turn ended if this was the end.
+    pub(super) fn notice(
+        &mut self,
+        method: &str,
+        params: Value,
+        out: &mut Vec<AgentEvent>,
+    ) -> Option<End> {
+        if !self.concerns(&params) {
+            return None;
+        }
+        match method {
+            "turn/started" => {
+                let turn = from_value::<TurnResponse>(params).ok()?.turn;
+                self.wire.get_or_insert(turn.id);
+            }
+            "turn/completed" => {
+                let turn = from_value::<TurnResponse>(params).unwrap_or_default().turn;
+                return Some(self.end(turn, out));
+            }
+            "error" => self.trouble(from_value(params).ok()?, out),
+            "warning" | "configWarning" | "deprecationNotice" | "model/rerouted" => {
+                let text = ["message", "summary", "details"]
+                    .iter()
+                    .find_map(|key| params.get(key)?.as_str());
+                if let Some(text) = text {
+                    self.progress(one_line(text), out);
+                }
+            }
+            "thread/tokenUsage/updated" => self.usage(&from_value(params).ok()?, out),
+            "item/started" => self.started(from_value::<ItemNotification>(params).ok()?.item, out),
+            "item/completed" => {
+                self.completed(from_value::<ItemNotification>(params).ok()?.item, out);
+            }
+            _ => self.delta(method, params, out),
+        }
+        None
+    }
+
+    fn delta(&mut self, method: &str, params: Value, out: &mut Vec<AgentEvent>) {
+        let source = match method {
+            "item/agentMessage/delta" | "item/commandExecution/outputDelta" => None,
+            "item/reasoning/summaryTextDelta" => Some(Source::Summary),
+            "item/reasoning/textDelta" => Some(Source::Raw),
+            _ => return,
+        };
+        let Ok(delta) = from_value::<DeltaNotification>(params) else {
+            return;
+        };
+        match source {
+            Some(source) => {
+                let index = match source {
+                    Source::Summary => delta.summary_index,
+                    Source::Raw => delta.content_index,
+                };
+                self.answer
+                    .think(&delta.item_id, source, index, delta.delta, out);
+            }
+            None if method == "item/agentMessage/delta" => {
+                self.answer.extend(&delta.item_id, delta.delta, out);
+            }
+            None => out.push(AgentEvent::CommandOutput {
+                turn: self.turn,
+                id: delta.item_id,
+                delta: delta.delta,
+            }),
+        }
+    }
+
+    fn started(&mut self, item: ThreadItem, out: &mut Vec<AgentEvent>) {
+        match item {
+            ThreadItem::AgentMessage { id, .. } => self.answer.begin(&id, out),
+            ThreadItem::CommandExecution { id, command, .. } => {
+                out.push(AgentEvent::CommandStarted {
+                    turn: self.turn,
+                    id,
+                    command,
+                });
+            }
+            ThreadItem::ContextCompaction => {
+                self.progress("shortening the conversation for the model".into(), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn completed(&mut self, item: ThreadItem, out: &mut Vec<AgentEvent>) {
+        match item {
+            ThreadItem::AgentMessage { id, text } => self.answer.finish(&id, &text, out),
+            ThreadItem::Reasoning { id, summary } => self.answer.thought(&id, summary, out),
+            ThreadItem::CommandExecution {
+                id,
+                command,
+                cwd,
+                status,
+                aggregated_output,
+                exit_code,
+            } => out.push(AgentEvent::CommandRan {
+                turn: self.turn,
+                command: CommandRun {
+                    id,
+                    command,
+                    cwd,
+                    output: aggregated_output,
+                    exit_code,
+                    status,
+                },
+            }),
+            ThreadItem::FileChange { changes, status } if status == "completed" => {
+                let changes = changes
+                    .into_iter()
+                    .map(|change| FileChange {
+                        path: change.path,
+                        kind: change.kind.name,
+                        diff: change.diff,
+                    })
+                    .collect();
+                out.push(AgentEvent::FilesChanged {
+                    turn: self.turn,
+                    changes,
+                });
+            }
+            ThreadItem::FileChange { status, .. } => {
+                self.progress(format!("edit {}", one_line(&status)), out);
+            }
+            ThreadItem::WebSearch { query, action } => {
+                let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default();
+                let what = [query.as_str(), text("query"), text("url")]
+                    .into_iter()
+                    .find(|it| !it.is_empty())
+                    .unwrap_or("the web");
+                self.progress(format!("searched: {}", one_line(what)), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
+        if notice.will_retry {
+            self.answer.retry();
+            let mut text = one_line(&notice.error.message);
+            if let Some(details) = &notice.error.additional_details {
+                text = format!("{text} ({})", one_line(details));
+            }
+            self.progress(text, out);
+        } else {
+            self.error = Some(notice.error);
+        }
+    }
+
+    fn usage(&mut self, notice: &ThreadTokenUsageUpdatedNotification, out: &mut Vec<AgentEvent>) {
+        let usage = &notice.token_usage;
+        let (total, last) = (&usage.total, &usage.last);
+        let before = self.before.get_or_insert(TokenUsageBreakdown {
+            input_tokens: total.input_tokens.saturating_sub(last.input_tokens),
+            cached_input_tokens: total
+                .cached_input_tokens
+                .saturating_sub(last.cached_input_tokens),
+            output_tokens: total.output_tokens.saturating_sub(last.output_tokens),
+            reasoning_output_tokens: total
+                .reasoning_output_tokens
+                .saturating_sub(last.reasoning_output_tokens),
+        });
+        let usage = Usage {
+            input: total.input_tokens.saturating_sub(before.input_tokens),
+            cached: total
+                .cached_input_tokens
+                .saturating_sub(before.cached_input_tokens),
+            output: total.output_tokens.saturating_sub(before.output_tokens),
+            reasoning: total
+                .reasoning_output_tokens
+                .saturating_sub(before.reasoning_output_tokens),
+            window: usage.model_context_window,
+        };
+        out.push(AgentEvent::Usage {
+            turn: self.turn,
+            usage,
+        });
+    }
+
+    fn end(&mut self, turn: WireTurn, out: &mut Vec<AgentEvent>) -> End {
+        match turn.status.as_str() {
+            "completed" => {
+                self.answer.close(out);
+                End::Completed
+            }
+            "interrupted" => End::Interrupted,
+            _ => End::Failed(turn.error.or_else(|| self.error.take())),
+        }
+    }
+
+    fn progress(&self, message: String, out: &mut Vec<AgentEvent>) {
+        if !message.is_empty() {
+            out.push(AgentEvent::Progress {
+                turn: self.turn,
+                message,
+            });
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The answers of the offline agent: markdown made of what the prompt holds. The same prompt has the same answer.
+
+use serde_json::{Map, Value, json};
+
+use super::context::{Context, named_tools};
+use super::threads::Tool;
+
+/// What is performed for one prompt.
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    /// Shown as reasoning.
+    pub(super) thought: String,
+    /// Called one after the other before the answer: name and arguments.
+    pub(super) calls: Vec<(String, Value)>,
+    /// The answer, without the results of the calls.
+    pub(super) text: String,
+    /// With pauses, so that it can be interrupted.
+    pub(super) slowly: bool,
+}
+
+/// Answers `input`, given the number of exchanges before it and the functions offered.
+pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
+    let context = Context::read(input);
+    let calls: Vec<(String, Value)> = named_tools(&context.request)
+        .into_iter()
+        .filter_map(|name| {
+            let tool = tools.iter().find(|tool| tool.name == name)?;
+            Some((name, arguments(&tool.schema)))
+        })
+        .collect();
+    let cells = context.cells.len();
+    let earlier = earlier + context.turns;
+    let thought = format!(
+        "The context holds {}. {}",
+        counted(cells, "cell"),
+        match calls.len() {
+            0 => "No tool is named.".to_owned(),
+            count => format!("{} named.", counted_is(count, "tool")),
+        }
+    );
+    Answer {
+        thought,
+        calls,
+        text: text(&context, earlier),
+        slowly: context.request.contains("slowly"),
+    }
+}
+
+fn text(context: &Context, earlier: usize) -> String {
+    let mut text = String::from(
+        "# Demo answer\n\nI am the built-in offline agent. I am **no AI**: I only tell what the context holds.\n\n",
+    );
+    text.push_str("You asked:\n\n");
+    for line in context.request.lines() {
+        text.push_str(&format!("> {line}\n"));
+    }
+    text.push_str("\n## What ran\n\n");
+    text.push_str(&format!(
+        "- {} since the last prompt\n- {}\n- {} before this one\n",
+        counted(context.cells.len(), "cell"),
+        counted(context.notes.len(), "note"),
+        counted(earlier, "prompt"),
+    ));
+    if let Some(code) = context.cells.last() {
+        text.push_str("\nThe last cell:\n\n");
+        text.push_str(&fenced("python", code));
+    }
+    if let Some(output) = context.outputs.last() {
+        text.push_str("\nIts output, or that of a cell before it:\n\n");
+        text.push_str(&fenced("text", output));
+    }
+    if let Some(error) = context.last_error() {
+        text.push_str(&format!("\n**Last error:** `{}`\n", error.trim()));
+    }
+    text.push_str(&format!(
+        "\n## Counts\n\n| what | how many |\n|---|---:|\n| cells | {} |\n| outputs | {} |\n| characters asked | {} |\n",
+        context.cells.len(),
+        context.outputs.len(),
+        context.request.chars().count(),
+    ));
+    text.push_str("\nTry this:\n\n");
+    text.push_str(&fenced("python", "sum(range(10))"));
+    text
+}
+
+/// Arguments that fit `schema`, one for each required property.
+fn arguments(schema: &Value) -> Value {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut arguments = Map::new();
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let property = properties.and_then(|properties| properties.get(name));
+        arguments.insert(name.into(), property.map_or(json!(1), example));
+    }
+    Value::Object(arguments)
+}
+
+fn example(property: &Value) -> Value {
+    for key in ["default", "const"] {
+        if let Some(value) = property.get(key) {
+            return value.clone();
+        }
+    }
+    let first = |key: &str| property.get(key)?.as_array()?.first();
+    if let Some(value) = first("enum") {
+        return value.clone();
+    }
+    if let Some(choice) = first("anyOf") {
+        return example(choice);
+    }
+    match property.get("type").and_then(Value::as_str) {
+        Some("string") => json!("demo"),
+        Some("number") => json!(1.5),
+        Some("boolean") => json!(true),
+        Some("array") => json!([property.get("items").map_or(json!(1), example)]),
+        Some("object") => arguments(property),
+        Some("null") => Value::Null,
+        _ => json!(1),
+    }
+}
+
+/// `code` in a fence longer than any in it.
+fn fenced(language: &str, code: &str) -> String {
+    let longest = code
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}{language}\n{}\n{fence}\n", code.trim_end())
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+fn counted_is(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun} is"),
+        _ => format!("{count} {noun}s are"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{arguments, compose, fenced};
+    use crate::agent::demo::threads::Tool;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_tells_what_the_context_holds() {
+        let input = "<context><code>1/0</code><output>Traceback (most recent call last):\n\
+                     ZeroDivisionError: division by zero</output></context>\n\
+                     <user-request>why? use &`f`, slowly</user-request>";
+        let tools = [Tool {
+            name: "f".into(),
+            schema: json!({"properties": {"x": {"type": "integer"}}, "required": ["x"]}),
+        }];
+        let answer = compose(input, 2, &tools);
+        assert_eq!(answer, compose(input, 2, &tools));
+        assert_eq!(answer.calls, [("f".to_owned(), json!({"x": 1}))]);
+        assert!(answer.slowly);
+        for part in [
+            "no AI",
+            "> why? use",
+            "1 cell since",
+            "2 prompts before",
+            "```python\n1/0\n```",
+            "`ZeroDivisionError: division by zero`",
+            "| cells | 1 |",
+        ] {
+            assert!(answer.text.contains(part), "{part}: {}", answer.text);
+        }
+        assert!(compose("hello", 0, &[]).calls.is_empty());
+    }
+
+    #[test]
+    fn arguments_fit_their_schema() {
+        for (property, value) in [
+            (json!({"type": "string"}), json!("demo")),
+            (json!({"enum": ["a", "b"]}), json!("a")),
+            (json!({"type": "string", "default": "x"}), json!("x")),
+            (
+                json!({"type": "array", "items": {"type": "boolean"}}),
+                json!([true]),
+            ),
+            (
+                json!({"anyOf": [{"type": "number"}, {"type": "null"}]}),
+                json!(1.5),
+            ),
+            (json!({}), json!(1)),
+        ] {
+            let schema = json!({"properties": {"a": property, "b": {}}, "required": ["a"]});
+            assert_eq!(arguments(&schema), json!({"a": value}));
+        }
+        assert_eq!(arguments(&json!(true)), json!({}));
+    }
+
+    #[test]
+    fn a_fence_holds_fences() {
+        assert_eq!(fenced("text", "a ``` b\n"), "````text\na ``` b\n````\n");
+    }
+}

@@ -1,0 +1,121 @@
+//! What a prompt holds, read back from its markup: cells, outputs, notes, variables, the request.
+//!
+//! Lenient: it looks for the elements this program writes itself and takes the rest as it is. Absent on purpose: a
+//! general XML reader; the input is our own and a wrong guess only makes a poorer demonstration.
+
+/// A prompt, taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Context {
+    /// Source of each cell, oldest first.
+    pub(super) cells: Vec<String>,
+    /// What was shown, oldest first.
+    pub(super) outputs: Vec<String>,
+    /// The user's notes.
+    pub(super) notes: Vec<String>,
+    /// Exchanges written out before the prompt.
+    pub(super) turns: usize,
+    /// What was asked.
+    pub(super) request: String,
+}
+
+impl Context {
+    /// Reads `input`; without markup all of it is the request.
+    pub(super) fn read(input: &str) -> Context {
+        let (earlier, now) = match input.split_once("</conversation-history>") {
+            Some((earlier, now)) => (earlier, now),
+            None => ("", input),
+        };
+        let context = between(now, "<context>", "</context>").unwrap_or_default();
+        Context {
+            cells: all(context, "code"),
+            outputs: all(context, "output"),
+            notes: all(context, "note"),
+            turns: earlier.matches("<turn>").count(),
+            request: request(now),
+        }
+    }
+
+    /// The last output that looks like a traceback, by its last line.
+    pub(super) fn last_error(&self) -> Option<&str> {
+        self.outputs
+            .iter()
+            .rev()
+            .find(|output| output.contains("Traceback (most recent call last)"))
+            .and_then(|output| output.lines().rev().find(|line| !line.trim().is_empty()))
+    }
+}
+
+/// The names in ``&`name` `` of `text`, in order, each once.
+pub(super) fn named_tools(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for piece in text.split("&`").skip(1) {
+        if let Some((name, _)) = piece.split_once('`')
+            && !names.iter().any(|known| known == name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn request(input: &str) -> String {
+    // The request is verbatim and last, so its end is the last end.
+    match input.split_once("<user-request>") {
+        Some((_, rest)) => match rest.rfind("</user-request>") {
+            Some(end) => rest[..end].to_owned(),
+            None => rest.to_owned(),
+        },
+        None => input.trim().to_owned(),
+    }
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    rest.split_once(close).map(|(inside, _)| inside)
+}
+
+fn all(text: &str, element: &str) -> Vec<String> {
+    let (open, close) = (format!("<{element}"), format!("</{element}>"));
+    text.split(&open)
+        .skip(1)
+        .filter_map(|piece| {
+            let (_attributes, rest) = piece.split_once('>')?;
+            let (inside, _) = rest.split_once(&close)?;
+            Some(
+                inside
+                    .replace("&lt;", "<")
+                    .replace("&gt;", ">")
+                    .replace("&amp;", "&"),
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Context, named_tools};
+
+    #[test]
+    fn a_prompt_is_taken_apart() {
+        let context = Context::read(
+            "<conversation-history><turn><user>a</user><assistant>b</assistant></turn></conversation-history>\n\
+             <context><code>a &lt; 1</code><note>why</note><code>1/0</code>\
+             <output>Traceback (most recent call last):\nZeroDivisionError: division by zero</output></context>\n\
+             <user-request>what is </user-request>?</user-request>",
+        );
+        assert_eq!(context.cells, ["a < 1", "1/0"]);
+        assert_eq!(context.notes, ["why"]);
+        assert_eq!(
+            context.last_error(),
+            Some("ZeroDivisionError: division by zero")
+        );
+        assert_eq!(context.turns, 1);
+        assert_eq!(context.request, "what is </user-request>?");
+        assert_eq!(Context::read("hello").request, "hello");
+    }
+
+    #[test]
+    fn tools_are_named_in_backticks() {
+        assert_eq!(named_tools("use &`f` and &`g`, &`f` again, &`"), ["f", "g"]);
+    }
+}

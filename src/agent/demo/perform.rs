@@ -1,0 +1,298 @@
+//! Turns on the stage: an answer becomes the notifications of the protocol, in small deltas.
+//!
+//! One performer thread takes one job after the other. The reading side reaches it through [`Stage`]: an interrupt, the
+//! answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client has left.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::compose::Answer;
+use crate::rpc::{Id, Message, RpcError};
+
+/// A pause of a prompt that says "slowly".
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Characters in a delta.
+const DELTA: usize = 12;
+
+/// A turn to be performed.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) thread: String,
+    pub(super) turn: String,
+    pub(super) answer: Answer,
+    /// Characters of the input.
+    pub(super) input_length: usize,
+}
+
+/// What both threads see.
+#[derive(Clone)]
+pub(super) struct Stage {
+    out: mpsc::Sender<Message>,
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Turns that wait or run.
+    open: HashSet<String>,
+    interrupted: HashSet<String>,
+    /// The call that waits, and its answer.
+    call: Option<(Id, Option<Result<Value, RpcError>>)>,
+    calls: i64,
+    left: bool,
+}
+
+/// Why a performance ended early.
+struct Stopped;
+
+impl Stage {
+    pub(super) fn new(out: mpsc::Sender<Message>) -> Self {
+        Stage {
+            out,
+            shared: Arc::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn may be interrupted from now on.
+    pub(super) fn admit(&self, turn: &str) {
+        self.lock().open.insert(turn.to_owned());
+    }
+
+    /// Stops a turn; false when it does not run.
+    pub(super) fn interrupt(&self, turn: &str) -> bool {
+        let mut shared = self.lock();
+        let open = shared.open.contains(turn);
+        if open {
+            shared.interrupted.insert(turn.to_owned());
+            self.shared.1.notify_all();
+        }
+        open
+    }
+
+    /// Takes the client's answer to a call.
+    pub(super) fn answered(&self, id: &Id, outcome: Result<Value, RpcError>) {
+        if let Some((waiting, answer)) = &mut self.lock().call
+            && waiting == id
+        {
+            *answer = Some(outcome);
+            self.shared.1.notify_all();
+        }
+    }
+
+    /// The client is gone: whatever runs ends.
+    pub(super) fn leave(&self) {
+        self.lock().left = true;
+        self.shared.1.notify_all();
+    }
+
+    /// Goes on at once or, slowly, after a pause, unless the turn was stopped.
+    fn pace(&self, turn: &str, slowly: bool) -> Result<(), Stopped> {
+        let shared = self.lock();
+        let stopped = |shared: &mut Shared| shared.left || shared.interrupted.contains(turn);
+        let pause = if slowly { PAUSE } else { Duration::ZERO };
+        let (mut shared, _) = self
+            .shared
+            .1
+            .wait_timeout_while(shared, pause, |shared| !stopped(shared))
+            .unwrap_or_else(PoisonError::into_inner);
+        if stopped(&mut shared) {
+            Err(Stopped)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn wait_for_answer(&self, turn: &str) -> Result<Result<Value, RpcError>, Stopped> {
+        let mut shared = self
+            .shared
+            .1
+            .wait_while(self.lock(), |shared| {
+                let answered = matches!(shared.call, Some((_, Some(_))));
+                !answered && !shared.left && !shared.interrupted.contains(turn)
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        match shared.call.take() {
+            Some((_, Some(outcome))) => Ok(outcome),
+            _ => Err(Stopped),
+        }
+    }
+}
+
+/// Takes jobs.
+pub(super) struct Performer {
+    stage: Stage,
+    items: u64,
+}
+
+impl Performer {
+    pub(super) fn new(stage: Stage) -> Self {
+        Performer { stage, items: 0 }
+    }
+
+    /// Performs until no more jobs can come.
+    pub(super) fn run(mut self, jobs: &mpsc::Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            let status = match self.perform(&job) {
+                Ok(()) => "completed",
+                Err(Stopped) => "interrupted",
+            };
+            {
+                let mut shared = self.stage.lock();
+                shared.open.remove(&job.turn);
+                shared.interrupted.remove(&job.turn);
+            }
+            self.tell("turn/completed", json!({"threadId": job.thread, "turn": {"id": job.turn, "items": [], "status": status, "error": null}}));
+        }
+    }
+
+    fn perform(&mut self, job: &Job) -> Result<(), Stopped> {
+        let Job {
+            thread,
+            turn,
+            answer,
+            ..
+        } = job;
+        self.tell(
+            "turn/started",
+            json!({"threadId": thread, "turn": {"id": turn, "status": "inProgress"}}),
+        );
+        let reasoning = self.item("rs");
+        self.item_event(
+            "item/started",
+            job,
+            json!({"type": "reasoning", "id": reasoning, "summary": [], "content": []}),
+        );
+        for delta in pieces(&answer.thought) {
+            self.stage.pace(turn, answer.slowly)?;
+            self.delta("item/reasoning/summaryTextDelta", job, &reasoning, delta);
+        }
+        self.item_event("item/completed", job, json!({"type": "reasoning", "id": reasoning, "summary": [answer.thought], "content": []}));
+        let mut results = String::new();
+        for (name, arguments) in &answer.calls {
+            let result = self.call(job, name, arguments)?;
+            results.push_str(&format!("\nThe tool `{name}` says: {result}\n"));
+        }
+        let text = format!("{}{results}", answer.text);
+        let message = self.item("msg");
+        self.item_event(
+            "item/started",
+            job,
+            json!({"type": "agentMessage", "id": message, "text": "", "phase": "final_answer"}),
+        );
+        for delta in pieces(&text) {
+            self.stage.pace(turn, answer.slowly)?;
+            self.delta("item/agentMessage/delta", job, &message, delta);
+        }
+        self.item_event(
+            "item/completed",
+            job,
+            json!({"type": "agentMessage", "id": message, "text": text, "phase": "final_answer"}),
+        );
+        self.usage(job, text.chars().count());
+        Ok(())
+    }
+
+    fn call(&mut self, job: &Job, name: &str, arguments: &Value) -> Result<String, Stopped> {
+        let call = self.item("call");
+        let id = {
+            let mut shared = self.stage.lock();
+            let id = Id::Number(shared.calls);
+            shared.calls += 1;
+            shared.call = Some((id.clone(), None));
+            id
+        };
+        let item = |status: &str, content: &Value| json!({"type": "dynamicToolCall", "id": call, "tool": name, "arguments": arguments, "status": status, "contentItems": content});
+        self.item_event("item/started", job, item("inProgress", &Value::Null));
+        self.say(Message::Request {
+            id,
+            method: "item/tool/call".into(),
+            params: json!({"threadId": job.thread, "turnId": job.turn, "callId": call, "namespace": null, "tool": name, "arguments": arguments}),
+        });
+        let outcome = self.stage.wait_for_answer(&job.turn)?;
+        let content = outcome
+            .ok()
+            .and_then(|result| result.get("contentItems").cloned())
+            .unwrap_or_else(|| json!([]));
+        self.item_event("item/completed", job, item("completed", &content));
+        let texts: Vec<&str> = content
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|item| {
+                item.get("text")
+                    .and_then(Value::as_str)
+                    .unwrap_or("[image]")
+            })
+            .collect();
+        Ok(texts.join(" "))
+    }
+
+    /// Counts four characters a token, as is usual.
+    fn usage(&self, job: &Job, written: usize) {
+        let thought = job.answer.thought.chars().count() / 4;
+        let counts = json!({
+            "inputTokens": job.input_length / 4, "cachedInputTokens": 0,
+            "outputTokens": written / 4 + thought, "reasoningOutputTokens": thought,
+        });
+        self.tell(
+            "thread/tokenUsage/updated",
+            json!({
+                "threadId": job.thread, "turnId": job.turn,
+                "tokenUsage": {"total": counts, "last": counts, "modelContextWindow": null},
+            }),
+        );
+    }
+
+    fn item(&mut self, kind: &str) -> String {
+        self.items += 1;
+        format!("{kind}_{}", self.items)
+    }
+
+    fn item_event(&self, method: &str, job: &Job, item: Value) {
+        self.tell(
+            method,
+            json!({"threadId": job.thread, "turnId": job.turn, "item": item}),
+        );
+    }
+
+    fn delta(&self, method: &str, job: &Job, item: &str, delta: &str) {
+        self.tell(method, json!({"threadId": job.thread, "turnId": job.turn, "itemId": item, "delta": delta, "summaryIndex": 0}));
+    }
+
+    fn tell(&self, method: &str, params: Value) {
+        self.say(Message::Notification {
+            method: method.into(),
+            params,
+        });
+    }
+
+    fn say(&self, message: Message) {
+        // The reading side notices a client that has left.
+        let _ = self.stage.out.send(message);
+    }
+}
+
+/// `text` in deltas of [`DELTA`] characters.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest
+            .char_indices()
+            .nth(DELTA)
+            .map_or(rest.len(), |(at, _)| at);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}

@@ -1,0 +1,67 @@
+//! The names a prompt, a note or a skill mentions: ``&`tool` ``, ``$`variable` ``, ``!`command` ``.
+
+/// What a text refers to; each list in the order of first mention, without repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct References {
+    /// ``&`name` ``: functions offered to the agent.
+    pub tools: Vec<String>,
+    /// ``$`name` `` or ``$`f(x)` ``: values to send.
+    pub variables: Vec<String>,
+    /// ``!`cmd` ``: commands whose output is to be sent.
+    pub shells: Vec<String>,
+}
+
+/// Finds the references in `text`. One stands on one line; a `!` after a word character or a backtick is none.
+pub fn references(text: &str) -> References {
+    let mut found = References::default();
+    let mut before = None;
+    let mut rest = text;
+    while let Some(at) = rest.find(['&', '$', '!']) {
+        before = rest[..at].chars().next_back().or(before);
+        let mark = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
+        let body = rest
+            .strip_prefix('`')
+            .and_then(|rest| rest.split_once('`'))
+            .map(|(body, _)| body)
+            .filter(|body| !body.is_empty() && !body.contains('\n'));
+        let Some(body) = body else {
+            before = Some(char::from(mark));
+            continue;
+        };
+        let list = match mark {
+            b'&' if is_name(body) => Some(&mut found.tools),
+            b'$' if is_name(body) || is_call(body) => Some(&mut found.variables),
+            b'!' if !before.is_some_and(|c| c == '`' || c == '_' || c.is_alphanumeric())
+                && !body.trim().is_empty() =>
+            {
+                Some(&mut found.shells)
+            }
+            _ => None,
+        };
+        before = Some(char::from(mark));
+        if let Some(list) = list {
+            if !list.iter().any(|known| known == body) {
+                list.push(body.to_owned());
+            }
+            rest = &rest[body.len() + 2..];
+            before = Some('`');
+        }
+    }
+    found
+}
+
+/// A word Python takes for a name.
+fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_numeric())
+        && text.chars().all(|c| c == '_' || c.is_alphanumeric())
+}
+
+/// `name(…)`, dotted names too.
+fn is_call(text: &str) -> bool {
+    text.ends_with(')')
+        && text.split_once('(').is_some_and(|(name, _)| {
+            name.split('.')
+                .all(|part| !part.is_empty() && is_name(part))
+        })
+}

@@ -1,0 +1,371 @@
+//! Python text cut into logical lines, tolerant of everything IPython adds.
+//!
+//! A logical line ends where Python's tokenizer would end it: not inside brackets, strings or after a backslash.
+//! Magics, `!` and the right side of `x = !cmd` are opaque to their line end. Nothing fails: what is wrong with a line
+//! is its [`End`]. Absent on purpose: names, keywords, syntax; f-strings follow Python 3.12 (nested quotes).
+
+/// What a logical line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// White space.
+    Blank,
+    /// A comment alone.
+    Comment,
+    /// `%magic`, `!cmd`, `?help` and the like, up to the line end.
+    Escape,
+    /// Python.
+    Code,
+}
+
+/// How a logical line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// As it should.
+    Closed,
+    /// The text ended in a bracket.
+    Bracket,
+    /// The text ended in a triple-quoted string.
+    String,
+    /// The text ended after a backslash.
+    Backslash,
+    /// A closing bracket without its partner, or a one-line string that does not end.
+    Broken,
+}
+
+/// One logical line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// All of it, line end included.
+    pub(super) text: &'a str,
+    /// Leading white space in columns; a tab goes to the next multiple of 8.
+    pub(super) indent: usize,
+    /// What it holds.
+    pub(super) kind: Kind,
+    /// The first word, or the first character that is none.
+    pub(super) first: &'a str,
+    /// The last byte that is neither white space nor comment, strings counting as their quote.
+    pub(super) last: u8,
+    /// How it ended.
+    pub(super) end: End,
+}
+
+/// The logical lines of a text; their `text`s put together are the whole.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let line = line(rest);
+        rest = &rest[line.text.len()..];
+        Some(line)
+    })
+}
+
+/// The leading white space of `text` in columns.
+pub(super) fn indent_of(text: &str) -> usize {
+    let mut columns = 0;
+    for byte in text.bytes() {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns = (columns / 8 + 1) * 8,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// The first logical line of `text`, which is not empty.
+pub(super) fn line(text: &str) -> Line<'_> {
+    let mut scan = Scan {
+        bytes: text.as_bytes(),
+        at: 0,
+        brackets: Vec::new(),
+        last: 0,
+        fuel: FIELD_BYTES,
+    };
+    scan.blanks();
+    let start = scan.at;
+    let (kind, end) = match scan.peek() {
+        None | Some(b'\n') => {
+            scan.newline();
+            (Kind::Blank, End::Closed)
+        }
+        Some(b'#') => {
+            scan.skip_line();
+            scan.newline();
+            (Kind::Comment, End::Closed)
+        }
+        Some(b'!' | b'%' | b'?' | b',' | b';' | b'/') => (Kind::Escape, scan.escape()),
+        Some(_) => (Kind::Code, scan.code()),
+    };
+    let word = text[start..]
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(text.len() - start);
+    let first = match word {
+        0 => text[start..]
+            .chars()
+            .next()
+            .map_or("", |c| &text[start..start + c.len_utf8()]),
+        word => &text[start..start + word],
+    };
+    Line {
+        text: &text[..scan.at],
+        indent: indent_of(text),
+        kind,
+        first,
+        last: scan.last,
+        end,
+    }
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    brackets: Vec<u8>,
+    last: u8,
+    /// Bytes of replacement fields that may still be read.
+    fuel: usize,
+}
+
+impl Scan<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\x0c')) {
+            self.at += 1;
+        }
+    }
+
+    fn skip_line(&mut self) {
+        self.at +=
+            memchr::memchr(b'\n', &self.bytes[self.at..]).unwrap_or(self.bytes.len() - self.at);
+    }
+
+    fn newline(&mut self) {
+        if self.peek() == Some(b'\n') {
+            self.at += 1;
+        }
+    }
+
+    /// To the end of a line that is not Python; a backslash at its end joins the next.
+    fn escape(&mut self) -> End {
+        loop {
+            self.skip_line();
+            let continued = self.bytes[..self.at].ends_with(b"\\");
+            if self.at == self.bytes.len() {
+                return if continued {
+                    End::Backslash
+                } else {
+                    End::Closed
+                };
+            }
+            self.newline();
+            if !continued {
+                return End::Closed;
+            }
+        }
+    }
+
+    fn code(&mut self) -> End {
+        let mut assigns = false;
+        loop {
+            self.blanks();
+            let Some(byte) = self.peek() else {
+                return if self.brackets.is_empty() {
+                    End::Closed
+                } else {
+                    End::Bracket
+                };
+            };
+            if assigns && self.brackets.is_empty() && matches!(byte, b'!' | b'%') {
+                self.last = byte;
+                return self.escape();
+            }
+            assigns = false;
+            match byte {
+                b'\n' => {
+                    self.at += 1;
+                    if self.brackets.is_empty() {
+                        return End::Closed;
+                    }
+                    continue;
+                }
+                b'#' => {
+                    self.skip_line();
+                    continue;
+                }
+                b'\\' => {
+                    self.at += 1;
+                    if self.at == self.bytes.len()
+                        || (self.peek() == Some(b'\n') && self.at + 1 == self.bytes.len())
+                    {
+                        self.at = self.bytes.len();
+                        return End::Backslash;
+                    }
+                    self.newline();
+                    continue;
+                }
+                b'"' | b'\'' => {
+                    let formatted = self.formatted();
+                    match string(self.bytes, self.at, formatted, 0, &mut self.fuel) {
+                        Ok(end) => self.at = end,
+                        Err(End::Broken) => {
+                            self.skip_line();
+                            self.newline();
+                            return End::Broken;
+                        }
+                        Err(end) => {
+                            self.at = self.bytes.len();
+                            return end;
+                        }
+                    }
+                }
+                b'(' | b'[' | b'{' => {
+                    self.brackets.push(byte);
+                    self.at += 1;
+                }
+                b')' | b']' | b'}' => {
+                    let opener = match byte {
+                        b')' => b'(',
+                        b']' => b'[',
+                        _ => b'{',
+                    };
+                    if self.brackets.pop() != Some(opener) {
+                        self.skip_line();
+                        self.newline();
+                        return End::Broken;
+                    }
+                    self.at += 1;
+                }
+                b'=' => {
+                    assigns = !matches!(self.last, b'=' | b'!' | b'<' | b'>');
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+            self.last = byte;
+        }
+    }
+
+    /// Whether the quote at `at` has a prefix with `f` or `t`.
+    fn formatted(&self) -> bool {
+        let head = &self.bytes[self.at.saturating_sub(3)..self.at];
+        let prefix = head
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte >= 0x80);
+        let mut letters = 0;
+        let mut formatted = false;
+        for byte in prefix {
+            letters += 1;
+            match byte.to_ascii_lowercase() {
+                b'f' | b't' => formatted = true,
+                b'r' => {}
+                _ => return false,
+            }
+        }
+        formatted && letters <= 2
+    }
+}
+
+/// Deeper fields of f-strings than this are read as plain text.
+const FIELD_DEPTH: usize = 4;
+
+/// So many bytes of fields are looked into in a logical line, whatever the nesting; keeps hostile text linear.
+const FIELD_BYTES: usize = 16 * 1024;
+
+/// The offset after the string that opens at `at`, or how it failed to end.
+fn string(
+    bytes: &[u8],
+    at: usize,
+    formatted: bool,
+    depth: usize,
+    fuel: &mut usize,
+) -> Result<usize, End> {
+    if formatted
+        && depth < FIELD_DEPTH
+        && let Ok(end) = string_body(bytes, at, true, depth, fuel)
+    {
+        return Ok(end);
+    }
+    string_body(bytes, at, false, depth, fuel)
+}
+
+fn string_body(
+    bytes: &[u8],
+    at: usize,
+    formatted: bool,
+    depth: usize,
+    fuel: &mut usize,
+) -> Result<usize, End> {
+    let quote = bytes[at];
+    let triple = bytes[at..].starts_with(&[quote; 3]);
+    let mut at = at + if triple { 3 } else { 1 };
+    while let Some(&byte) = bytes.get(at) {
+        if formatted || depth > 0 {
+            *fuel = fuel.checked_sub(1).ok_or(End::Broken)?;
+        }
+        match byte {
+            b'\\' => {
+                at += 1;
+                if at >= bytes.len() || (at + 1 == bytes.len() && bytes[at] == b'\n') {
+                    return Err(if triple { End::String } else { End::Backslash });
+                }
+                at += 1;
+            }
+            b'\n' if !triple => return Err(End::Broken),
+            b'{' if formatted && bytes.get(at + 1) == Some(&b'{') => at += 2,
+            b'{' if formatted => at = field(bytes, at + 1, depth, fuel)?,
+            _ if byte == quote && !triple => return Ok(at + 1),
+            _ if byte == quote && bytes[at..].starts_with(&[quote; 3]) => return Ok(at + 3),
+            _ => at += 1,
+        }
+    }
+    Err(if triple { End::String } else { End::Broken })
+}
+
+/// The offset after the `}` of the replacement field whose `{` stands before `at`.
+fn field(bytes: &[u8], mut at: usize, depth: usize, fuel: &mut usize) -> Result<usize, End> {
+    let mut brackets = 0usize;
+    while let Some(&byte) = bytes.get(at) {
+        *fuel = fuel.checked_sub(1).ok_or(End::Broken)?;
+        match byte {
+            b'"' | b'\'' => {
+                at = string(
+                    bytes,
+                    at,
+                    matches!(bytes[at - 1], b'f' | b'F' | b't'),
+                    depth + 1,
+                    fuel,
+                )?
+            }
+            b'(' | b'[' | b'{' => {
+                brackets += 1;
+                at += 1;
+            }
+            b'}' if brackets == 0 => return Ok(at + 1),
+            b')' | b']' | b'}' => {
+                brackets = brackets.saturating_sub(1);
+                at += 1;
+            }
+            // A format specification ends with its brace, quotes in it end the string: leave both to the caller's
+            // plain reading unless it is simple.
+            b':' if brackets == 0 => {
+                while let Some(&byte) = bytes.get(at) {
+                    *fuel = fuel.checked_sub(1).ok_or(End::Broken)?;
+                    match byte {
+                        b'{' if depth < FIELD_DEPTH => at = field(bytes, at + 1, depth + 1, fuel)?,
+                        b'}' => return Ok(at + 1),
+                        b'"' | b'\'' | b'\n' => return Err(End::Broken),
+                        _ => at += 1,
+                    }
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    Err(End::Broken)
+}

@@ -1,0 +1,183 @@
+//! The rules of input: cases anybody can read in `tests/data/input`, and what holds for any text.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const CLASSIFY: &str = include_str!("../../tests/data/input/classify.txt");
+const COMPLETENESS: &str = include_str!("../../tests/data/input/completeness.txt");
+const SPLIT: &str = include_str!("../../tests/data/input/split.txt");
+
+struct Case {
+    mode: Mode,
+    text: String,
+    expected: Vec<String>,
+}
+
+fn cases(file: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for part in format!("\n{file}").split("\n==").skip(1) {
+        let (title, body) = part.split_once('\n').expect("a case has lines");
+        let (text, expected) = body.split_at(body.find("--> ").expect("a case says what it is"));
+        cases.push(Case {
+            mode: if title.trim_start().starts_with("prompts") {
+                Mode::Prompts
+            } else {
+                Mode::Cells
+            },
+            text: text.to_owned(),
+            expected: expected
+                .lines()
+                .filter_map(|line| line.strip_prefix("--> "))
+                .map(str::to_owned)
+                .collect(),
+        });
+    }
+    assert!(cases.len() > 10, "only {} cases were found", cases.len());
+    cases
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("text is JSON")
+}
+
+#[test]
+fn what_a_text_is() {
+    for case in cases(CLASSIFY) {
+        let text = case.text.strip_suffix('\n').unwrap_or(&case.text);
+        let is = match classify(text, case.mode) {
+            Input::Empty => "empty".to_owned(),
+            Input::Leave => "leave".to_owned(),
+            Input::Command { line } => format!("command {}", quoted(&line)),
+            Input::Cell { source } => format!("cell {}", quoted(&source)),
+            Input::Note { source, value } => {
+                assert!(text.contains(&source));
+                format!("note {}", quoted(&value))
+            }
+            Input::Prompt(Prompt { text, hint: None }) => format!("prompt {}", quoted(&text)),
+            Input::Prompt(Prompt {
+                text,
+                hint: Some(hint),
+            }) => format!("prompt {} hint {}", quoted(&text), quoted(&hint)),
+        };
+        assert_eq!(vec![is], case.expected, "{text:?} in {:?}", case.mode);
+    }
+}
+
+#[test]
+fn where_enter_submits() {
+    for case in cases(COMPLETENESS) {
+        let text = case.text.strip_suffix("$\n").expect("the end is marked");
+        let is = match completeness(text, case.mode) {
+            Completeness::Complete => "complete".to_owned(),
+            Completeness::Incomplete { indent } => format!("incomplete {indent}"),
+            Completeness::Invalid => "invalid".to_owned(),
+        };
+        assert_eq!(vec![is], case.expected, "{text:?} in {:?}", case.mode);
+    }
+}
+
+#[test]
+fn how_piped_text_is_cut() {
+    for case in cases(SPLIT) {
+        // The blank line before the next case is not part of this one: it stands after the expectations.
+        let pieces: Vec<_> = split_piped(&case.text).iter().map(|p| quoted(p)).collect();
+        assert_eq!(pieces, case.expected, "{}", case.text);
+    }
+}
+
+#[test]
+fn names_a_text_mentions() {
+    let check = |text: &str, tools: &[&str], variables: &[&str], shells: &[&str]| {
+        let found = references(text);
+        assert_eq!(found.tools, tools, "{text}");
+        assert_eq!(found.variables, variables, "{text}");
+        assert_eq!(found.shells, shells, "{text}");
+    };
+    check("use &`f` and &`g`, &`f` again", &["f", "g"], &[], &[]);
+    check(
+        "$`x` and $`str(x)` and $`d.get('a')`",
+        &[],
+        &["x", "str(x)", "d.get('a')"],
+        &[],
+    );
+    check("!`git log` now", &[], &[], &["git log"]);
+    check("no!`x` `!`x` _!`x`", &[], &[], &[]);
+    check("&`a b` $`1x` $`x + y` &`` !` `", &[], &[], &[]);
+    check("&`open\nline` &`é` !$`v`", &["é"], &["v"], &[]);
+    check("&&`f`$`v`&`", &["f"], &["v"], &[]);
+}
+
+#[test]
+fn lines_that_are_ours() {
+    for source in [
+        ".x",
+        "  .x",
+        "%ipycodex",
+        "%%ipycodex\nx",
+        "%ipycodex think m",
+    ] {
+        assert!(is_ours(source), "{source}");
+    }
+    for source in ["x", "%ipycodexes", "0.5", "%time x"] {
+        assert!(!is_ours(source), "{source}");
+    }
+    assert!(is_ours(&prompt_source("why")));
+}
+
+#[test]
+fn deep_nesting_is_no_danger() {
+    for unit in ["f\"{", "(", "f'{f\"{", "{", "'''", "f\"{x:{", "try:\n"] {
+        let text = unit.repeat(50_000);
+        classify(&text, Mode::Cells);
+        completeness(&text, Mode::Cells);
+        split_piped(&text);
+    }
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "\n", "\n", " ", "    ", "\t", "\r\n", "\\", ".", "%%", "%", "!", ";", "(", ")", "[", "]", "{", "}", "\"",
+            "'", "\"\"\"", "'''", "f\"", "r'", "\\N{", "\\u12", "\\x", "#", "# %%", ":", "=", "x", "if x:", "try:",
+            "except:", "else:", "@d", "exit", "%ipycodex", "&`f`", "$`x`", "!`c`", "`", "é", "\u{1F600}", "\0",
+        ]).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_something(text in any_text()) {
+        for mode in [Mode::Cells, Mode::Prompts] {
+            classify(&text, mode);
+            completeness(&text, mode);
+        }
+        references(&text);
+    }
+
+    /// The pieces stand in the text in order, and between them is nothing but white space and markers.
+    #[test]
+    fn splitting_loses_nothing(text in any_text()) {
+        let mut rest = text.as_str();
+        let mut between = String::new();
+        for piece in split_piped(&text) {
+            let at = rest.find(&piece).expect("pieces are cut out of the text");
+            between.push_str(&rest[..at]);
+            between.push('\n');
+            rest = &rest[at + piece.len()..];
+        }
+        between.push_str(rest);
+        for line in between.split('\n') {
+            prop_assert!(line.trim().is_empty() || line.starts_with("# %%") || line.starts_with("#%%"), "{line:?}");
+        }
+    }
+
+    /// The logical lines of a text are the text.
+    #[test]
+    fn scanning_loses_nothing(text in any_text()) {
+        let whole: String = scan::lines(&text).map(|line| line.text).collect();
+        prop_assert_eq!(whole, text);
+    }
+}

@@ -1,0 +1,257 @@
+//! Terminal bytes cut into text, control characters and escape sequences (ECMA-48, as xterm and the VT series read it).
+//!
+//! In go bytes in chunks of any size; out come [`Piece`]s. The state between chunks is kept, so a sequence or a
+//! character may be split anywhere and the pieces' meaning is the same.
+//!
+//! Invariants: the text of a piece is valid UTF-8 without any control character but `\n` and `\t` (bytes that are no
+//! UTF-8 become U+FFFD, U+0080-U+009F vanish); a sequence that does not end before a newline or within 4 KiB is
+//! [`Piece::Broken`] and its text comes out; time is linear in the bytes.
+//!
+//! Absent on purpose: what a sequence means.
+
+/// Bytes of a sequence kept before it counts as broken.
+const LONGEST: usize = 4096;
+
+/// One part of the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// Printable text, newlines and tabs.
+    Text(&'a str),
+    /// A C0 control character other than newline, tab and escape; or delete.
+    Control(u8),
+    /// `ESC [ parameters final`; private markers and intermediates are part of `parameters`.
+    Csi {
+        /// Bytes 0x20-0x3F as they came.
+        parameters: &'a [u8],
+        /// 0x40-0x7E.
+        last: u8,
+    },
+    /// Any other complete sequence: `ESC c`, OSC, DCS, APC, PM, SOS.
+    Other,
+    /// A sequence that broke off: the byte after ESC, if any, and the text that followed.
+    Broken(Option<u8>, &'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ground,
+    Escape,
+    /// After `ESC` and an intermediate byte.
+    Intermediate,
+    Csi,
+    /// Inside OSC, DCS, APC, PM or SOS, opened by this byte.
+    Text(u8),
+    /// `ESC` inside such a string.
+    TextEscape(u8),
+}
+
+/// Cuts a stream into pieces; one for each stream.
+#[derive(Debug)]
+pub(crate) struct Sequences {
+    state: State,
+    /// The body of the sequence so far.
+    body: Vec<u8>,
+    /// The start of a character whose rest has not come yet.
+    partial: Vec<u8>,
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        Sequences {
+            state: State::Ground,
+            body: Vec::new(),
+            partial: Vec::new(),
+        }
+    }
+}
+
+impl Sequences {
+    /// Takes the next bytes and hands out what is complete.
+    pub(crate) fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(Piece<'_>)) {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.state == State::Ground {
+                at += if self.partial.is_empty() {
+                    self.ground(&bytes[at..], &mut sink)
+                } else {
+                    self.complete(bytes[at], &mut sink)
+                };
+            } else if self.in_sequence(bytes[at], &mut sink) {
+                at += 1;
+            }
+        }
+    }
+
+    /// The end of the stream: what is incomplete comes out as broken.
+    pub(crate) fn finish(&mut self, mut sink: impl FnMut(Piece<'_>)) {
+        self.break_off(&mut sink);
+        self.end_partial(&mut sink);
+    }
+
+    /// Text up to the next control character, or that character. Returns the bytes used, at least one.
+    fn ground(&mut self, bytes: &[u8], sink: &mut impl FnMut(Piece<'_>)) -> usize {
+        let run = text_run(bytes);
+        if run == 0 {
+            match bytes[0] {
+                0x1b => self.state = State::Escape,
+                control => sink(Piece::Control(control)),
+            }
+            return 1;
+        }
+        let mut rest = &bytes[..run];
+        while !rest.is_empty() {
+            match std::str::from_utf8(rest) {
+                Ok(text) => {
+                    emit_text(text, sink);
+                    break;
+                }
+                Err(error) => {
+                    let (good, bad) = rest.split_at(error.valid_up_to());
+                    if let Ok(text) = std::str::from_utf8(good) {
+                        emit_text(text, sink);
+                    }
+                    match error.error_len() {
+                        Some(length) => {
+                            sink(Piece::Text("\u{fffd}"));
+                            rest = &bad[length..];
+                        }
+                        None => {
+                            self.partial.extend_from_slice(bad);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        run
+    }
+
+    /// One more byte for a split character. Returns the bytes used: 0 when it does not belong to it.
+    fn complete(&mut self, byte: u8, sink: &mut impl FnMut(Piece<'_>)) -> usize {
+        self.partial.push(byte);
+        match std::str::from_utf8(&self.partial) {
+            Ok(text) => emit_text(text, sink),
+            Err(error) if error.error_len().is_none() => return 1,
+            Err(_) => {
+                self.partial.clear();
+                sink(Piece::Text("\u{fffd}"));
+                return 0;
+            }
+        }
+        self.partial.clear();
+        1
+    }
+
+    fn end_partial(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+        if !self.partial.is_empty() {
+            self.partial.clear();
+            sink(Piece::Text("\u{fffd}"));
+        }
+    }
+
+    /// One byte inside a sequence. False: the sequence broke off before it, and it is to be read again.
+    fn in_sequence(&mut self, byte: u8, sink: &mut impl FnMut(Piece<'_>)) -> bool {
+        if self.body.len() >= LONGEST {
+            self.break_off(sink);
+            return false;
+        }
+        match (self.state, byte) {
+            (State::Escape, b'[') => self.state = State::Csi,
+            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => self.state = State::Text(byte),
+            (State::Escape, 0x20..=0x2f) => {
+                self.body.push(byte);
+                self.state = State::Intermediate;
+            }
+            (State::Intermediate, 0x20..=0x2f) => self.body.push(byte),
+            (State::Escape | State::Intermediate, 0x30..=0x7e) => self.end(sink, Piece::Other),
+            (State::Csi, 0x20..=0x3f) => self.body.push(byte),
+            (State::Csi, 0x40..=0x7e) => {
+                self.state = State::Ground;
+                sink(Piece::Csi {
+                    parameters: &self.body,
+                    last: byte,
+                });
+                self.body.clear();
+            }
+            (State::Text(b']'), 0x07) => self.end(sink, Piece::Other),
+            (State::Text(opener), 0x1b) => self.state = State::TextEscape(opener),
+            (State::Text(_), byte) if byte != b'\n' => self.body.push(byte),
+            (State::TextEscape(_), b'\\') => self.end(sink, Piece::Other),
+            (State::TextEscape(_), _) => {
+                self.break_off(sink);
+                self.state = State::Escape;
+                return false;
+            }
+            _ => {
+                self.break_off(sink);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn end(&mut self, sink: &mut impl FnMut(Piece<'_>), piece: Piece<'_>) {
+        self.state = State::Ground;
+        self.body.clear();
+        sink(piece);
+    }
+
+    /// Gives up the sequence being read: its text comes out.
+    fn break_off(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+        let opener = match self.state {
+            State::Ground => return,
+            State::Escape | State::Intermediate => None,
+            State::Csi => Some(b'['),
+            State::Text(opener) | State::TextEscape(opener) => Some(opener),
+        };
+        self.state = State::Ground;
+        let whole = match std::str::from_utf8(&self.body) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.body.len(),
+        };
+        self.partial.extend_from_slice(&self.body[whole..]);
+        let text: String = String::from_utf8_lossy(&self.body[..whole])
+            .chars()
+            .filter(|&c| !c.is_control() || c == '\t')
+            .collect();
+        self.body.clear();
+        sink(Piece::Broken(opener, &text));
+    }
+}
+
+/// Bytes before the first control character other than newline and tab.
+fn text_run(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let control = |byte: u8| (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f;
+    // No early exit inside a block: the compiler turns the fold into vector instructions.
+    let clean = bytes
+        .chunks_exact(BLOCK)
+        .take_while(|block| {
+            !block
+                .iter()
+                .fold(false, |found, &byte| found | control(byte))
+        })
+        .count()
+        * BLOCK;
+    bytes[clean..]
+        .iter()
+        .position(|&byte| control(byte))
+        .map_or(bytes.len(), |at| clean + at)
+}
+
+/// Text without the C1 control characters.
+fn emit_text(text: &str, sink: &mut impl FnMut(Piece<'_>)) {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for at in memchr::memchr_iter(0xc2, bytes) {
+        if bytes.get(at + 1).is_some_and(|&next| next < 0xa0) {
+            if from < at {
+                sink(Piece::Text(&text[from..at]));
+            }
+            from = at + 2;
+        }
+    }
+    if from < text.len() {
+        sink(Piece::Text(&text[from..]));
+    }
+}

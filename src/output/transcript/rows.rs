@@ -1,0 +1,400 @@
+//! The rows a cell can still change: its last ones, with a cursor.
+//!
+//! A row that is only appended to stays a string; the first time something is written over it, it becomes a list of
+//! columns. Rows that leave the window go to the store and are final.
+
+use std::collections::VecDeque;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::store::Store;
+
+/// Rows that can still be changed.
+const WINDOW: usize = 128;
+/// A row longer than this (bytes) or the whole window bigger than this gives its beginning to the store.
+const LONGEST: usize = 64 * 1024;
+/// Movements to the right stop here, so that a short sequence cannot make a long line.
+const RIGHTMOST: usize = 512;
+
+/// The window and the cursor in it. There is always a row at the cursor.
+#[derive(Debug)]
+pub(super) struct Rows {
+    rows: VecDeque<Row>,
+    /// Index of the cursor's row.
+    row: usize,
+    /// The cursor's column; `None` at the end of the row.
+    column: Option<usize>,
+    /// Bytes or columns in the window, roughly.
+    size: usize,
+}
+
+#[derive(Debug)]
+enum Row {
+    /// Never written over.
+    Text(String),
+    /// One entry a column.
+    Columns(Vec<Column>),
+}
+
+/// What stands in a column.
+#[derive(Debug, Clone)]
+struct Column {
+    /// `None`: the right part of a wide character or a tab.
+    character: Option<char>,
+    /// Combining characters on it.
+    marks: Option<Box<str>>,
+}
+
+const BLANK: Column = Column {
+    character: Some(' '),
+    marks: None,
+};
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows {
+            rows: VecDeque::from([Row::Text(String::new())]),
+            row: 0,
+            column: None,
+            size: 0,
+        }
+    }
+}
+
+impl Rows {
+    /// Writes text with newlines at the cursor.
+    pub(super) fn write(&mut self, text: &str, store: &mut Store) {
+        let mut rest = text;
+        // Asked once only: what is left after the first answer is never more than the window.
+        let mut bulk = true;
+        while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
+            if bulk && self.appending() {
+                bulk = false;
+                if self.bulk(&mut rest, store) {
+                    continue;
+                }
+            }
+            self.write_in_row(&rest[..at], store);
+            self.newline(store);
+            rest = &rest[at + 1..];
+        }
+        self.write_in_row(rest, store);
+    }
+
+    /// A line of its own, after which the next text starts a new line.
+    pub(super) fn own_line(&mut self, text: &str, store: &mut Store) {
+        self.row = self.rows.len() - 1;
+        self.column = None;
+        if self.rows[self.row].width() > 0 {
+            self.newline(store);
+        }
+        self.write_in_row(text, store);
+        self.newline(store);
+    }
+
+    pub(super) fn carriage_return(&mut self) {
+        self.column = Some(0);
+    }
+
+    pub(super) fn up(&mut self, count: usize) {
+        self.fix_column();
+        self.row = self.row.saturating_sub(count);
+    }
+
+    pub(super) fn down(&mut self, count: usize) {
+        self.fix_column();
+        self.row = (self.row + count).min(self.rows.len() - 1);
+    }
+
+    pub(super) fn left(&mut self, count: usize) {
+        self.fix_column();
+        self.column = self.column.map(|column| column.saturating_sub(count));
+    }
+
+    pub(super) fn right(&mut self, count: usize) {
+        self.fix_column();
+        self.column = self.column.map(|column| {
+            // A cursor already further right, after a long line, stays.
+            (column + count).min(RIGHTMOST).max(column)
+        });
+    }
+
+    pub(super) fn erase_right(&mut self) {
+        if let Some(column) = self.column {
+            let columns = self.columns();
+            blank_halves(columns, column);
+            columns.truncate(column);
+        }
+    }
+
+    pub(super) fn erase_left(&mut self) {
+        self.fix_column();
+        let end = self.column.unwrap_or(0) + 1;
+        let columns = self.columns();
+        blank_halves(columns, end);
+        let end = end.min(columns.len());
+        columns[..end].fill(BLANK);
+    }
+
+    pub(super) fn erase_line(&mut self) {
+        self.fix_column();
+        self.rows[self.row] = Row::Text(String::new());
+    }
+
+    pub(super) fn erase_below(&mut self) {
+        self.erase_right();
+        self.rows.truncate(self.row + 1);
+    }
+
+    /// Adds the rows to `store` as they stand.
+    pub(super) fn write_to(&self, store: &mut Store) {
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
+                store.push("\n");
+            }
+            row.write_to(store);
+        }
+    }
+
+    /// Bytes and columns held.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.rows.iter().map(Row::size).sum()
+    }
+
+    /// True when text goes to the end of the last row.
+    fn appending(&self) -> bool {
+        self.row + 1 == self.rows.len()
+            && match self.column {
+                None => true,
+                Some(column) => column == 0 && self.rows[self.row].is_empty(),
+            }
+    }
+
+    /// Text of more lines than the window holds goes to the store directly. False: it is shorter.
+    fn bulk(&mut self, rest: &mut &str, store: &mut Store) -> bool {
+        let Some(end) = memchr::memrchr_iter(b'\n', rest.as_bytes()).nth(WINDOW) else {
+            return false;
+        };
+        self.write_to(store);
+        store.push(&rest[..=end]);
+        *self = Rows::default();
+        *rest = &rest[end + 1..];
+        true
+    }
+
+    fn newline(&mut self, store: &mut Store) {
+        self.row += 1;
+        self.column = Some(0);
+        if self.row == self.rows.len() {
+            self.column = None;
+            self.rows.push_back(Row::Text(String::new()));
+            if self.rows.len() > WINDOW {
+                self.retire(store);
+            }
+        }
+    }
+
+    /// The first row is final.
+    fn retire(&mut self, store: &mut Store) {
+        if let Some(row) = self.rows.pop_front() {
+            self.size = self.size.saturating_sub(row.size());
+            row.write_to(store);
+            store.push("\n");
+            self.row = self.row.saturating_sub(1);
+        }
+    }
+
+    /// Writes text without newlines.
+    fn write_in_row(&mut self, text: &str, store: &mut Store) {
+        if text.is_empty() {
+            return;
+        }
+        self.size += text.len();
+        if self.appending() {
+            self.column = None;
+        }
+        match (&mut self.rows[self.row], self.column) {
+            (Row::Text(row), None) => row.push_str(text),
+            _ => self.overwrite(text),
+        }
+        if self.size > LONGEST {
+            self.shrink(store);
+        }
+    }
+
+    /// Brings the window back under its size: rows above the cursor go first, then the beginning of the last row.
+    fn shrink(&mut self, store: &mut Store) {
+        self.size = self.rows.iter().map(Row::size).sum();
+        while self.size > LONGEST / 2 && self.row > 0 {
+            self.retire(store);
+        }
+        if self.size > LONGEST && self.rows.len() == 1 {
+            // The line goes on behind what is now final; a carriage return leads back to here only.
+            self.rows[0].write_to(store);
+            *self = Rows::default();
+        } else if self.size > LONGEST {
+            let below = self.rows.split_off(1);
+            self.retire(store);
+            self.rows = below;
+            self.size = self.rows.iter().map(Row::size).sum();
+            self.row = 0;
+        }
+    }
+
+    fn overwrite(&mut self, text: &str) {
+        self.fix_column();
+        let mut at = self.column.unwrap_or(0);
+        let columns = self.columns();
+        if columns.len() < at {
+            columns.resize(at, BLANK);
+        }
+        for c in text.chars() {
+            let width = match c {
+                '\t' => 8 - at % 8,
+                other => other.width().unwrap_or(0),
+            };
+            if width == 0 {
+                add_mark(columns, at, c);
+                continue;
+            }
+            blank_halves(columns, at);
+            blank_halves(columns, at + width);
+            if columns.len() < at + width {
+                columns.resize(at + width, BLANK);
+            }
+            columns[at..at + width].fill(Column {
+                character: None,
+                marks: None,
+            });
+            columns[at].character = Some(c);
+            at += width;
+        }
+        self.column = Some(at);
+    }
+
+    /// Makes the cursor's column a number.
+    fn fix_column(&mut self) {
+        if self.column.is_none() {
+            self.column = Some(self.rows[self.row].width());
+        }
+    }
+
+    /// The cursor's row as columns.
+    fn columns(&mut self) -> &mut Vec<Column> {
+        let row = &mut self.rows[self.row];
+        if let Row::Text(text) = row {
+            *row = Row::Columns(columns_of(text));
+        }
+        match row {
+            Row::Columns(columns) => columns,
+            Row::Text(_) => unreachable!("the row was just turned into columns"),
+        }
+    }
+}
+
+impl Row {
+    fn is_empty(&self) -> bool {
+        match self {
+            Row::Text(text) => text.is_empty(),
+            Row::Columns(columns) => columns.is_empty(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Row::Text(text) => text.chars().fold(0, |at, c| at + advance(at, c)),
+            Row::Columns(columns) => columns.len(),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Row::Text(text) => text.len(),
+            Row::Columns(columns) => columns
+                .iter()
+                .map(|column| 1 + column.marks.as_ref().map_or(0, |marks| marks.len()))
+                .sum(),
+        }
+    }
+
+    /// The text; blanks at the end of a row that was written over are what erased something.
+    fn write_to(&self, store: &mut Store) {
+        match self {
+            Row::Text(text) => store.push(text),
+            Row::Columns(columns) => {
+                let mut text = String::with_capacity(columns.len());
+                for column in columns {
+                    text.extend(column.character);
+                    text.push_str(column.marks.as_deref().unwrap_or_default());
+                }
+                store.push(text.trim_end_matches(' '));
+            }
+        }
+    }
+}
+
+/// Columns `c` takes when it stands in column `at`.
+fn advance(at: usize, c: char) -> usize {
+    match c {
+        '\t' => 8 - at % 8,
+        other => other.width().unwrap_or(0),
+    }
+}
+
+fn columns_of(text: &str) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        let width = advance(columns.len(), c);
+        if width == 0 {
+            let end = columns.len();
+            add_mark(&mut columns, end, c);
+            continue;
+        }
+        columns.push(Column {
+            character: Some(c),
+            marks: None,
+        });
+        columns.extend((1..width).map(|_| Column {
+            character: None,
+            marks: None,
+        }));
+    }
+    columns
+}
+
+/// Puts a character without width on the character before column `at`; a few of them only.
+fn add_mark(columns: &mut [Column], at: usize, mark: char) {
+    const MOST: usize = 64;
+    let end = at.min(columns.len());
+    let base = columns[..end]
+        .iter_mut()
+        .rev()
+        .find(|column| column.character.is_some());
+    if let Some(base) = base {
+        let mut marks = base.marks.take().map_or_else(String::new, String::from);
+        if marks.len() < MOST {
+            marks.push(mark);
+        }
+        base.marks = Some(marks.into_boxed_str());
+    }
+}
+
+/// A wide character that column `at` would cut in two becomes blanks.
+fn blank_halves(columns: &mut [Column], at: usize) {
+    if columns
+        .get(at)
+        .is_none_or(|column| column.character.is_some())
+    {
+        return;
+    }
+    let start = columns[..at]
+        .iter()
+        .rposition(|column| column.character.is_some())
+        .unwrap_or(0);
+    let end = columns[at..]
+        .iter()
+        .position(|column| column.character.is_some())
+        .map_or(columns.len(), |length| at + length);
+    columns[start..end].fill(BLANK);
+}

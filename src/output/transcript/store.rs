@@ -1,0 +1,134 @@
+//! Final text: all of it up to a limit, beyond that its first and last half.
+
+/// Head and tail of a text that only grows.
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    head: String,
+    head_limit: usize,
+    /// The text after `head`; its beginning is dropped now and then.
+    tail: String,
+    tail_limit: usize,
+    /// Bytes dropped between head and tail.
+    dropped: u64,
+    bytes: u64,
+    characters: u64,
+    newlines: u64,
+    /// Newlines at the very end, which do not count as text.
+    trailing: u64,
+}
+
+/// Sizes of a whole text without the newlines at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) bytes: u64,
+    /// Code points.
+    pub(super) characters: u64,
+    pub(super) lines: u64,
+}
+
+impl Store {
+    pub(super) fn new(limit_bytes: usize) -> Self {
+        let head_limit = limit_bytes / 2;
+        Store {
+            head: String::new(),
+            head_limit,
+            tail: String::new(),
+            tail_limit: limit_bytes - head_limit,
+            dropped: 0,
+            bytes: 0,
+            characters: 0,
+            newlines: 0,
+            trailing: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let newlines = memchr::memchr_iter(b'\n', bytes).count();
+        self.bytes += bytes.len() as u64;
+        // A byte that does not continue a character starts one.
+        self.characters += bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+        self.newlines += newlines as u64;
+        let ending = bytes.len() - text.trim_end_matches('\n').len();
+        self.trailing = ending as u64
+            + if ending == bytes.len() {
+                self.trailing
+            } else {
+                0
+            };
+
+        let mut rest = text;
+        if self.tail.is_empty() && self.dropped == 0 {
+            let room = self.head_limit - self.head.len();
+            let fits = rest.floor_char_boundary(room);
+            self.head.push_str(&rest[..fits]);
+            rest = &rest[fits..];
+            if fits < room && !rest.is_empty() {
+                // A character lies across the limit: from here on everything is tail.
+                self.head_limit = self.head.len();
+            }
+        }
+        if rest.len() > self.tail_limit {
+            let from = rest.ceil_char_boundary(rest.len() - self.tail_limit);
+            self.dropped += (self.tail.len() + from) as u64;
+            self.tail.clear();
+            rest = &rest[from..];
+        }
+        self.tail.push_str(rest);
+        if self.tail.len() > self.tail_limit.saturating_mul(2) {
+            let from = self
+                .tail
+                .ceil_char_boundary(self.tail.len() - self.tail_limit);
+            self.dropped += from as u64;
+            self.tail.drain(..from);
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let bytes = self.bytes - self.trailing;
+        Totals {
+            bytes,
+            characters: self.characters - self.trailing,
+            lines: if bytes == 0 {
+                0
+            } else {
+                self.newlines - self.trailing + 1
+            },
+        }
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.dropped > 0 || self.totals().bytes > (self.head_limit + self.tail_limit) as u64
+    }
+
+    /// Bytes held.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// The text without newlines at its end, when nothing is missing.
+    pub(super) fn whole(&self) -> Option<String> {
+        if self.is_cut() {
+            return None;
+        }
+        let mut text = format!("{}{}", self.head, self.tail);
+        text.truncate(text.trim_end_matches('\n').len());
+        Some(text)
+    }
+
+    /// What is kept of a cut text, at line boundaries where there are some near.
+    pub(super) fn ends(&self) -> (&str, &str) {
+        let head = match self.head.rfind('\n') {
+            Some(at) if at >= self.head.len() / 2 => &self.head[..at],
+            _ => &self.head,
+        };
+        let tail = self.tail.trim_end_matches('\n');
+        let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(self.tail_limit))..];
+        let tail = match tail.find('\n') {
+            Some(at) if at <= tail.len() / 2 => &tail[at + 1..],
+            _ => tail,
+        };
+        (head, tail)
+    }
+}

@@ -1,0 +1,135 @@
+//! Starting a child: the one file of the crate that needs `unsafe`.
+//!
+//! The standard library has no safe way to make a session, take a controlling terminal, ask for a parent-death signal
+//! or hand down a descriptor under a chosen number; all four must happen between fork and exec. The closure below
+//! calls only async-signal-safe system calls and does not allocate.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid};
+
+use super::Child;
+
+/// What the child leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leadership {
+    /// Its own process group, in our session.
+    Group,
+    /// Its own session, without a terminal.
+    Session,
+    /// Its own session whose controlling terminal is its standard input.
+    Terminal,
+}
+
+/// Everything needed to start a child.
+#[derive(Debug)]
+pub struct Plan {
+    /// The program; searched on PATH when it has no slash.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    pub arguments: Vec<OsString>,
+    /// The whole environment; `None` inherits ours.
+    pub variables: Option<BTreeMap<OsString, OsString>>,
+    /// Its working directory; `None` inherits ours.
+    pub cwd: Option<PathBuf>,
+    /// What it leads.
+    pub leadership: Leadership,
+    /// Further descriptors and the numbers they get. Numbers below 100 may collide with ours in the fork.
+    pub inherited: Vec<(OwnedFd, RawFd)>,
+    /// Descriptors 0, 1 and 2.
+    pub stdio: [OwnedFd; 3],
+}
+
+impl Plan {
+    /// A plan without arguments that inherits environment and directory.
+    pub fn new(
+        program: impl Into<PathBuf>,
+        leadership: Leadership,
+        stdin: OwnedFd,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    ) -> Self {
+        Plan {
+            program: program.into(),
+            arguments: Vec::new(),
+            variables: None,
+            cwd: None,
+            leadership,
+            inherited: Vec::new(),
+            stdio: [stdin, stdout, stderr],
+        }
+    }
+}
+
+/// Starts a child. It dies (SIGTERM) when the calling *thread* does.
+///
+/// # Errors
+/// The operating system's: `NotFound` for a missing program, `EMFILE`, `EAGAIN`, …
+#[allow(unsafe_code)]
+pub fn spawn(plan: Plan) -> io::Result<Child> {
+    let Plan {
+        program,
+        arguments,
+        variables,
+        cwd,
+        leadership,
+        inherited,
+        stdio,
+    } = plan;
+    let [stdin, stdout, stderr] = stdio;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::from(stdout))
+        .stderr(Stdio::from(stderr));
+    if let Some(variables) = variables {
+        command.env_clear().envs(variables);
+    }
+    if let Some(cwd) = cwd {
+        command.current_dir(cwd);
+    }
+    let numbers: Vec<(RawFd, RawFd)> = inherited
+        .iter()
+        .map(|(fd, number)| (fd.as_raw_fd(), *number))
+        .collect();
+    let parent = rustix::process::getpid();
+    let prepare = move || -> io::Result<()> {
+        match leadership {
+            Leadership::Group => setpgid(None, None)?,
+            Leadership::Session => drop(setsid()?),
+            Leadership::Terminal => {
+                setsid()?;
+                ioctl_tiocsctty(rustix::stdio::stdin())?;
+            }
+        }
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        if rustix::process::getppid() != Some(parent) {
+            // We died between fork and the line above: nobody would tell the child.
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        for &(from, to) in &numbers {
+            // SAFETY: `from` is open here (its owner outlives the fork). `to` is a number nobody in the child owns;
+            // the temporary owner is forgotten, so it is not closed again.
+            unsafe {
+                let source = std::os::fd::BorrowedFd::borrow_raw(from);
+                let mut target = OwnedFd::from_raw_fd(to);
+                let outcome = rustix::io::dup2(source, &mut target);
+                std::mem::forget(target);
+                outcome?;
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
+    unsafe { command.pre_exec(prepare) };
+    let child = command.spawn()?;
+    drop(inherited);
+    Ok(Child::new(child))
+}

@@ -1,0 +1,192 @@
+//! Bytes to messages and back: one JSON object a line.
+//!
+//! In: any byte stream, lines of any length (a peer sends whole command outputs and images). Out: messages, with what
+//! is no message reported as [`Frame::Junk`] for the reader to count and skip. Invariant of the writing side: valid
+//! UTF-8 and exactly one newline, at the end; serde_json escapes every other one. Invalid UTF-8 and lone surrogate
+//! escapes of the other side become U+FFFD. Absent on purpose: a length limit; the parser's depth limit stays on.
+
+use std::io::{self, BufRead};
+
+use memchr::memmem;
+use serde_json::Value;
+
+use super::message::Message;
+
+/// What one line was.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    /// A message.
+    Message(Message),
+    /// Something else: a log line, a login shell's escape sequence, half a message.
+    Junk,
+}
+
+/// Reads the next line that is not blank; `None` at the end of input. A last line without a newline still counts.
+///
+/// # Errors
+/// What reading fails with.
+pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<Frame>> {
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', line)? == 0 {
+            return Ok(None);
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(decode(line)));
+        }
+    }
+}
+
+/// Reads one line, with or without its end.
+pub fn decode(line: &[u8]) -> Frame {
+    let value = match serde_json::from_slice::<Value>(line) {
+        Ok(value) => Some(value),
+        Err(_) => serde_json::from_str(&mended(line)).ok(),
+    };
+    match value.and_then(Message::from_value) {
+        Some(message) => Frame::Message(message),
+        None => Frame::Junk,
+    }
+}
+
+/// The line for `message`, newline included.
+pub fn encode(message: Message) -> Vec<u8> {
+    let mut line =
+        serde_json::to_vec(&message.into_value()).expect("a JSON value with string keys is JSON");
+    line.push(b'\n');
+    line
+}
+
+/// `line` as valid UTF-8 with lone `\uD800`-`\uDFFF` escapes replaced.
+fn mended(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    if memmem::find(text.as_bytes(), b"\\u").is_none() {
+        return text.into_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest: &str = &text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match surrogate(rest) {
+            Some(high) if high < 0xDC00 => match surrogate(&rest[6..]) {
+                Some(low) if low >= 0xDC00 => {
+                    out.push_str(&rest[..12]);
+                    12
+                }
+                _ => {
+                    out.push_str("\\ufffd");
+                    6
+                }
+            },
+            Some(_) => {
+                out.push_str("\\ufffd");
+                6
+            }
+            None => {
+                // The backslash and what it escapes, which may be another backslash.
+                let taken = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                out.push_str(&rest[..taken]);
+                taken
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The code unit when `text` begins with the escape of a surrogate (six bytes of ASCII).
+fn surrogate(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let unit = u16::from_str_radix(digits, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::{Frame, decode, encode, read_frame};
+    use crate::rpc::message::Message;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+    use serde_json::{Value, json};
+
+    fn note(params: Value) -> Message {
+        Message::Notification {
+            method: "n".into(),
+            params,
+        }
+    }
+
+    fn text_of(line: &[u8]) -> Option<String> {
+        match decode(line) {
+            Frame::Message(Message::Notification { params, .. }) => {
+                params.as_str().map(str::to_owned)
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn foreign_text_is_mended() {
+        for (escaped, expected) in [
+            (&b"a\\ud83db"[..], Some("a\u{fffd}b")),
+            (b"\\ude00", Some("\u{fffd}")),
+            (b"\\ud83d\\ud83d\\ude00", Some("\u{fffd}\u{1f600}")),
+            (b"\\ud83d\\ude00", Some("\u{1f600}")),
+            (b"\\\\ud83d \\ud83d", Some("\\ud83d \u{fffd}")),
+            (b"\xff\xfe", Some("\u{fffd}\u{fffd}")),
+            (b"\\ud83", None),
+            (b"\\ud83\xc3\xa9 \\ud800", None),
+        ] {
+            let mut line = b"{\"method\":\"n\",\"params\":\"".to_vec();
+            line.extend_from_slice(escaped);
+            line.extend_from_slice(b"\"}\r\n");
+            assert_eq!(text_of(&line).as_deref(), expected, "{escaped:?}");
+        }
+    }
+
+    #[test]
+    fn junk_is_told_from_messages() {
+        let deep = "[".repeat(100_000);
+        for line in ["hello", "{", "[]", "\u{1b}[0m", "{\"id\":1}", &deep] {
+            assert_eq!(decode(line.as_bytes()), Frame::Junk);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_goes_out_as_one_line_and_comes_back(text in any::<String>()) {
+            let line = encode(note(json!(text)));
+            prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            prop_assert!(std::str::from_utf8(&line).is_ok());
+            prop_assert_eq!(decode(&line), Frame::Message(note(json!(text))));
+        }
+
+        #[test]
+        fn any_split_of_the_bytes_yields_the_same_frames(
+            texts in proptest::collection::vec(any::<String>(), 0..5),
+            capacity in 1usize..40,
+        ) {
+            let mut bytes = Vec::new();
+            for text in &texts {
+                bytes.extend_from_slice(b"\n  \n");
+                bytes.extend(encode(note(json!(text))));
+            }
+            let mut reader = BufReader::with_capacity(capacity, &bytes[..]);
+            let mut line = Vec::new();
+            let mut found = Vec::new();
+            while let Some(frame) = read_frame(&mut reader, &mut line).expect("reading memory") {
+                found.push(frame);
+            }
+            let expected: Vec<_> = texts.iter().map(|text| Frame::Message(note(json!(text)))).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in any::<Vec<u8>>()) {
+            decode(&bytes);
+        }
+    }
+}

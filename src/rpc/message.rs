@@ -1,0 +1,232 @@
+//! The three kinds of JSON-RPC message as values.
+//!
+//! In: any JSON value. Out: a [`Message`], or `None` for what is no message at all. Routed by the presence of `method`
+//! and never by the id alone, since both sides count their own ids from the same small numbers.
+
+use serde_json::{Map, Value, json};
+
+/// Names a request: a string or a whole number, given back as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// A number.
+    Number(i64),
+    /// A string.
+    Text(String),
+}
+
+impl Id {
+    fn from_value(value: &Value) -> Option<Id> {
+        match value {
+            Value::String(text) => Some(Id::Text(text.clone())),
+            Value::Number(number) => number.as_i64().map(Id::Number),
+            _ => None,
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Id::Number(number) => json!(number),
+            Id::Text(text) => json!(text),
+        }
+    }
+}
+
+/// What a peer answers instead of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RpcError {
+    /// JSON-RPC's number; peers reuse the same one for different things.
+    pub code: i64,
+    /// For people.
+    pub message: String,
+    /// Anything more; `Null` when absent.
+    pub data: Value,
+}
+
+impl RpcError {
+    /// The answer to a request nobody here knows.
+    pub fn unknown_method(method: &str) -> Self {
+        RpcError {
+            code: -32601,
+            message: format!("unknown method: {method}"),
+            data: Value::Null,
+        }
+    }
+}
+
+/// One line of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// Wants an answer.
+    Request {
+        /// To be repeated in the answer.
+        id: Id,
+        /// What is asked.
+        method: String,
+        /// `Null` when absent.
+        params: Value,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: String,
+        /// `Null` when absent.
+        params: Value,
+    },
+    /// An answer.
+    Response {
+        /// The request's id.
+        id: Id,
+        /// What came of it.
+        outcome: Result<Value, RpcError>,
+    },
+}
+
+impl Message {
+    /// Reads a message; `None` when the value is none (an array, no method and no id, an id that is neither string nor
+    /// whole number on an answer).
+    pub fn from_value(value: Value) -> Option<Message> {
+        let Value::Object(mut fields) = value else {
+            return None;
+        };
+        let id = fields.get("id").and_then(Id::from_value);
+        if let Some(method) = fields.remove("method") {
+            let Value::String(method) = method else {
+                return None;
+            };
+            let params = fields.remove("params").unwrap_or(Value::Null);
+            return Some(match id {
+                Some(id) => Message::Request { id, method, params },
+                None => Message::Notification { method, params },
+            });
+        }
+        let id = id?;
+        let outcome = match fields.remove("error") {
+            Some(error) if !error.is_null() => Err(error_from(error)),
+            _ => Ok(fields.remove("result")?),
+        };
+        Some(Message::Response { id, outcome })
+    }
+
+    /// The object that goes on the wire.
+    pub fn into_value(self) -> Value {
+        let mut fields = Map::new();
+        match self {
+            Message::Request { id, method, params } => {
+                fields.insert("id".into(), id.to_value());
+                fields.insert("method".into(), Value::String(method));
+                fields.insert("params".into(), params);
+            }
+            Message::Notification { method, params } => {
+                fields.insert("method".into(), Value::String(method));
+                if !params.is_null() {
+                    fields.insert("params".into(), params);
+                }
+            }
+            Message::Response { id, outcome } => {
+                fields.insert("id".into(), id.to_value());
+                match outcome {
+                    Ok(result) => fields.insert("result".into(), result),
+                    Err(error) => {
+                        let mut object = json!({"code": error.code, "message": error.message});
+                        if !error.data.is_null() {
+                            object["data"] = error.data;
+                        }
+                        fields.insert("error".into(), object)
+                    }
+                };
+            }
+        }
+        Value::Object(fields)
+    }
+}
+
+fn error_from(error: Value) -> RpcError {
+    RpcError {
+        code: error.get("code").and_then(Value::as_i64).unwrap_or(0),
+        message: match error.get("message") {
+            Some(Value::String(message)) => message.clone(),
+            _ => error.to_string(),
+        },
+        data: error.get("data").cloned().unwrap_or(Value::Null),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Id, Message, RpcError};
+    use serde_json::{Value, json};
+
+    fn check(value: Value, expected: Option<Message>) {
+        assert_eq!(Message::from_value(value.clone()), expected, "{value}");
+        if let Some(message) = expected {
+            assert_eq!(
+                Message::from_value(message.clone().into_value()),
+                Some(message)
+            );
+        }
+    }
+
+    #[test]
+    fn messages_are_told_apart_by_their_method() {
+        check(
+            json!({"id": 0, "method": "item/tool/call", "params": {"a": 1}}),
+            Some(Message::Request {
+                id: Id::Number(0),
+                method: "item/tool/call".into(),
+                params: json!({"a": 1}),
+            }),
+        );
+        check(
+            json!({"method": "initialized"}),
+            Some(Message::Notification {
+                method: "initialized".into(),
+                params: Value::Null,
+            }),
+        );
+        check(
+            json!({"id": "7", "result": null}),
+            Some(Message::Response {
+                id: Id::Text("7".into()),
+                outcome: Ok(Value::Null),
+            }),
+        );
+        check(
+            json!({"id": 1, "error": {"code": -32600, "message": "no"}}),
+            Some(Message::Response {
+                id: Id::Number(1),
+                outcome: Err(RpcError {
+                    code: -32600,
+                    message: "no".into(),
+                    data: Value::Null,
+                }),
+            }),
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        for value in [
+            json!([]),
+            json!(1),
+            json!({}),
+            json!({"id": 1}),
+            json!({"id": 1.5, "result": 1}),
+            json!({"id": null, "result": 1}),
+            json!({"method": 1}),
+        ] {
+            check(value, None);
+        }
+    }
+
+    #[test]
+    fn an_error_of_any_shape_has_a_message() {
+        let Some(Message::Response {
+            outcome: Err(error),
+            ..
+        }) = Message::from_value(json!({"id": 1, "error": "boom"}))
+        else {
+            panic!("an error response");
+        };
+        assert_eq!(error.message, "\"boom\"");
+    }
+}

@@ -1,0 +1,278 @@
+//! Gives the terminal back as it was: on return, on panic, on a signal, around a suspension.
+//!
+//! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
+//! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice or
+//! is lost, while output is processed as usual (`\n` returns the cursor).
+//!
+//! All reading and writing goes to the terminal itself, opened apart from standard output, which may be a full disk. It
+//! is never waited for: a terminal that takes no bytes is left.
+//!
+//! Absent on purpose: the signal thread, which calls [`Restorer::restore`] and then dies by its signal.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr,
+    tcgetpgrp, tcsetattr,
+};
+
+/// Owns the terminal's mode; gives it back when dropped.
+#[derive(Debug)]
+pub struct TerminalGuard {
+    terminal: Arc<Terminal>,
+}
+
+/// Gives the terminal back from any thread.
+#[derive(Debug, Clone)]
+pub struct Restorer {
+    terminal: Arc<Terminal>,
+}
+
+#[derive(Debug)]
+struct Terminal {
+    tty: OwnedFd,
+    saved: Termios,
+    /// The mode may differ from `saved`, sequences may have been written.
+    taken: AtomicBool,
+    alternate_screen: AtomicBool,
+}
+
+impl TerminalGuard {
+    /// Saves the mode of the controlling terminal; `None` without one.
+    ///
+    /// A terminal found in raw mode was left so by a program that was killed: a sane mode is what is given back then.
+    pub fn acquire() -> Option<Self> {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let tty = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
+        TerminalGuard::of(tty)
+    }
+
+    fn of(tty: OwnedFd) -> Option<Self> {
+        let mut saved = tcgetattr(&tty).ok()?;
+        if !saved.local_modes.contains(LocalModes::ICANON) {
+            make_sane(&mut saved);
+        }
+        Some(TerminalGuard {
+            terminal: Arc::new(Terminal {
+                tty,
+                saved,
+                taken: AtomicBool::new(false),
+                alternate_screen: AtomicBool::new(false),
+            }),
+        })
+    }
+
+    /// Keys unread and unechoed, output as usual. Typed keys are kept. Call again after a suspension.
+    pub fn host_mode(&self) {
+        let mut mode = self.terminal.saved.clone();
+        make_host(&mut mode);
+        self.terminal.taken.store(true, Ordering::SeqCst);
+        self.terminal.set(&mode);
+    }
+
+    /// The mode from before the start, for a while: a suspension, a program in the foreground.
+    pub fn restore(&self) {
+        self.terminal.restore();
+    }
+
+    /// Says whether we have switched to the alternate screen ourselves; only then it is switched off.
+    pub fn alternate_screen(&self, on: bool) {
+        self.terminal.alternate_screen.store(on, Ordering::SeqCst);
+        self.terminal.taken.store(true, Ordering::SeqCst);
+    }
+
+    /// A handle for the signal thread.
+    pub fn restorer(&self) -> Restorer {
+        Restorer {
+            terminal: Arc::clone(&self.terminal),
+        }
+    }
+
+    /// From now on a panic of any thread gives the terminal back before it prints its message, also when it aborts.
+    pub fn restore_on_panic(&self) {
+        let restorer = self.restorer();
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restorer.restore();
+            next(panic);
+        }));
+    }
+}
+
+impl Drop for TerminalGuard {
+    fn drop(&mut self) {
+        self.terminal.restore();
+    }
+}
+
+impl Restorer {
+    /// Gives the terminal back: mode, colours, bracketed paste, cursor, screen. Does nothing when nothing was taken.
+    pub fn restore(&self) {
+        self.terminal.restore();
+    }
+}
+
+impl Terminal {
+    fn restore(&self) {
+        if !self.taken.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        let mut sequences = b"\x1b[0m\x1b[?2004l\x1b[?25h".to_vec();
+        if self.alternate_screen.swap(false, Ordering::SeqCst) {
+            sequences.extend_from_slice(b"\x1b[?1049l");
+        }
+        // The terminal may have hung up or be stopped: the process is on its way out and has nobody to tell.
+        if self.in_foreground() {
+            let _ = rustix::io::write(&self.tty, &sequences);
+        }
+        self.set(&self.saved);
+    }
+
+    /// Sets the mode. In the background the system would stop us instead; the shell has set its own mode then.
+    fn set(&self, mode: &Termios) {
+        if self.in_foreground() {
+            let _ = tcsetattr(&self.tty, OptionalActions::Now, mode);
+        }
+    }
+
+    fn in_foreground(&self) -> bool {
+        // An error: not our controlling terminal, which nobody is stopped for.
+        tcgetpgrp(&self.tty).map_or(true, |group| group == rustix::process::getpgrp())
+    }
+}
+
+fn make_host(mode: &mut Termios) {
+    mode.input_modes &= !(InputModes::IGNBRK
+        | InputModes::BRKINT
+        | InputModes::PARMRK
+        | InputModes::ISTRIP
+        | InputModes::INLCR
+        | InputModes::IGNCR
+        | InputModes::ICRNL
+        | InputModes::IXON);
+    mode.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+    mode.local_modes &= !(LocalModes::ECHO
+        | LocalModes::ECHONL
+        | LocalModes::ICANON
+        | LocalModes::ISIG
+        | LocalModes::IEXTEN);
+    mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+    mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+}
+
+fn make_sane(mode: &mut Termios) {
+    mode.input_modes |= InputModes::BRKINT | InputModes::ICRNL | InputModes::IXON;
+    mode.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+    mode.local_modes |= LocalModes::ECHO
+        | LocalModes::ECHOE
+        | LocalModes::ECHOK
+        | LocalModes::ICANON
+        | LocalModes::ISIG
+        | LocalModes::IEXTEN;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    /// A pseudo-terminal: the side of the emulator and ours.
+    fn pair() -> (OwnedFd, OwnedFd) {
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&main).unwrap();
+        unlockpt(&main).unwrap();
+        let name = ptsname(&main, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let tty = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        (main, tty)
+    }
+
+    fn modes(tty: &OwnedFd) -> (InputModes, OutputModes, LocalModes) {
+        let mode = tcgetattr(tty).unwrap();
+        (mode.input_modes, mode.output_modes, mode.local_modes)
+    }
+
+    fn written(main: &OwnedFd) -> Vec<u8> {
+        let mut buffer = [0; 256];
+        let count = rustix::io::read(main, &mut buffer).unwrap();
+        buffer[..count].to_vec()
+    }
+
+    #[test]
+    fn host_mode_echoes_nothing_and_still_returns_the_cursor() {
+        let (main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let guard = TerminalGuard::of(tty).unwrap();
+        guard.host_mode();
+        rustix::io::write(&main, b"\x03typed\r").unwrap();
+        rustix::io::write(&ours, b"out\n").unwrap();
+        assert_eq!(written(&main), b"out\r\n");
+        let mut keys = [0; 16];
+        let count = rustix::io::read(&ours, &mut keys).unwrap();
+        assert_eq!(&keys[..count], b"\x03typed\r");
+    }
+
+    #[test]
+    fn the_mode_comes_back_once() {
+        let (main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let before = modes(&ours);
+        let guard = TerminalGuard::of(tty).unwrap();
+        guard.restore();
+        guard.host_mode();
+        assert_ne!(modes(&ours), before);
+        guard.restorer().restore();
+        assert_eq!(modes(&ours), before);
+        assert_eq!(written(&main), b"\x1b[0m\x1b[?2004l\x1b[?25h");
+        guard.host_mode();
+        guard.alternate_screen(true);
+        drop(guard);
+        assert_eq!(modes(&ours), before);
+        assert_eq!(written(&main), b"\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l");
+        rustix::io::write(&ours, b"end").unwrap();
+        assert_eq!(written(&main), b"end");
+    }
+
+    #[test]
+    fn a_panic_restores_before_its_message() {
+        let (main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let before = modes(&ours);
+        let guard = TerminalGuard::of(tty).unwrap();
+        let standard = std::panic::take_hook();
+        let message = ours.try_clone().unwrap();
+        std::panic::set_hook(Box::new(move |_| {
+            let _ = rustix::io::write(&message, b"message");
+        }));
+        guard.host_mode();
+        guard.restore_on_panic();
+        let worker = std::thread::spawn(|| panic!("injected"));
+        assert!(worker.join().is_err());
+        std::panic::set_hook(standard);
+        assert_eq!(modes(&ours), before);
+        assert_eq!(written(&main), b"\x1b[0m\x1b[?2004l\x1b[?25hmessage");
+    }
+
+    #[test]
+    fn a_terminal_left_raw_becomes_sane() {
+        let (_main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let before = modes(&ours);
+        let mut raw = tcgetattr(&ours).unwrap();
+        raw.make_raw();
+        tcsetattr(&ours, OptionalActions::Now, &raw).unwrap();
+        let guard = TerminalGuard::of(tty).unwrap();
+        guard.host_mode();
+        drop(guard);
+        let after = modes(&ours);
+        assert!(
+            after
+                .2
+                .contains(before.2 & (LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG))
+        );
+        assert!(after.1.contains(OutputModes::OPOST | OutputModes::ONLCR));
+    }
+}

@@ -1,0 +1,90 @@
+//! A buffered file descriptor that fails once and for all.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::ScreenError;
+
+/// Bytes held back before they are written without being asked for.
+const HELD: usize = 64 * 1024;
+
+/// Bytes on their way to a file descriptor.
+#[derive(Debug)]
+pub(super) struct Sink {
+    file: File,
+    held: Vec<u8>,
+    closed: bool,
+}
+
+impl Sink {
+    /// A sink for the same open file as `fd`.
+    pub(super) fn of(fd: &impl AsFd) -> std::io::Result<Self> {
+        Ok(Sink {
+            file: File::from(fd.as_fd().try_clone_to_owned()?),
+            held: Vec::new(),
+            closed: false,
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
+        if self.closed {
+            return Err(ScreenError::Closed);
+        }
+        if self.held.len() + bytes.len() > HELD {
+            self.flush()?;
+        }
+        if bytes.len() > HELD {
+            return self.send(bytes);
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), ScreenError> {
+        if self.closed {
+            return Err(ScreenError::Closed);
+        }
+        let mut held = std::mem::take(&mut self.held);
+        let sent = self.send(&held);
+        held.clear();
+        self.held = held;
+        sent
+    }
+
+    /// Writes all of `bytes`. What a failed write did not take is lost: writing it again could repeat half of it.
+    fn send(&mut self, mut bytes: &[u8]) -> Result<(), ScreenError> {
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(0) => return Err(self.fail(std::io::Error::from(ErrorKind::WriteZero))),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Another program may have left the terminal non-blocking.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait()?,
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), ScreenError> {
+        let ready = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], None);
+        match ready {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(self.fail(error.into())),
+        }
+    }
+
+    fn fail(&mut self, error: std::io::Error) -> ScreenError {
+        // EIO is what a terminal that hung up gives.
+        let hung_up = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+        if error.kind() == ErrorKind::BrokenPipe || hung_up {
+            self.closed = true;
+            ScreenError::Closed
+        } else {
+            ScreenError::Write(error)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Foreign text made safe: to show on one line, to show on several, to put into XML.
+//!
+//! In goes any text (a path, a command, a tool's name, an error message); out comes text without a control character
+//! a terminal or an XML parser could obey. What is hidden on screen (bidirectional overrides, tag characters) becomes
+//! visible, so that the reader sees what will run.
+//!
+//! Absent on purpose: terminal output of cells, whose colours and progress bars are kept (`output::filter`).
+
+use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// One-line text for people: control characters as `^[`, others that hide or reorder as `\u{202e}`, a newline as `⏎`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    rewrite(text, is_hidden, |c, out| match c {
+        '\n' => out.push('⏎'),
+        other => push_visible(other, out),
+    })
+}
+
+/// Like [`visible`] for text of several lines: `\n` and `\t` stay, `\r\n` becomes `\n`.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    let text = if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    };
+    let hidden = |c: char| is_hidden(c) && c != '\n' && c != '\t';
+    match text {
+        Cow::Borrowed(text) => rewrite(text, hidden, push_visible),
+        Cow::Owned(text) => Cow::Owned(rewrite(&text, hidden, push_visible).into_owned()),
+    }
+}
+
+/// Text for the content of an XML element: `& < >` escaped, a carriage return as `&#13;` (a parser would turn it into a
+/// newline), characters XML 1.0 forbids dropped.
+pub fn xml_text(text: &str) -> Cow<'_, str> {
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '\r') || !xml_allows(c);
+    rewrite(text, special, push_xml)
+}
+
+/// Text for an XML attribute in double quotes: as [`xml_text`], and `"`, newline and tab escaped too.
+pub fn xml_attribute(text: &str) -> Cow<'_, str> {
+    let special =
+        |c: char| matches!(c, '&' | '<' | '>' | '"' | '\r' | '\n' | '\t') || !xml_allows(c);
+    rewrite(text, special, push_xml)
+}
+
+/// The longest start of `text` that fits `columns` columns; when something was cut it ends in `...`, which counts.
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    // A character takes at most four bytes, and never less than zero columns: short texts need no measuring.
+    if text.len() <= columns || text.width() <= columns {
+        return Cow::Borrowed(text);
+    }
+    let dots = "...".get(..columns.min(3)).unwrap_or_default();
+    let room = columns - dots.len();
+    let mut used = 0;
+    let mut end = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let width = grapheme.width();
+        if used + width > room {
+            break;
+        }
+        used += width;
+        end = at + grapheme.len();
+    }
+    Cow::Owned(format!("{}{dots}", &text[..end]))
+}
+
+/// Replaces the characters `special` names; borrows when there is none.
+fn rewrite<'a>(
+    text: &'a str,
+    special: impl Fn(char) -> bool,
+    replace: impl Fn(char, &mut String),
+) -> Cow<'a, str> {
+    let Some(first) = text.find(&special) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    for c in text[first..].chars() {
+        if special(c) {
+            replace(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Control characters, and those that reorder, hide or smuggle text. Joiners that emoji need are not among them.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn push_visible(c: char, out: &mut String) {
+    match c {
+        '\u{7f}' => out.push_str("^?"),
+        '\0'..='\u{1f}' => {
+            out.push('^');
+            out.push(char::from(c as u8 ^ 0x40));
+        }
+        other => out.extend(other.escape_unicode()),
+    }
+}
+
+fn xml_allows(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+fn push_xml(c: char, out: &mut String) {
+    match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        '\r' => out.push_str("&#13;"),
+        '\n' => out.push_str("&#10;"),
+        '\t' => out.push_str("&#9;"),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let check = |text: &str, one_line: &str, lines: &str| {
+            assert_eq!(visible(text), one_line, "{text:?}");
+            assert_eq!(visible_lines(text), lines, "{text:?}");
+        };
+        check("plain é 漢 👩‍👧", "plain é 漢 👩‍👧", "plain é 漢 👩‍👧");
+        check("a\x1b[31mb\x07", "a^[[31mb^G", "a^[[31mb^G");
+        check("a\nb\tc", "a⏎b^Ic", "a\nb\tc");
+        check("a\r\nb\rc", "a^M⏎b^Mc", "a\nb^Mc");
+        check("\0\x7f\u{9b}", "^@^?\\u{9b}", "^@^?\\u{9b}");
+        check("rm \u{202e}txt", "rm \\u{202e}txt", "rm \\u{202e}txt");
+        check("\u{e0041}", "\\u{e0041}", "\\u{e0041}");
+        check(
+            "\u{2066}x\u{200b}",
+            "\\u{2066}x\\u{200b}",
+            "\\u{2066}x\\u{200b}",
+        );
+    }
+
+    #[test]
+    fn safe_text_is_not_copied() {
+        assert!(matches!(visible("safe"), Cow::Borrowed(_)));
+        assert!(matches!(visible_lines("safe\n\t"), Cow::Borrowed(_)));
+        assert!(matches!(xml_text("safe"), Cow::Borrowed(_)));
+        assert!(matches!(cut("safe", 4), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn xml_special_characters() {
+        assert_eq!(
+            xml_text("</a> & \"q\"\0\u{fffe}\r\n"),
+            "&lt;/a&gt; &amp; \"q\"&#13;\n"
+        );
+        assert_eq!(xml_attribute("\"<\n\t"), "&quot;&lt;&#10;&#9;");
+    }
+
+    #[test]
+    fn cutting_keeps_graphemes_whole() {
+        let check = |text: &str, columns: usize, expected: &str| {
+            assert_eq!(cut(text, columns), expected, "{text:?} at {columns}");
+        };
+        check("hello", 5, "hello");
+        check("hello!", 5, "he...");
+        check("漢字漢字", 7, "漢字...");
+        check("漢字漢字", 8, "漢字漢字");
+        check("漢字漢字", 6, "漢...");
+        check("ae\u{301}bcd", 4, "a...");
+        check("abc", 2, "..");
+        check("abc", 0, "");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_comes_out(text in any::<String>()) {
+            prop_assert!(!visible(&text).chars().any(is_hidden));
+            prop_assert!(!visible_lines(&text).chars().any(|c| is_hidden(c) && c != '\n' && c != '\t'));
+        }
+
+        #[test]
+        fn xml_parses_back_to_the_same_text(text in any::<String>()) {
+            let allowed: String = text.chars().filter(|&c| xml_allows(c)).collect();
+            let source = format!("<a b=\"{}\">{}</a>", xml_attribute(&text), xml_text(&text));
+            let document = roxmltree::Document::parse(&source).unwrap();
+            let root = document.root_element();
+            prop_assert_eq!(root.text().unwrap_or_default(), &allowed);
+            prop_assert_eq!(root.attribute("b").unwrap_or_default(), &allowed);
+        }
+
+        #[test]
+        fn a_cut_text_fits(text in any::<String>(), columns in 0usize..40) {
+            prop_assert!(cut(&text, columns).width() <= columns || text.len() <= columns);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The other end of the contract for these tests: an agent, its events, and what a session would answer.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
+use ipycodex::agent::{
+    Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
+    FileChange, InputPart, Search, Threads, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings,
+    Usage,
+};
+use serde_json::json;
+
+/// Nothing here takes this long; a test that waits for it has failed.
+const FOREVER: Duration = Duration::from_secs(60);
+
+/// An agent under test.
+pub(crate) struct Bench {
+    pub(crate) agent: Box<dyn Agent>,
+    events: AgentEvents,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// Everything a turn told.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) messages: BTreeMap<u64, String>,
+    pub(crate) restarted: Vec<u64>,
+    pub(crate) thoughts: BTreeMap<u64, String>,
+    pub(crate) calls: Vec<ToolCall>,
+    pub(crate) started: Vec<String>,
+    pub(crate) commands: Vec<CommandRun>,
+    pub(crate) files: Vec<FileChange>,
+    pub(crate) progress: Vec<String>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) sent: usize,
+    pub(crate) end: Option<Result<(bool, Option<String>), AgentFailure>>,
+}
+
+impl Told {
+    /// The answer as it stands at the end.
+    pub(crate) fn text(&self) -> String {
+        self.messages
+            .values()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The thread of a whole turn.
+    pub(crate) fn thread(&self) -> String {
+        match &self.end {
+            Some(Ok((false, Some(thread)))) => thread.clone(),
+            other => panic!("a whole turn with a thread, not {other:?}"),
+        }
+    }
+
+    /// The failure of a failed turn.
+    pub(crate) fn failure(&self) -> &AgentFailure {
+        match &self.end {
+            Some(Err(failure)) => failure,
+            other => panic!("a failure, not {other:?}"),
+        }
+    }
+
+    pub(crate) fn interrupted(&self) -> bool {
+        matches!(self.end, Some(Ok((true, None))))
+    }
+
+    fn take(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::Sent { .. } => self.sent += 1,
+            AgentEvent::Text { message, delta, .. } => {
+                self.messages.entry(message).or_default().push_str(&delta);
+            }
+            AgentEvent::Restarted { message, .. } => {
+                self.messages.remove(&message);
+                self.restarted.push(message);
+            }
+            AgentEvent::Thought { part, delta, .. } => {
+                self.thoughts.entry(part).or_default().push_str(&delta);
+            }
+            AgentEvent::CommandStarted { command, .. } => self.started.push(command),
+            AgentEvent::CommandOutput { .. } => {}
+            AgentEvent::CommandRan { command, .. } => self.commands.push(command),
+            AgentEvent::ToolCalled { call, .. } => self.calls.push(call),
+            AgentEvent::FilesChanged { changes, .. } => self.files.extend(changes),
+            AgentEvent::Progress { message, .. } => self.progress.push(message),
+            AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
+            AgentEvent::Finished {
+                interrupted,
+                thread,
+                ..
+            } => self.end = Some(Ok((interrupted, thread))),
+            AgentEvent::Failed { failure, .. } => self.end = Some(Err(failure)),
+        }
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(plan: AgentPlan) -> Self {
+        let (agent, events) = connect(plan);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        Bench {
+            agent,
+            events,
+            runtime,
+        }
+    }
+
+    /// The next event of any turn.
+    pub(crate) fn next(&mut self) -> AgentEvent {
+        let events = &mut self.events;
+        self.runtime
+            .block_on(async { tokio::time::timeout(FOREVER, events.recv()).await })
+            .expect("an event in time")
+            .expect("an agent that lives")
+    }
+
+    /// Runs a turn to its end; tool calls get `done NAME ARGUMENTS`.
+    pub(crate) fn run(&mut self, request: TurnRequest) -> Told {
+        let turn = self.agent.start(request);
+        self.finish(turn, |_, _, _| {})
+    }
+
+    /// Follows `turn` to its end, showing each event to `watch` first.
+    pub(crate) fn finish(
+        &mut self,
+        turn: TurnId,
+        mut watch: impl FnMut(&mut dyn Agent, TurnId, &AgentEvent),
+    ) -> Told {
+        let mut told = Told::default();
+        while told.end.is_none() {
+            let event = self.next();
+            assert_eq!(turn_of(&event), turn, "{event:?}");
+            watch(self.agent.as_mut(), turn, &event);
+            if let AgentEvent::ToolCalled { call, .. } = &event {
+                let text = format!("done {} {}", call.name, call.arguments);
+                self.agent.reply(
+                    turn,
+                    AgentReply::ToolResult {
+                        call: call.id.clone(),
+                        success: true,
+                        content: vec![InputPart::Text(text)],
+                    },
+                );
+            }
+            told.take(event);
+        }
+        told
+    }
+}
+
+fn turn_of(event: &AgentEvent) -> TurnId {
+    match event {
+        AgentEvent::Sent { turn }
+        | AgentEvent::Text { turn, .. }
+        | AgentEvent::Restarted { turn, .. }
+        | AgentEvent::Thought { turn, .. }
+        | AgentEvent::CommandStarted { turn, .. }
+        | AgentEvent::CommandOutput { turn, .. }
+        | AgentEvent::CommandRan { turn, .. }
+        | AgentEvent::ToolCalled { turn, .. }
+        | AgentEvent::FilesChanged { turn, .. }
+        | AgentEvent::Progress { turn, .. }
+        | AgentEvent::Usage { turn, .. }
+        | AgentEvent::Finished { turn, .. }
+        | AgentEvent::Failed { turn, .. } => *turn,
+    }
+}
+
+/// A plan with nothing of the tester's own environment but PATH.
+pub(crate) fn plan(kind: AgentKind, home: &Path, cwd: &Path) -> AgentPlan {
+    let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
+    if let Some(path) = std::env::var_os("PATH") {
+        variables.insert("PATH".into(), path);
+    }
+    variables.insert("HOME".into(), home.into());
+    variables.insert("CODEX_HOME".into(), home.into());
+    AgentPlan {
+        kind,
+        variables,
+        cwd: cwd.into(),
+        client_version: "0.0.0".into(),
+        patience: Patience::default(),
+    }
+}
+
+/// A directory under `target`: Codex distrusts the system's temporary one.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    tempfile::Builder::new()
+        .prefix("codex")
+        .tempdir_in(root)
+        .unwrap()
+}
+
+/// A prompt in a fresh conversation.
+pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
+    TurnRequest {
+        instructions: "Be brief.".into(),
+        history: Vec::new(),
+        input: vec![InputPart::Text(text.into())],
+        tools: vec![ToolSpec {
+            name: "weather".into(),
+            description: "The weather of a city".into(),
+            schema: json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+        }],
+        settings: TurnSettings {
+            model: None,
+            effort: Effort::Low,
+            search: Search::Off,
+            cwd: cwd.into(),
+            threads: Threads::Session,
+            approvals: Approvals::Never,
+            sandbox: "danger-full-access".into(),
+        },
+        thread: None,
+        schema: None,
+    }
+}
+
+pub(crate) fn exchange(user: &str, assistant: &str) -> Exchange {
+    Exchange {
+        user: user.into(),
+        assistant: assistant.into(),
+    }
+}

@@ -1,0 +1,109 @@
+//! The offline agent behind the same client, as a child process.
+
+use std::path::Path;
+
+use ipycodex::agent::connect::AgentKind;
+use ipycodex::agent::{AgentEvent, Threads};
+
+use super::bench::{Bench, exchange, folder, plan, request};
+
+/// Serves when it is run as the child of a test below, and is nothing otherwise.
+#[test]
+fn served() {
+    if std::env::var_os("IPYCODEX_TEST_SERVES_DEMO").is_some() {
+        let input = std::io::BufReader::new(std::io::stdin());
+        ipycodex::agent::demo::serve(input, std::io::stdout()).unwrap();
+    }
+}
+
+/// The agent through a program that serves it, whatever its arguments.
+fn demo(folder: &Path) -> Bench {
+    let program = folder.join("demo");
+    let own = std::env::current_exe().unwrap();
+    let script = format!(
+        "#!/bin/sh\nIPYCODEX_TEST_SERVES_DEMO=1 exec '{}' --exact codex::demo::served --nocapture\n",
+        own.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o700),
+    )
+    .unwrap();
+    Bench::new(plan(AgentKind::Demo { program }, folder, folder))
+}
+
+const INPUT: &str = "<context><code>1/0</code><output>Traceback (most recent call last):\nZeroDivisionError: division by zero</output></context>\n<user-request>why? ask &`weather`</user-request>";
+
+#[test]
+fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
+    let folder = folder();
+    let mut bench = demo(folder.path());
+    let told = bench.run(request(INPUT, folder.path()));
+    let text = told.text();
+    for part in [
+        "no AI",
+        "> why? ask",
+        "- 1 cell since the last prompt",
+        "0 prompts before",
+        "`ZeroDivisionError: division by zero`",
+        "The tool `weather` says: done weather {\"city\":\"demo\"}",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        told.thoughts.values().cloned().collect::<Vec<_>>(),
+        ["The context holds 1 cell. 1 tool is named."]
+    );
+    assert!(told.usage.is_some_and(|usage| usage.output > 0));
+
+    let mut second = request("again", folder.path());
+    second.thread = Some(told.thread());
+    let again = bench.run(second);
+    assert_eq!(again.thread(), told.thread());
+    assert!(again.text().contains("- 1 prompt before this one"));
+}
+
+#[test]
+fn it_forgets_with_its_process_and_is_seeded_again() {
+    let folder = folder();
+    let thread = demo(folder.path())
+        .run(request("one", folder.path()))
+        .thread();
+    for threads in [Threads::Session, Threads::Ephemeral] {
+        let mut asked = request("three", folder.path());
+        asked.thread = Some(thread.clone());
+        asked.settings.threads = threads;
+        asked.history = vec![exchange("one", "a"), exchange("two", "b")];
+        let told = demo(folder.path()).run(asked);
+        assert!(
+            told.text().contains("- 2 prompts before this one"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn it_is_the_same_each_time_and_can_be_interrupted() {
+    let folder = folder();
+    let mut bench = demo(folder.path());
+    let once = bench.run(request("hello", folder.path())).text();
+    assert_eq!(bench.run(request("hello", folder.path())).text(), once);
+    let turn = bench.agent.start(request("slowly", folder.path()));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Text { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    assert!(told.text().len() < once.len());
+    assert_eq!(bench.run(request("hello", folder.path())).text(), once);
+}
+
+#[test]
+fn dropping_it_in_mid_answer_does_not_hang() {
+    let folder = folder();
+    let mut bench = demo(folder.path());
+    let turn = bench.agent.start(request("slowly", folder.path()));
+    while !matches!(bench.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
+}

@@ -1,0 +1,214 @@
+//! The real app-server when something ends before its time: tool calls, turns, threads, processes.
+
+use ipycodex::agent::{AgentEvent, AgentReply, Approvals, FailureKind, InputPart, Search};
+use serde_json::json;
+
+use super::bench::exchange;
+use super::real::{real, running, tool_names};
+use crate::support::responses::reply::Event;
+use crate::support::responses::{Endpoint, Reply, conversation, shell_tool, tool_outputs};
+
+#[test]
+fn a_cancel_while_a_tool_runs_voids_its_result() {
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::script(vec![
+            Reply::calls(&[
+                ("c1", "weather", json!({"city": "Oslo"})),
+                ("c2", "weather", json!({"city": "Rome"})),
+            ]),
+            Reply::text("fine"),
+        ]),
+    ) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    let mut open = None;
+    while open.is_none() {
+        if let AgentEvent::ToolCalled { call, .. } = bench.next() {
+            open = Some(call.id);
+        }
+    }
+    bench.agent.cancel(turn);
+    // The session's Python was interrupted and answers all the same, once too often even.
+    for _ in 0..2 {
+        bench.agent.reply(
+            turn,
+            AgentReply::ToolResult {
+                call: open.clone().expect("a call"),
+                success: false,
+                content: vec![InputPart::Text("interrupted".into())],
+            },
+        );
+    }
+    let told = bench.finish(turn, |_, _, _| {});
+    assert!(told.interrupted(), "{told:?}");
+    assert!(told.calls.is_empty(), "no second call after a cancel");
+    assert_eq!(bench.run(real.request("second?")).text(), "fine");
+}
+
+#[test]
+fn a_cancel_of_a_turn_that_is_over_does_nothing() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 2])) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    bench.finish(turn, |_, _, _| {});
+    bench.agent.cancel(turn);
+    assert_eq!(bench.run(real.request("second?")).text(), "a");
+}
+
+#[test]
+fn a_thread_with_a_failed_prompt_in_it_is_not_gone_on_with() {
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::answering(|index, _| match index {
+            1 => Reply::status(400, "invalid", "a bad request"),
+            _ => Reply::text("fine"),
+        }),
+    ) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let thread = bench.run(real.request("first?")).thread();
+    let go_on = |text: &str| {
+        let mut request = real.request(text);
+        request.thread = Some(thread.clone());
+        request.history = vec![exchange("first?", "fine")];
+        request
+    };
+    let failed = bench.run(go_on("second?"));
+    assert_eq!(failed.failure().kind, FailureKind::Upstream);
+    let told = bench.run(go_on("third?"));
+    assert_ne!(told.thread(), thread);
+    assert_eq!(
+        conversation(&real.endpoint.requests()[2]),
+        ["user: first?", "assistant: fine", "user: third?"]
+    );
+}
+
+#[test]
+fn searching_is_a_property_of_the_thread() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 3])) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let thread = bench.run(real.request("first?")).thread();
+    let mut second = real.request("second?");
+    second.settings.search = Search::High;
+    second.thread = Some(thread.clone());
+    second.history = vec![exchange("first?", "a")];
+    assert_ne!(bench.run(second).thread(), thread);
+    let requests = real.endpoint.requests();
+    assert_eq!(
+        conversation(&requests[1]),
+        ["user: first?", "assistant: a", "user: second?"]
+    );
+    let search = |index: usize| {
+        requests[index]["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|tool| tool["type"] == "web_search")
+            .cloned()
+    };
+    assert_eq!(search(0), None, "{:?}", tool_names(&requests[0]));
+    let tool = search(1).expect("the tool");
+    assert_eq!(tool["search_context_size"], "high", "{tool}");
+    assert_eq!(tool["external_web_access"], true, "{tool}");
+}
+
+#[test]
+fn an_approval_is_declined_and_said() {
+    let endpoint = Endpoint::answering(|index, request| match (index, shell_tool(request)) {
+        (0, Some(tool)) => {
+            let key = if tool == "exec_command" {
+                "cmd"
+            } else {
+                "command"
+            };
+            Reply::calls(&[(
+                "c1",
+                &tool,
+                json!({ key: "touch /var/tmp/x", "sandbox_permissions": "require_escalated", "justification": "to test" }),
+            )])
+        }
+        _ => Reply::text("pity"),
+    });
+    let Some(real) = real("gpt-5.5", endpoint) else {
+        return;
+    };
+    let mut asked = real.request("touch");
+    asked.settings.approvals = Approvals::Ask;
+    asked.settings.sandbox = "workspace-write".into();
+    let told = real.bench().run(asked);
+    assert_eq!(told.text(), "pity", "{told:?}");
+    assert!(
+        told.progress
+            .iter()
+            .any(|line| line.starts_with("declined to run: ") && line.contains("touch /var/tmp/x")),
+        "{:?}",
+        told.progress
+    );
+    assert_eq!(tool_outputs(&real.endpoint.requests()[1]).len(), 1);
+}
+
+#[test]
+fn an_app_server_killed_in_a_turn_is_said_and_started_again() {
+    let Some(real) = real("gpt-5.5", running("kill -9 $PPID")) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let told = bench.run(real.request("first?"));
+    assert_eq!(told.failure().kind, FailureKind::Died, "{told:?}");
+    assert!(told.failure().message.contains("signal: 9"), "{told:?}");
+    assert_eq!(bench.run(real.request("second?")).text(), "ran");
+}
+
+#[test]
+fn dropping_the_agent_in_mid_answer_ends_its_process() {
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::script(vec![Reply::Stream(vec![
+            Event::Begun(vec!["par".into()]),
+            Event::Hold,
+        ])]),
+    ) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    while !matches!(bench.next(), AgentEvent::Text { turn: of, .. } if of == turn) {}
+    drop(bench);
+    // Whoever still ran with this home would show it.
+    let home = real.home().display().to_string();
+    let alive = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("environ")).ok())
+        .filter(|variables| {
+            String::from_utf8_lossy(variables).contains(&format!("CODEX_HOME={home}"))
+        })
+        .count();
+    assert_eq!(alive, 0);
+    real.endpoint.release();
+}
+
+#[test]
+fn an_answer_can_be_made_to_fit_a_schema() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("{}"); 2])) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let mut asked = real.request("first?");
+    asked.schema = Some(json!({"type": "object", "properties": {}, "additionalProperties": false}));
+    let thread = bench.run(asked).thread();
+    let mut second = real.request("second?");
+    second.thread = Some(thread);
+    bench.run(second);
+    let requests = real.endpoint.requests();
+    assert_eq!(requests[0]["text"]["format"]["type"], "json_schema");
+    assert!(requests[1]["text"]["format"].is_null(), "that turn only");
+}

@@ -1,0 +1,228 @@
+//! The real app-server at work: tools, commands, edits, images, and being interrupted in it.
+
+use std::path::PathBuf;
+
+use ipycodex::agent::{AgentEvent, InputPart};
+use serde_json::json;
+
+use super::bench::{Bench, exchange};
+use super::real::{real, running};
+use crate::support::responses::reply::Event;
+use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
+
+#[test]
+fn tools_are_called_one_at_a_time_and_answered() {
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::script(vec![
+            Reply::calls(&[
+                ("c1", "weather", json!({"city": "Oslo"})),
+                ("c2", "weather", json!({"city": "Rome"})),
+            ]),
+            Reply::text("sunny"),
+        ]),
+    ) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("weather?"));
+    let mut open = 0;
+    let told = bench.finish(turn, |_, _, event| {
+        // `finish` answers each call before it reads on: a second one may come only after that.
+        if matches!(event, AgentEvent::ToolCalled { .. }) {
+            open += 1;
+        }
+    });
+    assert_eq!(open, 2);
+    assert_eq!(told.text(), "sunny");
+    let called: Vec<_> = told.calls.iter().map(|call| &call.arguments).collect();
+    assert_eq!(called, [&json!({"city": "Oslo"}), &json!({"city": "Rome"})]);
+    let outputs = tool_outputs(&real.endpoint.requests()[1]).to_vec();
+    for (output, city) in outputs.iter().zip(["Oslo", "Rome"]) {
+        assert!(output.to_string().contains(city), "{output}");
+    }
+    assert_eq!(outputs.len(), 2);
+    assert_eq!(told.usage.expect("counts").input, 200, "two model calls");
+}
+
+#[test]
+fn tools_are_called_from_code_mode() {
+    let script = "const r = await Promise.all([tools.weather({city: 'Oslo'}), tools.weather({city: 'Rome'})]); text(r.join('|'));";
+    let Some(real) = real(
+        "gpt-6.1-sol",
+        Endpoint::script(vec![Reply::exec("c1", script), Reply::text("both")]),
+    ) else {
+        return;
+    };
+    let told = real.bench().run(real.request("weather?"));
+    assert_eq!(told.text(), "both", "{told:?}");
+    assert_eq!(told.calls.len(), 2);
+    let output = format!("{:?}", tool_outputs(&real.endpoint.requests()[1]));
+    assert!(
+        output.contains("Oslo") && output.contains("Rome"),
+        "{output}"
+    );
+}
+
+#[test]
+fn commands_are_shown_whole_and_keep_no_secrets() {
+    let Some(real) = real("gpt-5.5", running("env; echo to-err >&2; exit 3")) else {
+        return;
+    };
+    let mut plan = real.plan();
+    for name in [
+        "MY_API_KEY",
+        "MY_SECRET",
+        "MY_TOKEN",
+        "MY_PASSWORD",
+        "MY_CREDENTIALS",
+        "PLAIN",
+    ] {
+        plan.variables.insert(name.into(), "canary-7f3a".into());
+    }
+    let told = Bench::new(plan).run(real.request("run"));
+    assert_eq!(told.text(), "ran", "{told:?}");
+    let [command] = &told.commands[..] else {
+        panic!("one command: {:?}", told.commands);
+    };
+    assert_eq!(told.started, std::slice::from_ref(&command.command));
+    assert_eq!(command.exit_code, Some(3));
+    assert_eq!(command.status, "failed");
+    assert!(command.output.contains("to-err"));
+    assert!(
+        command.output.contains("PLAIN=canary"),
+        "{}",
+        command.output
+    );
+    for name in [
+        "MY_API_KEY",
+        "MY_SECRET",
+        "MY_TOKEN",
+        "MY_PASSWORD",
+        "MY_CREDENTIALS",
+    ] {
+        assert!(!command.output.contains(name), "{}", command.output);
+    }
+}
+
+#[test]
+fn an_edit_is_told() {
+    let patch = "*** Begin Patch\n*** Add File: new.txt\n+hello\n*** End Patch\n";
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::script(vec![
+            Reply::Stream(vec![
+                Event::Search("rust".into()),
+                Event::Custom("c1".into(), "apply_patch".into(), patch.into()),
+                Event::Completed([1, 0, 1, 0]),
+            ]),
+            Reply::text("done"),
+        ]),
+    ) else {
+        return;
+    };
+    let told = real.bench().run(real.request("edit"));
+    let [file] = &told.files[..] else {
+        panic!("one file: {told:?}");
+    };
+    assert!(file.path.ends_with("new.txt"));
+    assert_eq!((file.kind.as_str(), file.diff.as_str()), ("add", "hello\n"));
+    assert!(
+        told.progress.contains(&"searched: rust".into()),
+        "{:?}",
+        told.progress
+    );
+}
+
+#[test]
+fn a_stream_is_interrupted_and_the_next_turn_works() {
+    let Some(real) = real(
+        "gpt-5.5",
+        Endpoint::answering(|index, _| match index {
+            0 => Reply::Stream(vec![Event::Begun(vec!["par".into()]), Event::Hold]),
+            _ => Reply::text("fine"),
+        }),
+    ) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Text { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    assert_eq!(told.text(), "par");
+    let mut second = real.request("second?");
+    second.history = vec![exchange("first?", "par")];
+    assert_eq!(bench.run(second).text(), "fine");
+    assert_eq!(
+        conversation(&real.endpoint.requests()[1]),
+        ["user: first?", "assistant: par", "user: second?"]
+    );
+    real.endpoint.release();
+}
+
+#[test]
+fn an_interrupted_command_is_ended() {
+    let Some(real) = real("gpt-5.5", running("echo $$ > pid; exec sleep 1000")) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let file = real.work().join("pid");
+    let turn = bench.agent.start(real.request("run"));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::CommandStarted { .. }) {
+            await_true(|| std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n')));
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    let pid = std::fs::read_to_string(&file).unwrap();
+    let process = PathBuf::from("/proc").join(pid.trim());
+    await_true(|| !process.join("cmdline").exists());
+    assert_eq!(bench.run(real.request("second?")).text(), "ran");
+}
+
+#[test]
+fn a_cancel_at_once_is_obeyed() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("a"); 3])) else {
+        return;
+    };
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    bench.agent.cancel(turn);
+    assert!(bench.finish(turn, |_, _, _| {}).interrupted());
+    // Between `turn/start` and its answer.
+    let turn = bench.agent.start(real.request("second?"));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Sent { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.end.is_some_and(|end| end.is_ok()));
+    assert_eq!(bench.run(real.request("third?")).text(), "a");
+}
+
+#[test]
+fn an_image_reaches_the_model() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("seen")])) else {
+        return;
+    };
+    let pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let mut asked = real.request("what is it? ");
+    asked.input.push(InputPart::Text("this:".into()));
+    asked.input.push(InputPart::Image(pixel.into()));
+    assert_eq!(real.bench().run(asked).text(), "seen");
+    let request = real.endpoint.requests()[0].to_string();
+    assert!(request.contains("what is it? this:"));
+    assert!(request.contains("data:image/png;base64,"));
+}
+
+/// Looks again and again until it is so; the test runner's own limit ends a test that waits for ever.
+fn await_true(mut so: impl FnMut() -> bool) {
+    while !so() {
+        std::thread::yield_now();
+    }
+}
