@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use nu_ansi_term::Style;
 use pulldown_cmark::{
-    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, LinkType, OffsetIter, Options, Parser, Tag,
+    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, OffsetIter, Options, Parser, Tag,
 };
 
-use super::source::{RESUMED, clean, safe_link};
+use super::inline::OpenLink;
+use super::source::clean;
 use super::theme;
 
 /// Destinations of reference definitions, by lower-case label.
@@ -127,7 +128,7 @@ pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
     }
 }
 
-fn label_key(label: &str) -> String {
+pub(crate) fn label_key(label: &str) -> String {
     label
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -135,32 +136,17 @@ fn label_key(label: &str) -> String {
         .to_lowercase()
 }
 
-struct OpenLink {
-    /// How many pieces there were before its text.
-    text_from: usize,
-    /// What the terminal is told.
-    target: Option<Arc<str>>,
-    end: LinkEnd,
-}
-
-/// What is shown after a link's text.
-enum LinkEnd {
-    /// `(target)`, and where the source says it, if it does.
-    Target(String, Option<usize>),
-    /// The rest of a reference that leads nowhere yet, as written.
-    Source(String),
-}
-
-struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
-    source: &'s str,
-    context: &'c Context<'c>,
-    own: HashMap<String, usize>,
-    events: OffsetIter<'s, F>,
+/// Reads the parser's events; `inline` holds the part that reads text.
+pub(crate) struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
+    pub(crate) source: &'s str,
+    pub(crate) context: &'c Context<'c>,
+    pub(crate) own: HashMap<String, usize>,
+    pub(crate) events: OffsetIter<'s, F>,
     /// Where the top-level block or top-level item being read begins.
-    unit_start: usize,
+    pub(crate) unit_start: usize,
     depth: usize,
-    styles: Vec<Style>,
-    links: Vec<OpenLink>,
+    pub(crate) styles: Vec<Style>,
+    pub(crate) links: Vec<OpenLink>,
 }
 
 impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
@@ -316,201 +302,6 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             }
         }
         (lines, open)
-    }
-
-    /// Inline content up to the end of the enclosing block.
-    fn pieces(&mut self, style: Style) -> Vec<Piece> {
-        self.styles.push(style);
-        let mut out = Vec::new();
-        let mut open = 0;
-        while let Some((event, range)) = self.events.next() {
-            match event {
-                Event::Start(_) => open += 1,
-                Event::End(_) if open == 0 => break,
-                Event::End(_) => open -= 1,
-                _ => {}
-            }
-            self.inline(event, range, &mut out);
-        }
-        self.styles.pop();
-        out
-    }
-
-    fn inline(&mut self, event: Event<'s>, range: Range<usize>, out: &mut Vec<Piece>) {
-        let style = *self.styles.last().expect("a base style is always there");
-        match event {
-            Event::Start(Tag::Emphasis) => self.styles.push(style.italic()),
-            Event::Start(Tag::Strong) => self.styles.push(style.bold()),
-            Event::Start(Tag::Strikethrough) => self.styles.push(style.strikethrough()),
-            Event::Start(Tag::Link {
-                link_type,
-                dest_url,
-                id,
-                ..
-            }) => self.open_link(link_type, &dest_url, &id, &range, out),
-            Event::Start(Tag::Image {
-                link_type,
-                dest_url,
-                id,
-                ..
-            }) => {
-                self.open_link(link_type, &dest_url, &id, &range, out);
-                if range.len() >= 4 && self.source[range.clone()].starts_with("![]") {
-                    self.push("image", range.start, false, out);
-                }
-            }
-            Event::End(pulldown_cmark::TagEnd::Link | pulldown_cmark::TagEnd::Image) => {
-                self.close_link(&range, out);
-            }
-            Event::End(_) if self.styles.len() > 1 => {
-                self.styles.pop();
-            }
-            Event::Text(text) => {
-                let exact = self.source.get(range.clone()) == Some(&*text);
-                self.push(&text, range.start, exact, out);
-            }
-            Event::Code(text) => {
-                let source = &self.source[range.clone()];
-                let ticks = source.len() - source.trim_start_matches('`').len();
-                let inner = source.len().saturating_sub(2 * ticks);
-                let stripped = usize::from(inner == text.len() + 2);
-                self.styles.push(theme::inline_code());
-                let exact = inner == text.len() + 2 * stripped;
-                self.push(&text, range.start + ticks + stripped, exact, out);
-                self.styles.pop();
-            }
-            Event::InlineHtml(text) | Event::Html(text) => {
-                let tag = text.trim_matches(['<', '>', '/', ' ']);
-                if tag.eq_ignore_ascii_case("br") {
-                    self.push("\n", range.start, false, out);
-                } else {
-                    self.push(&text, range.start, true, out);
-                }
-            }
-            Event::SoftBreak => self.push(" ", range.start, false, out),
-            Event::HardBreak => self.push("\n", range.start, false, out),
-            Event::TaskListMarker(done) => {
-                self.push(if done { "[x] " } else { "[ ] " }, range.start, false, out);
-            }
-            // Written out: its definition may come after it is settled, or never.
-            Event::FootnoteReference(label) => {
-                self.push(&format!("[^{label}]"), range.start, false, out);
-            }
-            _ => {}
-        }
-    }
-
-    fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<Piece>) {
-        // The mark before the rest of a paragraph, not to be seen.
-        if at == 0
-            && self.source.starts_with(RESUMED)
-            && let Some(rest) = text.strip_prefix(RESUMED)
-        {
-            let content = rest.trim_start_matches(' ');
-            at = text.len() - content.len();
-            text = content;
-        }
-        if text.is_empty() {
-            return;
-        }
-        let shown = if text == "\n" {
-            text.into()
-        } else {
-            clean(text).replace(['\n', '\t'], " ")
-        };
-        let exact = exact && shown.len() == text.len();
-        out.push(Piece {
-            text: shown,
-            style: *self.styles.last().expect("a base style is always there"),
-            link: self.links.iter().rev().find_map(|link| link.target.clone()),
-            at,
-            exact,
-        });
-    }
-
-    fn open_link(
-        &mut self,
-        link_type: LinkType,
-        target: &str,
-        id: &str,
-        range: &Range<usize>,
-        out: &mut Vec<Piece>,
-    ) {
-        let style = *self.styles.last().expect("a base style is always there");
-        let source = &self.source[range.clone()];
-        let key = label_key(id);
-        let by_reference = matches!(
-            link_type,
-            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
-        );
-        let forward = by_reference && self.own.get(&key).is_some_and(|at| *at >= self.unit_start);
-        let target = match self.context.definitions.get(&key) {
-            Some(settled) if by_reference => settled.as_str(),
-            _ => target,
-        };
-        if forward && !self.context.definitions.contains_key(&key) {
-            // A definition that comes later cannot count: the text may be settled by then.
-            let image = source.starts_with('!');
-            self.push(if image { "![" } else { "[" }, range.start, false, out);
-            let tail = match link_type {
-                LinkType::Shortcut => "]".len(),
-                LinkType::Collapsed => "][]".len(),
-                _ => source.len() - source.rfind("][").unwrap_or(source.len() - 1),
-            };
-            let suffix = clean(&source[source.len() - tail..]).into_owned();
-            self.links.push(OpenLink {
-                text_from: out.len(),
-                target: None,
-                end: LinkEnd::Source(suffix),
-            });
-            self.styles.push(style);
-            return;
-        }
-        let shown = clean(target).replace(['\n', '\t', ' '], "%20");
-        let written = target.replace(' ', "%20");
-        let safe = safe_link(&written).filter(|_| self.context.links);
-        self.links.push(OpenLink {
-            text_from: out.len(),
-            target: safe.map(Arc::from),
-            end: LinkEnd::Target(
-                shown.clone(),
-                source.rfind(&shown).map(|at| range.start + at),
-            ),
-        });
-        self.styles.push(Style {
-            is_underline: true,
-            ..style
-        });
-    }
-
-    fn close_link(&mut self, range: &Range<usize>, out: &mut Vec<Piece>) {
-        let Some(link) = self.links.pop() else {
-            return;
-        };
-        self.styles.pop();
-        let text: String = out[link.text_from.min(out.len())..]
-            .iter()
-            .map(|piece| piece.text.as_str())
-            .collect();
-        let (target, at) = match link.end {
-            LinkEnd::Source(rest) => {
-                self.push(&rest, range.end.saturating_sub(1), false, out);
-                return;
-            }
-            LinkEnd::Target(target, at) => (target, at),
-        };
-        let same = |a: &str, b: &str| a.trim_end_matches('/') == b.trim_end_matches('/');
-        let says_it = same(&text, &target) || target.strip_prefix("mailto:") == Some(&text);
-        // A hidden target is shown where the text pretends to be another address.
-        let pretends = text.contains("://") || text.trim_start().starts_with("www.");
-        if target.is_empty() || says_it || link.target.is_some() && !pretends {
-            return;
-        }
-        let start = at.unwrap_or(range.end.saturating_sub(1));
-        self.push(" (", start, false, out);
-        self.push(&target, start, at.is_some(), out);
-        let end = start + if at.is_some() { target.len() } else { 0 };
-        self.push(")", end, false, out);
     }
 }
 

@@ -157,6 +157,13 @@ impl CodeCache {
         self.blocks.clear();
     }
 
+    /// The first `count` lines of the last block are gone from the tail.
+    pub(crate) fn forget_lines(&mut self, count: usize) {
+        if let Some(last) = self.blocks.last_mut() {
+            last.lines.drain(..count.min(last.lines.len()));
+        }
+    }
+
     /// Line `number` of the `block`th code block of the tail. Lines are asked for in order.
     pub(crate) fn line(
         &mut self,

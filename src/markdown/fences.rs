@@ -1,8 +1,8 @@
 //! The Python blocks of an answer.
 //!
 //! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists, stripped,
-//! without the empty ones, in order. Absent on purpose: indented code, other tags (`python3`, `Python`), quotes'
-//! blocks are included as the parser finds them.
+//! without the empty ones, in order. Absent on purpose: indented code, other tags (`python3`, `Python`), blocks inside
+//! quotes.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
@@ -12,10 +12,14 @@ use super::blocks::options;
 pub fn python_blocks(markdown: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut current: Option<String> = None;
+    let mut quotes = 0;
     for event in Parser::new_ext(markdown, options()) {
         match event {
+            Event::Start(Tag::BlockQuote(_)) => quotes += 1,
+            Event::End(TagEnd::BlockQuote(_)) => quotes -= 1,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                current = matches!(info.trim(), "python" | "py").then(String::new);
+                let python = matches!(info.trim(), "python" | "py");
+                current = (python && quotes == 0).then(String::new);
             }
             Event::Text(text) => {
                 if let Some(block) = &mut current {
@@ -44,5 +48,6 @@ mod tests {
         let text = "```python\na = 1\n```\n\n1. item\n\n   ```py\n   if a:\n       b\n   ```\n\n```python3\nno\n```\n\n```py\n \n```\n\n    indented\n\n~~~py\nc\n~~~\n```Python\nno\n```\n```py title\nno\n```\n";
         assert_eq!(python_blocks(text), ["a = 1", "if a:\n    b", "c"]);
         assert_eq!(python_blocks("```py\nopen = True"), ["open = True"]);
+        assert!(python_blocks("> ```py\n> quoted\n> ```\n").is_empty());
     }
 }

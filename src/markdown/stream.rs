@@ -12,7 +12,8 @@ use super::code::CodeCache;
 use super::fence::OpenFence;
 use super::layout::{Layout, Row};
 use super::line::Line;
-use super::source::{RESUMED, clean_into};
+use super::settle::{Dropped, OpenList, drop_frozen, stable_prefix, unsure_end};
+use super::source::clean_into;
 use super::table::Columns;
 
 /// Prose is not set wider than this.
@@ -25,14 +26,6 @@ pub struct Frame {
     pub settled: Vec<Line>,
     /// The whole unsettled tail, to stand below them until the next frame.
     pub live: Vec<Line>,
-}
-
-/// The first block of the tail is the rest of a list.
-#[derive(Clone, Copy)]
-struct OpenList {
-    /// Number of its next item, when ordered.
-    next: Option<u64>,
-    blank_before: bool,
 }
 
 /// Turns an answer that is still being written into lines.
@@ -55,6 +48,8 @@ pub struct MarkdownStream {
     definitions: Definitions,
     columns: Option<Columns>,
     cache: CodeCache,
+    /// The last frame's live rows, with the bytes of the tail they show and their width.
+    shown: Option<(usize, usize, Vec<Line>)>,
     /// Bytes given to the parser so far.
     parsed: u64,
 }
@@ -76,6 +71,7 @@ impl MarkdownStream {
             definitions: Definitions::new(),
             columns: None,
             cache: CodeCache::default(),
+            shown: None,
             parsed: 0,
         }
     }
@@ -130,12 +126,22 @@ impl MarkdownStream {
                 break;
             }
         }
-        let rows = if self.fence.is_some() {
-            self.live_code(width)
+        let showing = self.tail.len() - unsure_end(&self.tail);
+        if self.fence.is_none()
+            && let Some((bytes, columns, live)) = &self.shown
+            && (*bytes, *columns) == (showing, width)
+            && live.len() <= max_live_rows
+        {
+            frame.live.clone_from(live);
         } else {
-            self.live_blocks(width)
-        };
-        self.freeze(rows, max_live_rows.max(1), &mut frame);
+            let rows = match self.fence {
+                Some(_) => self.live_code(width),
+                None => self.live_blocks(showing, width),
+            };
+            let frozen = self.frozen;
+            self.freeze(rows, max_live_rows.max(1), &mut frame);
+            self.shown = (frozen == self.frozen).then(|| (showing, width, frame.live.clone()));
+        }
         self.started |= !frame.settled.is_empty();
         frame
     }
@@ -194,6 +200,7 @@ impl MarkdownStream {
     fn settled_to_the_end(&mut self) {
         self.searched = 0;
         self.frozen = 0;
+        self.shown = None;
         self.columns = None;
         self.cache.clear();
     }
@@ -243,6 +250,7 @@ impl MarkdownStream {
             fence
         });
         self.tail.drain(..cut.bytes);
+        self.shown = None;
         self.searched = if self.fence.is_some() {
             0
         } else {
@@ -310,8 +318,8 @@ impl MarkdownStream {
         layout.rows
     }
 
-    fn live_blocks(&mut self, width: usize) -> Vec<Row> {
-        let shown = self.tail.len() - unsure_end(&self.tail);
+    /// Rows of the first `shown` bytes of the tail.
+    fn live_blocks(&mut self, shown: usize, width: usize) -> Vec<Row> {
         if self.tail[..shown].trim().is_empty() {
             return Vec::new();
         }
@@ -351,161 +359,16 @@ impl MarkdownStream {
         frame.live = live.into_iter().map(|row| row.line).collect();
     }
 
+    /// Takes the frozen part of the tail's source away where the rest means the same without it.
     fn drop_frozen_source(&mut self, plain: bool) {
         self.parsed += self.tail.len() as u64;
         let blocks = parse(&self.tail, &self.context());
-        let [block] = blocks.as_slice() else {
-            return;
-        };
-        let dropped = match &block.kind {
-            Kind::Paragraph(_) if plain && block.range.start < self.frozen => {
-                let after_blank = self.tail[..self.frozen].ends_with([' ', '\n']);
-                let mark = if after_blank {
-                    format!("{RESUMED} ")
-                } else {
-                    RESUMED.to_string()
-                };
-                self.tail.replace_range(..self.frozen, &mark);
-                let dropped = self.frozen - mark.len().min(self.frozen);
-                self.frozen = mark.len();
-                dropped
-            }
-            Kind::Table(_, rows) if rows.len() > 1 && rows[1].0 < self.frozen => {
-                let body = line_start(&self.tail, rows[1].0);
-                let kept = line_start(&self.tail, self.frozen);
-                self.tail.replace_range(body..kept, "");
-                self.frozen -= kept - body;
-                kept - body
-            }
-            _ => return,
-        };
-        self.resumed = true;
-        self.searched = self.searched.saturating_sub(dropped);
-    }
-}
-
-/// What of a source of whole lines can be settled.
-#[derive(Default)]
-struct StablePrefix {
-    bytes: usize,
-    fence: Option<OpenFence>,
-    open_list: Option<OpenList>,
-}
-
-/// Leaves in `blocks` what can be settled.
-fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: bool) -> StablePrefix {
-    let whole = StablePrefix {
-        bytes: source.len(),
-        ..StablePrefix::default()
-    };
-    if finished {
-        return whole;
-    }
-    let Some(mut last) = blocks.pop() else {
-        // Definitions and blank lines.
-        return if source.ends_with("\n\n") || source.trim().is_empty() {
-            whole
-        } else {
-            StablePrefix::default()
-        };
-    };
-    let start = line_start(source, last.range.start);
-    match &mut last.kind {
-        Kind::Heading(..) | Kind::Rule => {
-            let end = block_end(source, last.range.end);
-            blocks.push(last);
-            StablePrefix {
-                bytes: end,
-                ..StablePrefix::default()
-            }
+        let before = self.tail.len();
+        match drop_frozen(&mut self.tail, &blocks, &mut self.frozen, plain) {
+            Dropped::Nothing => {}
+            Dropped::CodeLines(count) => self.cache.forget_lines(count),
+            Dropped::Start => self.resumed = true,
         }
-        Kind::Paragraph(_) | Kind::Table(..)
-            if blank_line_after(source, last.range.end).is_some() =>
-        {
-            let end = blank_line_after(source, last.range.end).unwrap_or(source.len());
-            blocks.push(last);
-            StablePrefix {
-                bytes: end,
-                ..StablePrefix::default()
-            }
-        }
-        Kind::Code { fenced: true, .. } => {
-            let opener = next_line(source, start);
-            StablePrefix {
-                bytes: opener,
-                fence: OpenFence::open(&source[start..opener]),
-                open_list: None,
-            }
-        }
-        Kind::List(first, items) if items.len() > 1 => {
-            let next = items.pop().expect("there are at least two");
-            let open_list = OpenList {
-                next: first.map(|first| first.saturating_add(items.len() as u64)),
-                blank_before: next.blank_before,
-            };
-            blocks.push(last);
-            StablePrefix {
-                bytes: line_start(source, next.at),
-                fence: None,
-                open_list: Some(open_list),
-            }
-        }
-        _ => StablePrefix {
-            bytes: blocks.last().map_or(0, |before| {
-                // Definitions stay with what follows them: `    x` after one is a paragraph, alone it is code.
-                let end = block_end(source, before.range.end).min(start);
-                let between = &source[end..start];
-                if between.trim().is_empty() {
-                    start
-                } else {
-                    end
-                }
-            }),
-            ..StablePrefix::default()
-        },
-    }
-}
-
-fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind('\n').map_or(0, |newline| newline + 1)
-}
-
-/// One past the newline that ends the block whose range ends at `at`.
-fn block_end(source: &str, at: usize) -> usize {
-    if source[..at].ends_with('\n') {
-        at
-    } else {
-        next_line(source, at)
-    }
-}
-
-/// One past the next newline.
-fn next_line(source: &str, at: usize) -> usize {
-    source[at..]
-        .find('\n')
-        .map_or(source.len(), |newline| at + newline + 1)
-}
-
-/// One past the first blank line at or after the end of a block.
-fn blank_line_after(source: &str, end: usize) -> Option<usize> {
-    let mut at = block_end(source, end);
-    while let Some(length) = source[at..].find('\n') {
-        if source[at..at + length].trim().is_empty() {
-            return Some(at + length + 1);
-        }
-        at += length + 1;
-    }
-    None
-}
-
-/// Bytes at the end that are better not shown yet: a last line of nothing but marks (`-`, `` ``` ``, `1.`), which mean
-/// something else as soon as the next character is there.
-fn unsure_end(tail: &str) -> usize {
-    let line = &tail[line_start(tail, tail.len())..];
-    let marks = |c: char| c.is_ascii_digit() || " \t-=*_#`~|>+.:)[]!".contains(c);
-    if line.len() <= 80 && line.chars().all(marks) {
-        line.len()
-    } else {
-        0
+        self.searched = (self.searched + self.tail.len()).saturating_sub(before);
     }
 }

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_unknown_theme_lists_the_known_ones() {
-        let message = Theme::named("nope").unwrap_err().to_string();
+        let message = Theme::named("nope").expect_err("unknown").to_string();
         assert!(
             message.contains("`nope`") && message.contains("monokai"),
             "{message}"

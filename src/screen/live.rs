@@ -15,6 +15,8 @@ use crate::text::width::is_plain_ascii;
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
 /// And back.
 const END: &str = "\x1b[?7h\x1b[?2026l";
+/// Automatic wrapping off and on again.
+const NO_WRAP: (&str, &str) = ("\x1b[?7l", "\x1b[?7h");
 
 /// Remembers what stands on the screen.
 pub struct LiveRegion {
@@ -47,7 +49,10 @@ impl LiveRegion {
         if let Some(bytes) = self.append_only(&wanted, live.len(), size) {
             out.push_str(&bytes);
         } else {
+            let (begin, end) = self.framing(&wanted, size);
+            out.push_str(begin);
             self.redraw(&wanted, live.is_empty(), &mut out);
+            out.push_str(end);
         }
         self.rows = live.to_vec();
         out.into_bytes()
@@ -83,17 +88,32 @@ impl LiveRegion {
         }
         let mut added = String::new();
         last.write_ansi_from(old_width, self.colour, &mut added);
-        let sure = last.spans().iter().all(|span| is_plain_ascii(&span.text));
-        if sure || last.width() * 2 <= usize::from(size.columns) || added.is_empty() {
+        if added.is_empty() || fits_surely(last, size) {
             Some(added)
         } else {
-            Some(format!("\x1b[?7l{added}\x1b[?7h"))
+            Some([NO_WRAP.0, &added, NO_WRAP.1].concat())
+        }
+    }
+
+    /// What must stand around a redraw. One that begins in the last row and goes on downwards is like an append: it needs
+    /// no synchronising; one that is sure to fit needs no clipping.
+    fn framing(&self, wanted: &[&Line], size: TerminalSize) -> (&'static str, &'static str) {
+        let first = wanted
+            .iter()
+            .zip(&self.rows)
+            .take_while(|(new, old)| **new == *old)
+            .count();
+        if first + 1 < self.rows.len() || wanted.len() < self.rows.len() {
+            (BEGIN, END)
+        } else if wanted[first..].iter().all(|line| fits_surely(line, size)) {
+            ("", "")
+        } else {
+            NO_WRAP
         }
     }
 
     /// Rewrites what differs, from the first such row on.
     fn redraw(&self, wanted: &[&Line], ends_fresh: bool, out: &mut String) {
-        out.push_str(BEGIN);
         let mut cursor = self.rows.len().saturating_sub(1);
         // Column, where it is known without looking: behind the last row.
         let mut column = self.rows.last().map(Line::width);
@@ -149,7 +169,6 @@ impl LiveRegion {
                 go_to_column(width, out);
             }
         }
-        out.push_str(END);
     }
 
     /// Clears every row that the region takes, as the terminal has re-wrapped them by now.
@@ -172,6 +191,13 @@ impl LiveRegion {
         out.push_str(END);
         self.rows.clear();
     }
+}
+
+/// Whether a line stays in its row whatever the terminal thinks of the widths of other alphabets.
+fn fits_surely(line: &Line, size: TerminalSize) -> bool {
+    line.width() * 2 <= usize::from(size.columns)
+        || line.spans().iter().all(|span| is_plain_ascii(&span.text))
+            && line.width() <= usize::from(size.columns)
 }
 
 fn move_rows(from: usize, to: usize, out: &mut String) {

@@ -1,0 +1,221 @@
+//! How much of a growing source can no longer change.
+//!
+//! In: whole lines and the blocks they make. Out: how many bytes are final, and what goes on after them. Invariant: what
+//! is final stays so whatever follows: everything before the last block; the last block too when a blank line or its
+//! kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the fence's).
+//! Absent on purpose: rows and widths.
+
+use super::blocks::{Block, Kind};
+use super::fence::OpenFence;
+use super::source::RESUMED;
+
+/// The first block of the tail is the rest of a list.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenList {
+    /// Number of its next item, when ordered.
+    pub(crate) next: Option<u64>,
+    pub(crate) blank_before: bool,
+}
+
+/// What of a source of whole lines can be settled.
+#[derive(Default)]
+pub(crate) struct StablePrefix {
+    pub(crate) bytes: usize,
+    pub(crate) fence: Option<OpenFence>,
+    pub(crate) open_list: Option<OpenList>,
+}
+
+/// Leaves in `blocks` what can be settled.
+pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: bool) -> StablePrefix {
+    let whole = StablePrefix {
+        bytes: source.len(),
+        ..StablePrefix::default()
+    };
+    if finished {
+        return whole;
+    }
+    let Some(mut last) = blocks.pop() else {
+        // Definitions and blank lines.
+        return if source.ends_with("\n\n") || source.trim().is_empty() {
+            whole
+        } else {
+            StablePrefix::default()
+        };
+    };
+    let start = line_start(source, last.range.start);
+    match &mut last.kind {
+        Kind::Heading(..) | Kind::Rule => {
+            let end = block_end(source, last.range.end);
+            blocks.push(last);
+            StablePrefix {
+                bytes: end,
+                ..StablePrefix::default()
+            }
+        }
+        Kind::Paragraph(_) | Kind::Table(..)
+            if blank_line_after(source, last.range.end).is_some() =>
+        {
+            let end = blank_line_after(source, last.range.end).unwrap_or(source.len());
+            blocks.push(last);
+            StablePrefix {
+                bytes: end,
+                ..StablePrefix::default()
+            }
+        }
+        Kind::Code { fenced: true, .. } => {
+            let opener = next_line(source, start);
+            StablePrefix {
+                bytes: opener,
+                fence: OpenFence::open(&source[start..opener]),
+                open_list: None,
+            }
+        }
+        Kind::List(first, items) if items.len() > 1 => {
+            let next = items.pop().expect("there are at least two");
+            let open_list = OpenList {
+                next: first.map(|first| first.saturating_add(items.len() as u64)),
+                blank_before: next.blank_before,
+            };
+            blocks.push(last);
+            StablePrefix {
+                bytes: line_start(source, next.at),
+                fence: None,
+                open_list: Some(open_list),
+            }
+        }
+        _ => StablePrefix {
+            bytes: blocks.last().map_or(0, |before| {
+                // Definitions stay with what follows them: `    x` after one is a paragraph, alone it is code.
+                let end = block_end(source, before.range.end).min(start);
+                let between = &source[end..start];
+                if between.trim().is_empty() {
+                    start
+                } else {
+                    end
+                }
+            }),
+            ..StablePrefix::default()
+        },
+    }
+}
+
+pub(crate) fn line_start(source: &str, at: usize) -> usize {
+    source[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// One past the newline that ends the block whose range ends at `at`.
+fn block_end(source: &str, at: usize) -> usize {
+    if source[..at].ends_with('\n') {
+        at
+    } else {
+        next_line(source, at)
+    }
+}
+
+/// One past the next newline.
+fn next_line(source: &str, at: usize) -> usize {
+    source[at..]
+        .find('\n')
+        .map_or(source.len(), |newline| at + newline + 1)
+}
+
+/// One past the first blank line at or after the end of a block.
+fn blank_line_after(source: &str, end: usize) -> Option<usize> {
+    let mut at = block_end(source, end);
+    while let Some(length) = source[at..].find('\n') {
+        if source[at..at + length].trim().is_empty() {
+            return Some(at + length + 1);
+        }
+        at += length + 1;
+    }
+    None
+}
+
+/// Bytes at the end that are better not shown yet: a last line of nothing but marks (`-`, `` ``` ``, `1.`), which mean
+/// something else as soon as the next character is there; a table row comes whole, or it would be redrawn cell by cell.
+pub(crate) fn unsure_end(tail: &str) -> usize {
+    let line = &tail[line_start(tail, tail.len())..];
+    let marks = |c: char| c.is_ascii_digit() || " \t-=*_#`~|>+.:)[]!".contains(c);
+    let table_row = line.trim_start().starts_with('|');
+    if table_row || line.len() <= 80 && line.chars().all(marks) {
+        line.len()
+    } else {
+        0
+    }
+}
+
+/// What [`drop_frozen`] took away.
+pub(crate) enum Dropped {
+    Nothing,
+    /// That many lines of the tail's last code block.
+    CodeLines(usize),
+    /// The beginning of the tail's only block: the rest goes on with it.
+    Start,
+}
+
+/// Takes source that is settled, though its block is not, out of `tail`, where the rest means the same without it.
+/// `plain`: no inline element is open at `frozen`.
+pub(crate) fn drop_frozen(
+    tail: &mut String,
+    blocks: &[Block],
+    frozen: &mut usize,
+    plain: bool,
+) -> Dropped {
+    if let Some(lines) = trailing_code(blocks) {
+        // Its opening line stays.
+        let count = lines.iter().filter(|(at, _)| *at < *frozen).count();
+        let on_a_line = lines.get(count).is_some_and(|(at, _)| *at == *frozen);
+        if count == 0 || !on_a_line {
+            return Dropped::Nothing;
+        }
+        drop_lines(tail, lines[0].0, frozen);
+        return Dropped::CodeLines(count);
+    }
+    match blocks {
+        [block]
+            if plain && block.range.start < *frozen && matches!(block.kind, Kind::Paragraph(_)) =>
+        {
+            let blank = if tail[..*frozen].ends_with([' ', '\n']) {
+                " "
+            } else {
+                ""
+            };
+            let mark = format!("{RESUMED}{blank}");
+            tail.replace_range(..*frozen, &mark);
+            *frozen = mark.len();
+            Dropped::Start
+        }
+        [
+            Block {
+                kind: Kind::Table(_, rows),
+                ..
+            },
+        ] if rows.len() > 1 && rows[1].0 < *frozen => {
+            drop_lines(tail, rows[1].0, frozen);
+            Dropped::Start
+        }
+        _ => Dropped::Nothing,
+    }
+}
+
+/// Takes out everything from the line of `first` up to the line of `frozen`.
+fn drop_lines(tail: &mut String, first: usize, frozen: &mut usize) {
+    let from = line_start(tail, first);
+    let to = line_start(tail, *frozen);
+    tail.replace_range(from..to, "");
+    *frozen -= to - from;
+}
+
+/// The lines of the fenced code block that a tail ends in, however deep it stands.
+fn trailing_code(blocks: &[Block]) -> Option<&[(usize, String)]> {
+    match &blocks.last()?.kind {
+        Kind::Code {
+            fenced: true,
+            lines,
+            ..
+        } => Some(lines),
+        Kind::Quote(children) | Kind::Footnote(_, children) => trailing_code(children),
+        Kind::List(_, items) => trailing_code(&items.last()?.children),
+        _ => None,
+    }
+}
