@@ -1,1 +1,371 @@
-//! Tests of history on the real thing.
+//! The record on real files: written when it happens, resumed, damaged, locked, shared, opened by IPython.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ipycodex::history::{Begin, History, Opening, Outcome, RecordedThread, State, open};
+use ipycodex::report::Report;
+use rusqlite::Connection;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}
+
+fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report>) {
+    open(
+        Opening {
+            path: path.to_owned(),
+            record: true,
+        },
+        Begin {
+            cwd: "/some/where".into(),
+            resume,
+            provider: "codex".into(),
+        },
+    )
+}
+
+/// Ends the session and waits until the thread has let go of the file.
+fn end(history: History, mut reports: UnboundedReceiver<Report>) -> Vec<String> {
+    history.close();
+    let mut said = Vec::new();
+    while let Some(report) = wait(reports.recv()) {
+        said.push(report.to_string());
+    }
+    said
+}
+
+fn cell(history: &History, line: u32, source: &str, output: &str) {
+    history.input(line, source, source);
+    history.output(line, output, vec![], State::Complete, 1);
+}
+
+fn directory() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("state/history.sqlite");
+    (directory, path)
+}
+
+fn text(path: &Path, query: &str) -> String {
+    let db = Connection::open(path).expect("the file opens");
+    db.query_row(query, [], |row| row.get::<_, rusqlite::types::Value>(0))
+        .map(|value| match value {
+            rusqlite::types::Value::Text(text) => text,
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            other => format!("{other:?}"),
+        })
+        .expect("the query gives a row")
+}
+
+#[test]
+fn a_session_is_recorded_and_resumed() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    let session = wait(history.session()).expect("a session");
+    assert_eq!(
+        (session.number, session.next_line, session.resumed),
+        (1, 1, false)
+    );
+    cell(&history, 1, "import math", "");
+    history.input(2, ".first", ".first");
+    let turn = history.begin_prompt(2, 1, "first");
+    history.stream_answer(turn, "an");
+    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.input(3, ".bad", ".bad");
+    let turn = history.begin_prompt(3, 1, "bad");
+    history.finish_prompt(turn, Outcome::Failed, "", None);
+    cell(&history, 4, "math.pi", "3.14");
+    let thread = RecordedThread {
+        id: "t".into(),
+        digest: "d".into(),
+    };
+    history.thread(Some(thread.clone()));
+    let dialog = wait(history.dialog());
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(dialog.prompts.len(), 1);
+    assert_eq!(
+        (dialog.prompts[0].line, dialog.prompts[0].history_line),
+        (2, 1)
+    );
+    assert_eq!(text(&path, "SELECT num_cmds FROM sessions"), "4");
+    assert_eq!(
+        text(&path, "SELECT remark FROM sessions"),
+        r#"{"cwd":"/some/where","provider":"codex","provider_session_id":"t"}"#
+    );
+    assert_eq!(text(&path, "SELECT count(*) FROM ai_prompts"), "1");
+    for (name, mode) in [("history.sqlite", 0o600), (".", 0o700)] {
+        let found = fs::metadata(path.with_file_name(name)).expect("it is there");
+        assert_eq!(found.permissions().mode() & 0o777, mode, "{name}");
+    }
+
+    let (history, reports) = start(&path, Some(1));
+    let session = wait(history.session()).expect("the session");
+    assert_eq!(
+        (session.number, session.next_line, session.resumed),
+        (1, 5, true)
+    );
+    assert_eq!(wait(history.dialog()), dialog);
+    assert_eq!(wait(history.recorded_thread()), Some(thread));
+    assert_eq!(
+        wait(history.dialog()).next_context(),
+        "<context><code>math.pi</code><output>3.14</output></context>\n"
+    );
+    let rows = wait(history.sessions("/some/where".into(), false));
+    assert_eq!(
+        (rows.len(), rows[0].id, rows[0].last_prompt.as_str()),
+        (1, 1, "first")
+    );
+    assert!(wait(history.sessions("/nowhere".into(), false)).is_empty());
+    assert_eq!(wait(history.reset()), 1);
+    assert_eq!(wait(history.dialog()).next_context(), "");
+    end(history, reports);
+
+    let (history, reports) = start(&path, Some(99));
+    let refused = wait(history.session()).expect_err("there is none");
+    assert!(refused.message.contains("Session 99 not found"));
+    assert!(!refused.hints.is_empty());
+    end(history, reports);
+}
+
+#[test]
+fn a_turn_cut_off_by_death_comes_back_interrupted() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "x", "");
+    history.input(2, ".p", ".p");
+    let turn = history.begin_prompt(2, 1, "p");
+    history.stream_answer(turn, "half");
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    let dialog = wait(history.dialog());
+    assert_eq!(
+        dialog.prompts[0].response,
+        "half\n<system>user interrupted</system>"
+    );
+    end(history, reports);
+}
+
+#[test]
+fn a_locked_file_is_waited_for() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "before", "");
+    end(history, reports);
+    let lock = Connection::open(&path).expect("the file opens");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the lock is free");
+    let (history, mut reports) = start(&path, None);
+    cell(&history, 1, "x = 1", "1");
+    let warning = wait(reports.recv()).expect("it is said");
+    assert!(warning.message.contains("locked"), "{warning}");
+    assert_eq!(wait(history.dialog()).cells[0].source, "x = 1");
+    lock.execute_batch("ROLLBACK").expect("the lock is ours");
+    let again = wait(reports.recv()).expect("it is said");
+    assert!(again.message.contains("saved again"), "{again}");
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(
+        text(&path, "SELECT output FROM output_history WHERE session = 2"),
+        "1"
+    );
+}
+
+#[test]
+fn files_that_will_not_do() {
+    let garbage = "not a database, by any means".repeat(400);
+    let check = |prepare: &dyn Fn(&Path), says: &str, recorded: bool| {
+        let (_directory, path) = directory();
+        fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
+        prepare(&path);
+        let (history, reports) = start(&path, None);
+        let session = wait(history.session()).expect("a session all the same");
+        assert_eq!(session.recorded, recorded, "{says}");
+        cell(&history, 1, "x", "1");
+        assert_eq!(wait(history.dialog()).cells.len(), 1, "{says}");
+        let said = end(history, reports).join("\n");
+        assert!(
+            if says.is_empty() {
+                said.is_empty()
+            } else {
+                said.contains(says)
+            },
+            "{says}: {said}"
+        );
+        let kept: Vec<_> = fs::read_dir(path.parent().expect("it has one"))
+            .expect("it is there")
+            .map(|entry| {
+                entry
+                    .expect("readable")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .filter(|name| name.contains(".corrupt-"))
+            .collect();
+        assert_eq!(kept.is_empty(), !says.contains("damaged"), "{kept:?}");
+    };
+    check(&|_| {}, "", true);
+    check(&|path| fs::write(path, "").expect("written"), "", true);
+    check(
+        &|path| fs::write(path, &garbage).expect("written"),
+        "was damaged",
+        true,
+    );
+    check(
+        &|path| fs::create_dir(path).expect("made"),
+        "memory only",
+        false,
+    );
+    let sql = |path: &Path, sql: &str| {
+        Connection::open(path)
+            .and_then(|db| db.execute_batch(sql))
+            .expect("prepared");
+    };
+    check(
+        &|path| sql(path, "CREATE TABLE bookmarks (url)"),
+        "another program's",
+        false,
+    );
+    check(
+        &|path| {
+            let (history, reports) = start(path, None);
+            cell(&history, 1, "x", "");
+            end(history, reports);
+            sql(path, "UPDATE ipycodex_meta SET value = '99'");
+        },
+        "newer ipycodex",
+        false,
+    );
+    check(
+        &|path| {
+            sql(path, "CREATE TABLE sessions (session integer primary key autoincrement, start timestamp, end timestamp,
+            num_cmds integer, remark text); CREATE TABLE history (session integer, line integer, source text,
+            source_raw text, PRIMARY KEY (session, line)); CREATE TABLE ai_prompts (id, x);")
+        },
+        "kept as `ai_prompts_old_1`",
+        true,
+    );
+}
+
+#[test]
+fn eight_writers_lose_nothing() {
+    let (_directory, path) = directory();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let (history, reports) = start(&path, None);
+                for line in 1..=200 {
+                    cell(&history, line, "x", "1");
+                }
+                wait(history.flush());
+                let said = end(history, reports);
+                assert!(
+                    said.iter()
+                        .all(|line| line.contains("locked") || line.contains("saved again")),
+                    "{said:?}"
+                );
+            });
+        }
+    });
+    assert_eq!(text(&path, "SELECT count(*) FROM history"), "1600");
+    assert_eq!(
+        text(&path, "SELECT count(DISTINCT session) FROM history"),
+        "8"
+    );
+    assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn a_file_deleted_while_open_is_begun_again() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "x", "");
+    let turn = history.begin_prompt(2, 1, "p");
+    wait(history.flush());
+    fs::remove_file(&path).expect("it is there");
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    cell(&history, 3, "y", "");
+    let said = end(history, reports).join("\n");
+    assert!(said.contains("deleted"), "{said}");
+    assert_eq!(
+        text(&path, "SELECT source FROM history WHERE line = 2"),
+        "y"
+    );
+}
+
+#[test]
+fn inputs_are_recalled_across_sessions() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "old", "");
+    end(history, reports);
+    let (history, reports) = start(&path, None);
+    history.input(1, "new", "new");
+    wait(history.flush());
+    let recall = history.recall();
+    recall.push("new");
+    let all: Vec<_> = (0..recall.len()).filter_map(|n| recall.get(n)).collect();
+    assert_eq!(
+        all.iter().map(|text| &**text).collect::<Vec<_>>(),
+        ["old", "new"]
+    );
+    end(history, reports);
+}
+
+#[test]
+fn ipython_finds_our_cells() {
+    let python = std::env::var_os("IPYCODEX_TEST_IPYTHON").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/bin/python"),
+        PathBuf::from,
+    );
+    if !python.exists() {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "no IPython at {}",
+            python.display()
+        );
+        use std::io::Write;
+        writeln!(
+            std::io::stderr(),
+            "SKIPPED: no IPython at {}",
+            python.display()
+        )
+        .expect("stderr");
+        return;
+    }
+    let (directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "needle = 41", "");
+    end(history, reports);
+    let output = Command::new(&python)
+        .args([
+            "-m",
+            "IPython",
+            "--simple-prompt",
+            "--no-banner",
+            "-c",
+            "%history -g needle",
+        ])
+        .arg(format!("--HistoryManager.hist_file={}", path.display()))
+        .env("IPYTHONDIR", directory.path())
+        .output()
+        .expect("IPython starts");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains("1/1: needle = 41"),
+        "{shown}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    // And we go on where IPython has written.
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(wait(history.session()).expect("the session").next_line, 2);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+}

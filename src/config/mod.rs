@@ -1,1 +1,174 @@
 //! Settings: what the file, the environment and the command line say, resolved once.
+//!
+//! [`resolve::resolve`] turns them into a [`Settings`] snapshot and reports of what was wrong; a broken file never keeps
+//! the program from starting. A change at run time is a command to the session, not to these values.
+//!
+//! Absent on purpose: what the settings do.
+
+mod choice;
+mod file;
+mod paths;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::screen::ColorChoice;
+
+pub use choice::{Choice, WrongValue};
+pub use file::ConfigFile;
+pub use paths::Paths;
+pub use resolve::{KEYS, resolve};
+
+/// What the command line may set; what is absent is decided by the environment, the file or the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigFlags {
+    /// `--model`
+    pub model: Option<String>,
+    /// `--completion-model`
+    pub completion_model: Option<String>,
+    /// `--think`
+    pub think: Option<Effort>,
+    /// `--search`
+    pub search: Option<Search>,
+    /// `--code-theme`
+    pub code_theme: Option<String>,
+    /// `--agent`
+    pub agent: Option<AgentChoice>,
+    /// `--python`
+    pub python: Option<PathBuf>,
+    /// `--runtime`
+    pub runtime: Option<RuntimeChoice>,
+    /// `--hist-file`
+    pub hist_file: Option<PathBuf>,
+    /// `--config-dir`
+    pub config_dir: Option<PathBuf>,
+    /// `--color`
+    pub color: Option<ColorChoice>,
+    /// `--no-ipython`
+    pub no_ipython: bool,
+    /// `-p`: turns the file's `prompt_mode` round.
+    pub prompt_mode: bool,
+    /// `--no-record`
+    pub no_record: bool,
+}
+
+/// What holds for this run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The model for prompts; `None`: the agent's own default.
+    pub model: Option<String>,
+    /// The model for inline completion; `None`: the agent's own default.
+    pub completion_model: Option<String>,
+    /// How much to think.
+    pub think: Effort,
+    /// How much to search.
+    pub search: Search,
+    /// Name of the theme for code.
+    pub code_theme: String,
+    /// Every message of the agent goes to `exact-log.jsonl`.
+    pub log_exact: bool,
+    /// The REPL starts in prompt mode.
+    pub prompt_mode: bool,
+    /// Who answers prompts.
+    pub agent: AgentChoice,
+    /// The interpreter the user chose; a name without a slash is looked up on `PATH`.
+    pub python: Option<PathBuf>,
+    /// What runs cells.
+    pub runtime: RuntimeChoice,
+    /// How the agent keeps the conversation.
+    pub threads: Threads,
+    /// Whether the agent asks.
+    pub approvals: Approvals,
+    /// What the agent's commands may touch.
+    pub sandbox: Sandbox,
+    /// Whether the model may run cells.
+    pub run_cells: RunCells,
+    /// How pictures are drawn.
+    pub images: Images,
+    /// The line editor's keys.
+    pub edit_mode: EditMode,
+    /// Action to chord, as written.
+    pub keys: BTreeMap<String, String>,
+    /// When output is coloured.
+    pub color: ColorChoice,
+    /// IPython's shell is used where it can be imported.
+    pub ipython: bool,
+    /// Sessions are recorded.
+    pub record: bool,
+    /// The command that starts Codex, without its arguments; never empty.
+    pub codex_command: Vec<String>,
+    /// The instructions of the user (`sysp.txt`), or ours.
+    pub system_prompt: String,
+    /// Where everything is.
+    pub paths: Paths,
+}
+
+/// Which agent answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentChoice {
+    /// `codex`
+    Codex,
+    /// `demo`
+    Demo,
+    /// `acp:COMMAND ARGUMENTS`: the command line.
+    Acp(String),
+}
+
+/// What runs cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuntimeChoice {
+    /// `embedded`
+    Embedded,
+    /// `jupyter:NAME`: a kernelspec or a connection file.
+    Jupyter(String),
+    /// `gateway:URL`, or `gateway:auto`.
+    Gateway(String),
+}
+
+/// What commands of the agent may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandbox {
+    /// `read-only`
+    ReadOnly,
+    /// `workspace-write`
+    WorkspaceWrite,
+    /// `danger-full-access`
+    DangerFullAccess,
+}
+
+/// Whether the model may run cells in the live session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCells {
+    /// `ask`
+    Ask,
+    /// `auto`
+    Auto,
+    /// `off`
+    Off,
+}
+
+/// How pictures are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    /// `auto`
+    Auto,
+    /// `kitty`
+    Kitty,
+    /// `iterm2`
+    Iterm2,
+    /// `blocks`
+    Blocks,
+    /// `off`
+    Off,
+}
+
+/// Keys of the line editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditMode {
+    /// `emacs`
+    Emacs,
+    /// `vi`
+    Vi,
+}

@@ -1,1 +1,16 @@
 //! The conversation as values: entries, the context XML the model reads, the stored form of an answer.
+//!
+//! In: what the record holds ([`Dialog`]) and what an agent sends. Out: text, byte for byte as the contract has it.
+//! Nothing here knows SQL, agents or the terminal; nothing is cached, since the record is the one truth.
+
+mod answer;
+mod context;
+mod entry;
+mod python;
+
+pub use answer::{
+    Answer, CommandRecord, ToolRecord, command_line, display_form, interrupted, tool_line,
+    tool_records,
+};
+pub use context::{INTERRUPTED, conversation_history, shell, user_entry, variable, warnings};
+pub use entry::{CellEntry, Dialog, PromptEntry};

@@ -1,1 +1,59 @@
-//! Files written whole or not at all.
+//! Files written whole or not at all, and directories nobody else can write.
+
+mod atomic;
+mod private;
+
+use std::path::{Path, PathBuf};
+
+use crate::report::Report;
+
+pub use atomic::{
+    FileMode, refuse_linked_parents, remove_leftovers, write_whole, write_whole_with,
+};
+pub use private::{check_private_dir, private_dir};
+
+/// Why a file or directory could not be used. Always names it.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system refused.
+    #[error("cannot {action} `{}`", path.display())]
+    System {
+        /// What was tried: `write`, `create`, ….
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Its answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// We refuse, because of what is there.
+    #[error("`{}` {reason}", path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Goes on after the name: `is owned by another user (uid 0)`.
+        reason: String,
+        /// What the user can do.
+        hint: String,
+    },
+}
+
+impl FileError {
+    fn system(action: &'static str, path: &Path, source: impl Into<std::io::Error>) -> Self {
+        FileError::System {
+            action,
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+}
+
+impl From<FileError> for Report {
+    fn from(error: FileError) -> Self {
+        let report = Report::failure(error.to_string());
+        match error {
+            FileError::System { source, .. } => report.because(source),
+            FileError::Refused { hint, .. } => report.hint(hint),
+        }
+    }
+}

@@ -1,1 +1,349 @@
 //! The record: one SQLite file in IPython's schema, one thread that owns it.
+//!
+//! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and [`Report`]s about the file.
+//! Invariants: no call blocks or fails its caller (messages are queued without bound, in order; dropping one would lose
+//! what the user typed); a locked or full file is waited for with the writes kept in memory and said once; a corrupt
+//! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
+
+mod entries;
+mod file;
+mod recall;
+mod schema;
+mod sessions;
+mod store;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use tokio::sync::{mpsc as reports, oneshot};
+
+use crate::agent::Usage;
+use crate::dialog::Dialog;
+use crate::output::mime::MimeBundle;
+use crate::report::Report;
+
+pub use recall::Recall;
+
+/// Where the record is kept.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// The file; its directory is made when missing.
+    pub path: PathBuf,
+    /// False: in memory only, no file is touched.
+    pub record: bool,
+}
+
+/// How the session begins.
+#[derive(Debug, Clone)]
+pub struct Begin {
+    /// Its working directory.
+    pub cwd: String,
+    /// The session to go on with.
+    pub resume: Option<i64>,
+    /// Name of the agent.
+    pub provider: String,
+}
+
+/// The session as it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStart {
+    /// Its number; 0 while the file cannot be written yet.
+    pub number: i64,
+    /// The first In number that is free.
+    pub next_line: u32,
+    /// It was there before.
+    pub resumed: bool,
+    /// It is kept in a file.
+    pub recorded: bool,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// As it should.
+    Complete,
+    /// Interrupted.
+    Cancelled,
+    /// It raised, or the interpreter died.
+    Failed,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it should.
+    Complete,
+    /// Stopped by the user.
+    Interrupted,
+    /// By an error: it is no part of the conversation.
+    Failed,
+}
+
+/// Names a turn between its begin and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TurnKey(u64);
+
+/// One line of the list of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its number.
+    pub id: i64,
+    /// Local time, `YYYY-MM-DD HH:MM:SS.ffffff`.
+    pub start: String,
+    /// Local time of its end; `None` while it runs or when it was cut off.
+    pub end: Option<String>,
+    /// Inputs recorded.
+    pub commands: u32,
+    /// Its last prompt; empty when there is none.
+    pub last_prompt: String,
+    /// As named by the user.
+    pub name: Option<String>,
+    /// Working directory.
+    pub cwd: String,
+}
+
+/// An agent thread that holds the conversation, and the digest of what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedThread {
+    /// The agent's id of it.
+    pub id: String,
+    /// `TurnRequest::digest` of its content.
+    pub digest: String,
+}
+
+/// A change of the record, kept until it is written.
+#[derive(Debug, Clone)]
+enum Write {
+    Input {
+        line: u32,
+        source: String,
+        raw: String,
+    },
+    Output {
+        line: u32,
+        text: String,
+        bundles: Vec<String>,
+        state: State,
+        execution_ms: u64,
+    },
+    BeginTurn {
+        key: TurnKey,
+        line: u32,
+        history_line: u32,
+        prompt: String,
+    },
+    Stream {
+        key: TurnKey,
+        response: String,
+    },
+    FinishTurn {
+        key: TurnKey,
+        outcome: Outcome,
+        response: String,
+        usage: Option<Usage>,
+    },
+    Thread(Option<RecordedThread>),
+    Hide {
+        line: u32,
+        hidden: bool,
+    },
+    Rename(String),
+}
+
+enum Message {
+    Write(Write),
+    Session(oneshot::Sender<Result<SessionStart, Report>>),
+    Dialog(oneshot::Sender<Dialog>),
+    Thread(oneshot::Sender<Option<RecordedThread>>),
+    Sessions {
+        cwd: PathBuf,
+        all: bool,
+        reply: oneshot::Sender<Vec<SessionRow>>,
+    },
+    Reset(oneshot::Sender<usize>),
+    Flush(oneshot::Sender<()>),
+    Close,
+}
+
+/// A handle on the record; cheap to clone, usable from any thread.
+#[derive(Debug, Clone)]
+pub struct History {
+    messages: mpsc::Sender<Message>,
+    turns: Arc<AtomicU64>,
+    recall: Recall,
+}
+
+/// Starts the thread that owns the record, and returns at once. Troubles with the file come as reports.
+pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedReceiver<Report>) {
+    let (messages, inbox) = mpsc::channel();
+    let (tell, told) = reports::unbounded_channel();
+    let recall = Recall::default();
+    let store = store::Store::new(opening, begin, tell.clone(), recall.clone());
+    let started = std::thread::Builder::new()
+        .name("history".into())
+        .spawn(move || store.run(&inbox));
+    if let Err(error) = started {
+        // Without its thread every question below gets its neutral answer. The receiver may be gone: nobody to tell.
+        let _ = tell.send(Report::failure("history is not being saved").because(error));
+    }
+    let history = History {
+        messages,
+        turns: Arc::default(),
+        recall,
+    };
+    (history, told)
+}
+
+impl History {
+    fn send(&self, message: Message) {
+        // The thread ends only after `close`; what comes later has nowhere to go.
+        let _ = self.messages.send(message);
+    }
+
+    fn write(&self, write: Write) {
+        self.send(Message::Write(write));
+    }
+
+    /// The session, once it is known.
+    ///
+    /// # Errors
+    /// The session to resume is not in the record.
+    pub fn session(&self) -> impl Future<Output = Result<SessionStart, Report>> + use<> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Session(reply));
+        async {
+            answer
+                .await
+                .unwrap_or_else(|_| Err(Report::failure("history has ended")))
+        }
+    }
+
+    /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
+    pub fn input(&self, line: u32, source: &str, source_raw: &str) {
+        self.recall.push(source_raw);
+        self.write(Write::Input {
+            line,
+            source: source.to_owned(),
+            raw: source_raw.to_owned(),
+        });
+    }
+
+    /// Records what a cell showed (plain text) and its rich forms, when it has ended.
+    pub fn output(
+        &self,
+        line: u32,
+        text: &str,
+        bundles: Vec<MimeBundle>,
+        state: State,
+        execution_ms: u64,
+    ) {
+        let bundles = bundles.iter().map(|bundle| {
+            let map = bundle
+                .iter()
+                .map(|(mime, data)| (mime.to_owned(), data.clone()));
+            serde_json::Value::Object(map.collect()).to_string()
+        });
+        self.write(Write::Output {
+            line,
+            text: text.to_owned(),
+            bundles: bundles.collect(),
+            state,
+            execution_ms,
+        });
+    }
+
+    /// Records that a prompt was sent. `line` is its own In number, `history_line` the last code line before it.
+    pub fn begin_prompt(&self, line: u32, history_line: u32, prompt: &str) -> TurnKey {
+        let key = TurnKey(self.turns.fetch_add(1, Ordering::Relaxed));
+        self.write(Write::BeginTurn {
+            key,
+            line,
+            history_line,
+            prompt: prompt.to_owned(),
+        });
+        key
+    }
+
+    /// Records the answer so far; the caller decides how often.
+    pub fn stream_answer(&self, key: TurnKey, stored: &str) {
+        self.write(Write::Stream {
+            key,
+            response: stored.to_owned(),
+        });
+    }
+
+    /// Records the end of a turn. `stored` is the stored form, its interruption mark included.
+    pub fn finish_prompt(
+        &self,
+        key: TurnKey,
+        outcome: Outcome,
+        stored: &str,
+        usage: Option<Usage>,
+    ) {
+        self.write(Write::FinishTurn {
+            key,
+            outcome,
+            response: stored.to_owned(),
+            usage,
+        });
+    }
+
+    /// Takes the entry with this In number out of the conversation, or back in.
+    pub fn hide(&self, line: u32, hidden: bool) {
+        self.write(Write::Hide { line, hidden });
+    }
+
+    /// Names the session.
+    pub fn rename(&self, name: &str) {
+        self.write(Write::Rename(name.to_owned()));
+    }
+
+    /// Records the agent's thread, or that there is none.
+    pub fn thread(&self, thread: Option<RecordedThread>) {
+        self.write(Write::Thread(thread));
+    }
+
+    async fn ask<T: Default>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> T {
+        let (reply, answer) = oneshot::channel();
+        self.send(message(reply));
+        answer.await.unwrap_or_default()
+    }
+
+    /// The agent's thread as last recorded.
+    pub async fn recorded_thread(&self) -> Option<RecordedThread> {
+        self.ask(Message::Thread).await
+    }
+
+    /// The whole session, all earlier writes included.
+    pub async fn dialog(&self) -> Dialog {
+        self.ask(Message::Dialog).await
+    }
+
+    /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts.
+    pub async fn reset(&self) -> usize {
+        self.ask(Message::Reset).await
+    }
+
+    /// Sessions newest first, 20 at most: those of `cwd`, else of its git root; every directory's with `all`.
+    pub async fn sessions(&self, cwd: PathBuf, all: bool) -> Vec<SessionRow> {
+        self.ask(|reply| Message::Sessions { cwd, all, reply })
+            .await
+    }
+
+    /// Returns when everything sent before has been written, or cannot be for now.
+    pub async fn flush(&self) {
+        self.ask(Message::Flush).await;
+    }
+
+    /// Records the end of the session and ends the thread; a `flush` sent before tells when the writes are done.
+    pub fn close(&self) {
+        self.send(Message::Close);
+    }
+
+    /// What was typed before, for the editor.
+    pub fn recall(&self) -> Recall {
+        self.recall.clone()
+    }
+}

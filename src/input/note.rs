@@ -68,7 +68,7 @@ fn literal<'a>(text: &'a str, value: &mut String) -> Option<&'a str> {
         _ => return None,
     };
     let quote = &text[at..at + 1];
-    let triple = &text[at..].as_bytes()[..3.min(text.len() - at)] == quote.repeat(3).as_bytes();
+    let triple = text[at..].starts_with(quote.repeat(3).as_str());
     let close = if triple {
         quote.repeat(3)
     } else {

@@ -92,7 +92,7 @@ pub(super) fn line(text: &str) -> Line<'_> {
             (Kind::Blank, End::Closed)
         }
         Some(b'#') => {
-            scan.to_newline();
+            scan.skip_line();
             scan.newline();
             (Kind::Comment, End::Closed)
         }
@@ -139,7 +139,7 @@ impl Scan<'_> {
         }
     }
 
-    fn to_newline(&mut self) {
+    fn skip_line(&mut self) {
         self.at +=
             memchr::memchr(b'\n', &self.bytes[self.at..]).unwrap_or(self.bytes.len() - self.at);
     }
@@ -153,7 +153,7 @@ impl Scan<'_> {
     /// To the end of a line that is not Python; a backslash at its end joins the next.
     fn escape(&mut self) -> End {
         loop {
-            self.to_newline();
+            self.skip_line();
             let continued = self.bytes[..self.at].ends_with(b"\\");
             if self.at == self.bytes.len() {
                 return if continued {
@@ -194,7 +194,7 @@ impl Scan<'_> {
                     continue;
                 }
                 b'#' => {
-                    self.to_newline();
+                    self.skip_line();
                     continue;
                 }
                 b'\\' => {
@@ -213,7 +213,7 @@ impl Scan<'_> {
                     match string(self.bytes, self.at, formatted, 0, &mut self.fuel) {
                         Ok(end) => self.at = end,
                         Err(End::Broken) => {
-                            self.to_newline();
+                            self.skip_line();
                             self.newline();
                             return End::Broken;
                         }
@@ -234,7 +234,7 @@ impl Scan<'_> {
                         _ => b'{',
                     };
                     if self.brackets.pop() != Some(opener) {
-                        self.to_newline();
+                        self.skip_line();
                         self.newline();
                         return End::Broken;
                     }

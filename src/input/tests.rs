@@ -38,7 +38,7 @@ fn cases(file: &str) -> Vec<Case> {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap()
+    serde_json::to_string(text).expect("text is JSON")
 }
 
 #[test]

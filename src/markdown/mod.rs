@@ -1,1 +1,48 @@
 //! Streamed markdown: deltas in, settled lines and a live tail out.
+//!
+//! In: model text, untrusted, cut anywhere. Out: [`Line`]s that a front-end prints. Invariants: no control character of
+//! the text comes out; a settled line is final; the same text gives the same lines however it was cut; what is kept and
+//! parsed again is only the last block. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
+//! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
+//!
+//! `source` cleans, `blocks` parses, `wrap`, `table` and `layout` make rows, `code` and `theme` colour them, `fence` and
+//! `stream` carry state from frame to frame.
+
+mod blocks;
+mod code;
+mod fence;
+pub mod fences;
+mod layout;
+mod line;
+mod source;
+mod stream;
+mod table;
+mod theme;
+mod wrap;
+
+#[cfg(test)]
+mod tests;
+
+pub use code::warm_up;
+pub use line::{Line, Span};
+pub use stream::{Frame, MarkdownStream};
+pub use theme::{Theme, UnknownTheme};
+
+/// How lines are to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Appearance {
+    /// Highlight code. Without it lines differ in nothing but colour.
+    pub colour: bool,
+    /// The terminal follows OSC 8 links; else links are shown as `text (url)`.
+    pub links: bool,
+    /// Colours.
+    pub theme: Theme,
+}
+
+/// A whole text at once, by the same path as a stream.
+pub fn render(text: &str, width: usize, appearance: &Appearance) -> Vec<Line> {
+    let mut stream = MarkdownStream::new(*appearance);
+    stream.push(text);
+    stream.finish();
+    stream.frame(width, usize::MAX).settled
+}

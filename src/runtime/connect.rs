@@ -1,1 +1,56 @@
 //! Chooses a runtime by kind: the only place below start-up that names them.
+//!
+//! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
+//! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::python::PythonRuntime;
+use super::scripted::{Script, ScriptedRuntime};
+use super::{Runtime, RuntimeEvent, TerminalSize};
+
+/// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
+pub(super) const EVENTS_IN_FLIGHT: usize = 256;
+
+/// What a runtime tells, in order. Bounded: who stops reading stops the interpreter's output, not its memory's growth.
+pub type RuntimeEvents = tokio::sync::mpsc::Receiver<RuntimeEvent>;
+
+/// Which runtime.
+#[derive(Debug)]
+pub enum RuntimeKind {
+    /// A Python found on this machine that runs our embedded runner.
+    Embedded,
+    /// Plays a script; for tests.
+    Scripted(Script),
+}
+
+/// Everything a runtime needs to know, resolved and immutable.
+#[derive(Debug)]
+pub struct RuntimePlan {
+    /// Which runtime.
+    pub kind: RuntimeKind,
+    /// The interpreter the user asked for; `None`: look for one. When set, no other is tried.
+    pub interpreter: Option<PathBuf>,
+    /// Use the small engine even where IPython is installed.
+    pub no_ipython: bool,
+    /// Where cells start; also where the search for a virtual environment starts.
+    pub cwd: PathBuf,
+    /// The interpreter's whole environment.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// A size: cells own a pseudo-terminal of this size. `None`: they write to pipes.
+    pub terminal: Option<TerminalSize>,
+    /// Where the runner's files are kept between runs.
+    pub cache_dir: PathBuf,
+}
+
+/// Starts a runtime. Its first events may be there before the first request.
+pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
+    let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
+    let runtime: Box<dyn Runtime> = match plan.kind {
+        RuntimeKind::Embedded => Box::new(PythonRuntime::start(plan, sender)),
+        RuntimeKind::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
+    };
+    (runtime, events)
+}

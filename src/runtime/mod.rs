@@ -146,6 +146,9 @@ pub enum RuntimeEvent {
         stream: OutputStream,
         /// As written: not sanitised, not necessarily whole characters.
         bytes: Vec<u8>,
+        /// True for bytes of a program that owns the screen (`!vim`, or whoever took the cell's terminal out of
+        /// line mode): meant for the terminal as they are, worthless as text.
+        foreign: bool,
     },
     /// A value or a display.
     Display {
@@ -435,4 +438,6 @@ pub struct TerminalMode {
     pub signals: bool,
     /// ICANON: input comes in lines. False while a full-screen program or a line editor runs.
     pub canonical: bool,
+    /// A program started by the cell (`!vim`, `!less`) owns the terminal at this moment.
+    pub foreground_program: bool,
 }

@@ -1,1 +1,211 @@
 //! A runtime that plays a script: for tests, and the proof that the contract needs no Python.
+//!
+//! In: a [`Script`], which says for each request what is told. Out: those events, the ids filled in. Invariant: a
+//! request the script does not know ends like every other (`Finished` or `Answered`), so nothing waits for ever.
+//! Absent on purpose: timing; events come as soon as they are taken.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc::Sender;
+
+use super::{
+    Answer, CellTerminal, Ending, Finish, Interrupter, RequestId, Runtime, RuntimeEvent,
+    RuntimeInfo, RuntimeRequest,
+};
+
+/// What a scripted runtime tells in answer to one request.
+pub type Scene = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
+
+/// The script: told at the start, then asked for every request.
+pub struct Script {
+    /// Told before any request.
+    pub opening: Vec<RuntimeEvent>,
+    /// Asked for each request, in order.
+    pub scene: Scene,
+    /// What went through the interrupter, for assertions.
+    pub calls: Arc<Calls>,
+}
+
+/// Counts what came in beside the queue.
+#[derive(Debug, Default)]
+pub struct Calls {
+    interrupts: AtomicUsize,
+    kills: AtomicUsize,
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Script")
+            .field("opening", &self.opening)
+            .field("calls", &self.calls)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Script {
+    /// A script that is ready at once and asks `scene` for every request.
+    pub fn new(
+        scene: impl FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send + 'static,
+    ) -> Self {
+        let ready = RuntimeEvent::Ready(RuntimeInfo {
+            pid: 0,
+            executable: "/scripted/python3".into(),
+            python: "3.11.7".into(),
+            ipython: None,
+            milliseconds: 0.0,
+            restarted: false,
+        });
+        Script {
+            opening: vec![ready],
+            scene: Box::new(scene),
+            calls: Arc::default(),
+        }
+    }
+
+    /// The least a runtime tells of a cell or another request: that it began and ended well.
+    pub fn plain_end(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
+        let answer = match request {
+            RuntimeRequest::Execute(_) => {
+                let finish = Finish {
+                    ending: Ending::Ok,
+                    milliseconds: 0.0,
+                    cwd: None,
+                    typeahead: Vec::new(),
+                };
+                return vec![
+                    RuntimeEvent::Started { id },
+                    RuntimeEvent::Finished { id, finish },
+                ];
+            }
+            RuntimeRequest::ReplyInput { .. } => return Vec::new(),
+            RuntimeRequest::Complete { .. } => Answer::Completions(Vec::new()),
+            RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
+            RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),
+            RuntimeRequest::CallTool { .. }
+            | RuntimeRequest::SetVariables { .. }
+            | RuntimeRequest::Shutdown => Answer::Done,
+        };
+        vec![RuntimeEvent::Answered { id, answer }]
+    }
+}
+
+impl Calls {
+    /// How often an interrupt was asked for.
+    pub fn interrupts(&self) -> usize {
+        self.interrupts.load(Ordering::SeqCst)
+    }
+
+    /// How often a kill was asked for.
+    pub fn kills(&self) -> usize {
+        self.kills.load(Ordering::SeqCst)
+    }
+}
+
+impl Interrupter for Calls {
+    fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn kill(&self) {
+        self.kills.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Plays a [`Script`].
+pub struct ScriptedRuntime {
+    scene: Scene,
+    calls: Arc<Calls>,
+    last_id: u64,
+    waiting: Arc<Waiting>,
+    teller: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Events on their way to a bounded channel: `submit` must not block.
+#[derive(Default)]
+struct Waiting {
+    events: Mutex<(VecDeque<RuntimeEvent>, bool)>,
+    changed: std::sync::Condvar,
+}
+
+impl ScriptedRuntime {
+    /// Starts playing to `events`.
+    pub(super) fn start(script: Script, events: Sender<RuntimeEvent>) -> Self {
+        let waiting = Arc::new(Waiting::default());
+        waiting.push(script.opening);
+        let source = Arc::clone(&waiting);
+        let teller = std::thread::Builder::new()
+            .name("scripted runtime".into())
+            .spawn(move || {
+                while let Some(event) = source.next() {
+                    if events.blocking_send(event).is_err() {
+                        return;
+                    }
+                }
+            });
+        ScriptedRuntime {
+            scene: script.scene,
+            calls: script.calls,
+            last_id: 0,
+            waiting,
+            teller: teller.ok(),
+        }
+    }
+}
+
+impl Waiting {
+    fn push(&self, events: Vec<RuntimeEvent>) {
+        let mut state = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.extend(events);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        self.changed.notify_one();
+    }
+
+    /// The next event; `None` once closed and empty.
+    fn next(&self) -> Option<RuntimeEvent> {
+        let mut state = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(event) = state.0.pop_front() {
+                return Some(event);
+            }
+            if state.1 {
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Runtime for ScriptedRuntime {
+    fn submit(&mut self, request: RuntimeRequest) -> RequestId {
+        self.last_id += 1;
+        let id = RequestId(self.last_id);
+        self.waiting.push((self.scene)(id, &request));
+        id
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupter> {
+        Arc::clone(&self.calls) as Arc<dyn Interrupter>
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn CellTerminal>> {
+        None
+    }
+}
+
+impl Drop for ScriptedRuntime {
+    fn drop(&mut self) {
+        // The teller ends by itself once it has told the rest or nobody listens; it is not waited for, because the
+        // listener may be the one who drops.
+        self.waiting.close();
+        drop(self.teller.take());
+    }
+}

@@ -10,6 +10,7 @@
 //! Absent on purpose: layout, and reading keys.
 
 pub mod guard;
+pub mod live;
 mod sink;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

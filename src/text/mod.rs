@@ -2,3 +2,4 @@
 
 pub mod escape;
 pub mod offset;
+pub mod width;

@@ -81,8 +81,9 @@ def one(error, sources, paint, lines):
             for piece in part:
                 lines.append(paint(RED, piece) if piece.startswith(name) else place(piece, sources, paint))
         return
-    if isinstance(error, KeyboardInterrupt) and not text:
-        text = ""
+    if name == "UsageError":
+        lines.append(paint(RED, name) + ": " + text)
+        return
     lines.append(paint(RED, "-" * 75))
     lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
     frames = user_frames(error.__traceback__) or all_frames(error.__traceback__)

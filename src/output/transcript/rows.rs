@@ -65,9 +65,14 @@ impl Rows {
     /// Writes text with newlines at the cursor.
     pub(super) fn write(&mut self, text: &str, store: &mut Store) {
         let mut rest = text;
+        // Asked once only: what is left after the first answer is never more than the window.
+        let mut bulk = true;
         while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
-            if self.appending() && self.bulk(&mut rest, store) {
-                continue;
+            if bulk && self.appending() {
+                bulk = false;
+                if self.bulk(&mut rest, store) {
+                    continue;
+                }
             }
             self.write_in_row(&rest[..at], store);
             self.newline(store);

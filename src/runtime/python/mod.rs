@@ -1,1 +1,132 @@
 //! The embedded Python runtime: one child process, two private pipes, and its terminal or output pipes.
+//!
+//! In: requests of the contract. Out: its events. A file of ours (`assets/python`) is staged (`stage.rs`) and started
+//! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`owner.rs`) talks to it (`wire.rs`,
+//! `map.rs`), reads what cells print itself (`interpreter.rs`) and puts both in order by marks in the output
+//! (`marks.rs`, `order.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
+//! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
+
+mod control;
+mod events;
+mod find;
+mod interpreter;
+mod map;
+mod marks;
+mod order;
+mod owner;
+mod stage;
+mod start;
+mod terminal;
+mod wire;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::Sender;
+
+use super::connect::RuntimePlan;
+use super::{
+    CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent, RuntimeRequest,
+    StartFailure,
+};
+use control::Control;
+use events::Events;
+use map::Kind;
+use owner::Owner;
+use terminal::InnerTerminal;
+
+/// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
+/// two seconds otherwise.
+#[derive(Debug)]
+pub struct PythonRuntime {
+    control: Arc<Control>,
+    terminal: Option<Arc<InnerTerminal>>,
+    last_id: u64,
+    owner: Option<JoinHandle<()>>,
+    stillborn: Option<Stillborn>,
+}
+
+/// The system refused the thread.
+#[derive(Debug)]
+struct Stillborn {
+    events: Sender<RuntimeEvent>,
+    failure: StartFailure,
+}
+
+impl PythonRuntime {
+    /// Starts a runtime that tells `events`.
+    pub(super) fn start(plan: RuntimePlan, events: Sender<RuntimeEvent>) -> Self {
+        let control = Arc::new(Control::new());
+        let terminal = plan
+            .terminal
+            .map(|size| Arc::new(InnerTerminal::new(size, Arc::clone(&control))));
+        let owner = Owner::new(
+            plan,
+            Arc::clone(&control),
+            terminal.clone(),
+            Events::new(events.clone(), Arc::clone(&control)),
+        );
+        let thread = std::thread::Builder::new()
+            .name("python".into())
+            .spawn(move || owner.run());
+        let (owner, stillborn) = match thread {
+            Ok(owner) => (Some(owner), None),
+            Err(error) => (None, Some(Stillborn::new(events, &error))),
+        };
+        PythonRuntime {
+            control,
+            terminal,
+            last_id: 0,
+            owner,
+            stillborn,
+        }
+    }
+}
+
+impl Stillborn {
+    fn new(events: Sender<RuntimeEvent>, error: &std::io::Error) -> Self {
+        let failure = StartFailure {
+            message: format!("no thread for the Python interpreter: {error}"),
+            hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
+        };
+        // The channel is new: there is room.
+        let _ = events.try_send(RuntimeEvent::StartFailed(failure.clone()));
+        Stillborn { events, failure }
+    }
+}
+
+impl Runtime for PythonRuntime {
+    fn submit(&mut self, request: RuntimeRequest) -> RequestId {
+        self.last_id += 1;
+        let id = RequestId(self.last_id);
+        match (&self.stillborn, Kind::of(&request)) {
+            (None, _) => self.control.submit(id, request),
+            (Some(stillborn), Some(kind)) => {
+                let death = Death::NotStarted(stillborn.failure.clone());
+                // Full only when nobody has listened for hundreds of requests.
+                let _ = stillborn.events.try_send(kind.end(id, &death));
+            }
+            (Some(_), None) => {}
+        }
+        id
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupter> {
+        Arc::clone(&self.control) as Arc<dyn Interrupter>
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn CellTerminal>> {
+        let terminal = self.terminal.as_ref()?;
+        Some(Arc::clone(terminal) as Arc<dyn CellTerminal>)
+    }
+}
+
+impl Drop for PythonRuntime {
+    fn drop(&mut self) {
+        self.control.close();
+        if let Some(owner) = self.owner.take() {
+            // It has already told what it had to tell; a panic of its own was reported by the hook.
+            let _ = owner.join();
+        }
+    }
+}

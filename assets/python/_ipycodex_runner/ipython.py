@@ -1,0 +1,329 @@
+"""The IPython engine: IPython's `InteractiveShell`, its output turned into frames.
+
+In: cell source. Out: frames. Invariants: the user's history file and configuration are left alone; nothing is read from or drawn on
+a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and history store. For IPython 7.13-9.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+
+from . import mime, system
+
+os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+import IPython  # noqa: E402
+from IPython.core.displayhook import DisplayHook  # noqa: E402
+from IPython.core.displaypub import DisplayPublisher  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from traitlets import Type  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+
+
+def host():
+    return sys.modules[__package__].host
+
+
+def start(here, module):
+    """The engine and IPython's version."""
+    return Engine(here, module), IPython.__version__
+
+
+def carried(bundle):
+    return {kind: mime.carried(kind, value) for kind, value in bundle.items()}
+
+
+class FrameDisplayHook(DisplayHook):
+    """A cell's value as a `result` frame; `_` and `Out` are kept by the base class."""
+
+    @property
+    def prompt_count(self):
+        return self.shell.cell_number
+
+    def __call__(self, result=None):
+        self.check_for_underscore()
+        if result is None or self.quiet():
+            return
+        self.start_displayhook()
+        bundle, metadata = self.compute_format_data(result)
+        storing = self.shell.storing
+        if storing:
+            self.update_user_ns(result)
+            self.fill_exec_result(result)
+        if bundle and not self.shell.silent:
+            number = self.shell.cell_number if storing else None
+            host().send({"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number})
+
+    def quiet(self):
+        from .cells import ends_quietly
+
+        return ends_quietly(self.shell.source) if ";" in self.shell.source else False
+
+
+class FramePublisher(DisplayPublisher):
+    def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_options):
+        mime.publish(host(), carried(data), metadata, (transient or {}).get("display_id"), update)
+
+    def clear_output(self, wait=False):
+        mime.clear_output(host(), wait)
+
+
+class Shell(InteractiveShell):
+    displayhook_class = Type(FrameDisplayHook)
+    display_pub_class = Type(FramePublisher)
+    cell_number = 1
+    storing = True
+    silent = False
+    source = ""
+
+    def init_virtualenv(self):
+        """The host has chosen the environment."""
+
+    def init_history(self):
+        """History of this session only: nothing is opened on disk."""
+        super().init_history()
+        self.history_manager.enabled = False
+
+    def init_readline(self):
+        pass
+
+    def init_sys_modules(self):
+        self._main_mod_cache = {}
+        sys.modules[self.user_module.__name__] = self.user_module
+
+    def init_io(self):
+        pass
+
+    def init_logger(self):
+        super().init_logger()
+
+    def _tee(self, channel=None):
+        return contextlib.nullcontext()
+
+    def enable_gui(self, gui=None):
+        """Figures are shown inline; windows need the loop of their toolkit, which matplotlib runs in `show()`."""
+
+    def ask_exit(self):
+        host().send({"type": "exit_requested", "code": None})
+
+    exiter_code = None
+
+    def system(self, command):
+        command = self.var_expand(command, depth=1)
+        self.user_ns["_exit_code"] = system.run(host(), command)
+
+    system_raw = system_piped = system
+
+    def set_next_input(self, text, replace=False):
+        host().send({"type": "next_input", "text": text})
+
+    def _showtraceback(self, etype, evalue, stb):
+        lines = stb if isinstance(stb, list) else [str(stb)]
+        lines = "\n".join(str(line) for line in lines).split("\n")
+        from . import tracebacks
+
+        hint = tracebacks.spawn_hint(lines)
+        if hint:
+            lines.append(hint)
+        name = getattr(etype, "__name__", str(etype))
+        host().send({"type": "error", "ename": name, "evalue": tracebacks.value_text(evalue), "traceback": lines})
+        self.failed = "cancelled" if issubclass(etype, KeyboardInterrupt) else "error"
+
+    failed = None
+
+    def showtraceback(self, exc_tuple=None, *arguments, **options):
+        etype, value, tb = self._get_exc_info(exc_tuple)
+        if etype is not None and issubclass(etype, SystemExit):
+            self._showtraceback(etype, value, ["SystemExit: %s" % ("" if value.code is None else value.code)])
+            return None
+        return super().showtraceback(exc_tuple, *arguments, **options)
+
+
+def page(_shell, data, start=0, screen_lines=0, pager_cmd=None):
+    """The hook `show_in_pager`."""
+    bundle = dict(data) if isinstance(data, dict) else {"text/plain": str(data)}
+    bundle = bundle.get("data", bundle) if "data" in bundle and "text/plain" not in bundle else bundle
+    host().send({"type": "page", "bundle": carried(bundle)})
+
+
+class FrameExit:
+    """`exit` and `quit`: IPython calls them when they are all a cell holds."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return "Use %s() or Ctrl-D to leave" % self.name
+
+    def __call__(self, code=None, *_keep):
+        host().send({"type": "exit_requested", "code": code})
+
+
+class Engine:
+    """The same interface as `cells.Engine`."""
+
+    def __init__(self, here, module):
+        self.host = here
+        self.module = module
+        self.count = 0
+        self.warmed = False
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.HistoryManager.hist_file = ":memory:"
+        config.InteractiveShell.colors = "linux" if here.pty and IPython.version_info[0] >= 9 else "Linux" if here.pty else "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
+        config.InteractiveShell.autoindent = False
+        config.Completer.use_jedi = False
+        config.InteractiveShellApp = Config()
+        hook = sys.excepthook
+        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=scratch_folder())
+        sys.excepthook = hook
+        self.ns = shell.user_ns
+        shell.set_hook("show_in_pager", page, 99)
+        shell.loop_runner = run_on_loop
+        shell.loop_runner_map = dict(shell.loop_runner_map, asyncio=(run_on_loop, True))
+        shell.ns_table["user_global"] = shell.user_ns
+        for name in ("exit", "quit"):
+            shell.user_ns[name] = shell.user_ns_hidden[name] = FrameExit(name)
+        sys.displayhook = shell.displayhook
+        sys.breakpointhook = self.breakpoint
+        self.in_figures = False
+
+    def breakpoint(self, *arguments, **options):
+        frame = sys._getframe(1)
+        name = os.environ.get("PYTHONBREAKPOINT")
+        if name == "0":
+            return
+        if name:
+            sys.__breakpointhook__(*arguments, **options)
+            return
+        from IPython.core.debugger import Pdb
+
+        Pdb(nosigint=True).set_trace(frame)
+
+    def set_names(self, values):
+        self.ns.update(values)
+
+    def get_ipython(self):
+        return self.shell
+
+    def idle(self):
+        """Renders one exception while nobody waits: the first one costs up to half a second of imports."""
+        from select import select
+
+        if self.warmed:
+            return True
+        if select([self.host.requests.fd], [], [], 0.05)[0] or self.host.requests.lines:
+            return False
+        self.warmed = True
+        try:
+            1 / 0
+        except ZeroDivisionError:
+            shell = self.shell
+            try:
+                shell.InteractiveTB.structured_traceback(*sys.exc_info(), tb_offset=0)
+            except Exception:
+                pass
+        return True
+
+    def execute(self, code, store, silent, number, filename):
+        shell = self.shell
+        number = self.count + 1 if number is None else number
+        shell.cell_number, shell.storing, shell.silent, shell.source = number, store, silent, code
+        shell.failed = None
+        if store:
+            self.pad_inputs(number)
+        shell.execution_count = number
+        result = shell.run_cell(code, store_history=store, silent=silent and not store)
+        if "matplotlib.pyplot" in sys.modules and "matplotlib_inline" not in os.environ.get("MPLBACKEND", ""):
+            from . import figures
+
+            figures.publish(self.host)
+        if store:
+            self.count = number
+            shell.execution_count = number + 1
+        if result.success and shell.failed is None:
+            return "ok"
+        if shell.failed is None:
+            error = result.error_in_exec or result.error_before_exec
+            return "cancelled" if isinstance(error, KeyboardInterrupt) else self.fail(error)
+        return shell.failed
+
+    def fail(self, error):
+        """An error that IPython did not show (silent cells)."""
+        from . import tracebacks
+
+        frame = tracebacks.describe(error, {}, False)
+        frame["type"] = "error"
+        self.host.send(frame)
+        return "error"
+
+    def pad_inputs(self, number):
+        """The host numbers prompts too: `In[n]` must stay the cell that was shown as `In [n]`."""
+        history = self.shell.history_manager
+        for kept in (history.input_hist_parsed, history.input_hist_raw):
+            while len(kept) < number:
+                kept.append("")
+            del kept[number:]
+
+    def run(self, code, filename):
+        self.shell.run_cell(code, store_history=False)
+
+    def complete(self, code, position, jedi):
+        completer = self.shell.Completer
+        completer.use_jedi = jedi and has_jedi()
+        from IPython.core.completer import provisionalcompleter, rectify_completions
+
+        found = []
+        try:
+            with provisionalcompleter():
+                for item in rectify_completions(code, completer.completions(code, position)):
+                    kind = item.type if item.type and item.type != "<unknown>" else ""
+                    found.append({"start": item.start, "end": item.end, "text": item.text, "kind": kind, "signature": getattr(item, "signature", "") or ""})
+                    if len(found) == 500:
+                        break
+        finally:
+            completer.use_jedi = False
+        return found
+
+    def inspect(self, code, position, name, level):
+        if name is None:
+            from IPython.utils.tokenutil import token_at_cursor
+
+            name = token_at_cursor(code or "", position)
+        try:
+            bundle = self.shell.object_inspect_mime(name, detail_level=level)
+        except KeyError:
+            return {"found": False, "bundle": {}}
+        return {"found": True, "bundle": carried(bundle)}
+
+    def is_complete(self, code):
+        status, indent = self.shell.input_transformer_manager.check_complete(code)
+        return status, " " * (indent or 0)
+
+
+def has_jedi():
+    from importlib.util import find_spec
+
+    return find_spec("jedi") is not None
+
+
+def scratch_folder():
+    """IPython wants a folder; it gets one it cannot fill with anything of the user's."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="ipycodex-ipython-")
+    pid = os.getpid()
+    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == pid else None)
+    return folder
+
+
+def run_on_loop(coroutine):
+    from . import loop
+
+    return loop.run(coroutine)
+
+
+assert asyncio  # the shell needs it anyway: `loop` is used from the first idle on

@@ -1,0 +1,186 @@
+//! The words settings are written in, for the file, the command line and `%ipycodex` alike.
+
+use std::fmt;
+
+use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::screen::ColorChoice;
+
+use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice, Sandbox};
+
+/// A setting that is one of a few words.
+pub trait Choice: Copy + PartialEq + Sized + 'static {
+    /// Every value with its word, in the order they are told.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The value `word` stands for; case does not matter.
+    ///
+    /// # Errors
+    /// [`WrongValue`] naming the words allowed.
+    fn parse(word: &str) -> Result<Self, WrongValue> {
+        Self::WORDS
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(word))
+            .map(|&(_, value)| value)
+            .ok_or_else(|| WrongValue {
+                allowed: Self::WORDS
+                    .iter()
+                    .map(|(word, _)| *word)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+
+    /// The word for this value.
+    fn word(self) -> &'static str {
+        Self::WORDS
+            .iter()
+            .find(|(_, value)| *value == self)
+            .map_or("", |(word, _)| word)
+    }
+}
+
+/// A word that is not among those allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongValue {
+    /// What is, in words.
+    pub allowed: String,
+}
+
+impl fmt::Display for WrongValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "allowed: {}", self.allowed)
+    }
+}
+
+impl std::error::Error for WrongValue {}
+
+impl Choice for Effort {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("l", Effort::Low),
+        ("m", Effort::Medium),
+        ("h", Effort::High),
+        ("x", Effort::ExtraHigh),
+    ];
+}
+
+impl Choice for Search {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("off", Search::Off),
+        ("l", Search::Low),
+        ("m", Search::Medium),
+        ("h", Search::High),
+    ];
+}
+
+impl Choice for Threads {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("session", Threads::Session),
+        ("ephemeral", Threads::Ephemeral),
+    ];
+}
+
+impl Choice for Approvals {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("never", Approvals::Never), ("ask", Approvals::Ask)];
+}
+
+impl Choice for Sandbox {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("read-only", Sandbox::ReadOnly),
+        ("workspace-write", Sandbox::WorkspaceWrite),
+        ("danger-full-access", Sandbox::DangerFullAccess),
+    ];
+}
+
+impl Choice for RunCells {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("ask", RunCells::Ask),
+        ("auto", RunCells::Auto),
+        ("off", RunCells::Off),
+    ];
+}
+
+impl Choice for Images {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("auto", Images::Auto),
+        ("kitty", Images::Kitty),
+        ("iterm2", Images::Iterm2),
+        ("blocks", Images::Blocks),
+        ("off", Images::Off),
+    ];
+}
+
+impl Choice for EditMode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("emacs", EditMode::Emacs), ("vi", EditMode::Vi)];
+}
+
+impl Choice for ColorChoice {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("auto", ColorChoice::Auto),
+        ("always", ColorChoice::Always),
+        ("never", ColorChoice::Never),
+    ];
+}
+
+impl Choice for bool {
+    const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
+}
+
+impl std::str::FromStr for AgentChoice {
+    type Err = WrongValue;
+
+    fn from_str(text: &str) -> Result<Self, WrongValue> {
+        match text {
+            "codex" => Ok(AgentChoice::Codex),
+            "demo" => Ok(AgentChoice::Demo),
+            _ => named(text, "acp:")
+                .map(AgentChoice::Acp)
+                .ok_or_else(|| WrongValue {
+                    allowed: "codex, demo, acp:COMMAND".into(),
+                }),
+        }
+    }
+}
+
+impl fmt::Display for AgentChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentChoice::Codex => f.write_str("codex"),
+            AgentChoice::Demo => f.write_str("demo"),
+            AgentChoice::Acp(command) => write!(f, "acp:{command}"),
+        }
+    }
+}
+
+impl std::str::FromStr for RuntimeChoice {
+    type Err = WrongValue;
+
+    fn from_str(text: &str) -> Result<Self, WrongValue> {
+        if text == "embedded" {
+            return Ok(RuntimeChoice::Embedded);
+        }
+        named(text, "jupyter:")
+            .map(RuntimeChoice::Jupyter)
+            .or_else(|| named(text, "gateway:").map(RuntimeChoice::Gateway))
+            .ok_or_else(|| WrongValue {
+                allowed: "embedded, jupyter:NAME, gateway:URL".into(),
+            })
+    }
+}
+
+impl fmt::Display for RuntimeChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RuntimeChoice::Embedded => f.write_str("embedded"),
+            RuntimeChoice::Jupyter(name) => write!(f, "jupyter:{name}"),
+            RuntimeChoice::Gateway(url) => write!(f, "gateway:{url}"),
+        }
+    }
+}
+
+/// What follows `prefix`, when something does.
+fn named(text: &str, prefix: &str) -> Option<String> {
+    let rest = text.strip_prefix(prefix)?.trim();
+    (!rest.is_empty()).then(|| rest.to_owned())
+}

@@ -1,0 +1,301 @@
+//! `config.json` as it is written: an object whose unknown keys survive a rewrite.
+//!
+//! In goes the file, out come its values with the line each stands on. A file that cannot be read whole is reported and
+//! counts as empty, and then it is never written: saving must not narrow what we did not understand.
+//!
+//! Absent on purpose: what the values mean (`resolve`).
+
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::files::{FileError, FileMode, check_private_dir, private_dir, write_whole};
+use crate::report::Report;
+
+/// Bytes a settings file or a system prompt may have.
+pub(super) const BUDGET: u64 = 1 << 20;
+
+/// The settings file.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    path: PathBuf,
+    values: Map<String, Value>,
+    /// Each top-level key with the line (from 1) it stands on; repeated keys repeat.
+    lines: Vec<(String, usize)>,
+    /// False: the file is there and could not be understood.
+    whole: bool,
+}
+
+impl ConfigFile {
+    /// Reads `path`; a missing file is an empty one. What is wrong with it comes as a report beside it.
+    pub fn read(path: &Path) -> (Self, Option<Report>) {
+        let mut file = ConfigFile {
+            path: path.to_owned(),
+            values: Map::new(),
+            lines: Vec::new(),
+            whole: true,
+        };
+        let report = file.load().err();
+        file.whole = report.is_none();
+        (file, report)
+    }
+
+    fn load(&mut self) -> Result<(), Report> {
+        if let Some(directory) = self.path.parent() {
+            check_private_dir(directory)?;
+        }
+        let Some(text) = read_text(&self.path)? else {
+            return Ok(());
+        };
+        // What editors leave: a byte order mark, an empty file.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let broken = |what: String| {
+            Report::failure(format!("`{}` {what}", self.path.display()))
+                .hint("mend the file or move it away; until then the defaults hold")
+        };
+        match serde_json::from_str(text) {
+            Ok(Value::Object(values)) => self.values = values,
+            Ok(other) => {
+                return Err(broken(format!(
+                    "holds {} instead of an object",
+                    kind(&other)
+                )));
+            }
+            Err(error) => return Err(broken("is not valid JSON".into()).because(error)),
+        }
+        self.lines = key_lines(text);
+        Ok(())
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    /// All keys, in the order of the file.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// The line (from 1) of the key whose value counts.
+    pub fn line(&self, key: &str) -> Option<usize> {
+        // Of repeated keys the last one counts.
+        self.lines
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|&(_, line)| line)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets `key` and writes the file, creating it and its directory when missing.
+    ///
+    /// # Errors
+    /// When the file could not be read whole before, or cannot be written; the file is as before then.
+    pub fn save(&mut self, key: &str, value: Value) -> Result<(), Report> {
+        if !self.whole {
+            return Err(Report::failure(format!(
+                "`{}` is not written: it could not be read",
+                self.path.display()
+            ))
+            .hint("mend the file or move it away"));
+        }
+        let mut values = self.values.clone();
+        values.insert(key.to_owned(), value);
+        let mut text = serde_json::to_string_pretty(&values)
+            .map_err(|error| Report::failure(error.to_string()))?;
+        text.push('\n');
+        if let Some(directory) = self.path.parent() {
+            private_dir(directory)?;
+        }
+        write_whole(&self.path, text.as_bytes(), FileMode::Private)?;
+        self.lines = key_lines(&text);
+        self.values = values;
+        Ok(())
+    }
+}
+
+/// The text of a small file of ours; `None` when there is none.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>, Report> {
+    let cannot = |source| {
+        Report::from(FileError::System {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })
+    };
+    let refused = |why: &str| Report::failure(format!("`{}` {why}", path.display()));
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot(error)),
+        // Opening a pipe would wait for a writer.
+        Ok(metadata) if !metadata.is_file() => return Err(refused("is not a regular file")),
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(BUDGET + 1).read_to_end(&mut bytes))
+        .map_err(cannot)?;
+    if bytes.len() as u64 > BUDGET {
+        return Err(refused("is larger than 1 MiB"));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => Err(refused("is not UTF-8").because(error.utf8_error())),
+    }
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The keys of the outermost object of valid JSON, with their lines.
+fn key_lines(text: &str) -> Vec<(String, usize)> {
+    let bytes = text.as_bytes();
+    let (mut depth, mut line, mut at) = (0usize, 1, 0);
+    let mut keys = Vec::new();
+    let mut key_next = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\n' => line += 1,
+            b'{' | b'[' => {
+                depth += 1;
+                key_next = depth == 1;
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => key_next = depth == 1,
+            b'"' => {
+                let start = at;
+                at += 1;
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                if std::mem::take(&mut key_next)
+                    && let Some(Ok(key)) = text.get(start..=at).map(serde_json::from_str)
+                {
+                    keys.push((key, line));
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    /// A file of this content in a directory of its own.
+    fn written(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("config.json");
+        fs::write(&path, content).unwrap();
+        (home, path)
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let check = |content: &[u8], part: &str| {
+            let (_home, path) = written(content);
+            let (mut file, report) = ConfigFile::read(&path);
+            let report = report.unwrap().to_string();
+            assert!(
+                report.contains(part) && report.contains("config.json"),
+                "{report}"
+            );
+            assert_eq!(file.keys().count(), 0);
+            assert!(file.save("think", json!("m")).is_err());
+            assert_eq!(fs::read(&path).unwrap(), content);
+        };
+        check(b"{\n  \"think\": \"m\",\n  oops\n}", "line 3 column 3");
+        check(b"[1]", "holds an array instead of an object");
+        check(b"\"x\"", "holds a string");
+        check(b"{\"a\": \"\xff\"}", "is not UTF-8");
+        check(&b"[".repeat(500), "recursion limit");
+        check(&[b' '; (1 << 20) + 1], "larger than 1 MiB");
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("config.json");
+        fs::create_dir(&path).unwrap();
+        let (_, report) = ConfigFile::read(&path);
+        assert!(report.unwrap().to_string().contains("not a regular file"));
+    }
+
+    #[test]
+    fn nothing_is_an_empty_file() {
+        for content in [&b""[..], b" \n", b"{}", b"\xef\xbb\xbf{}"] {
+            let (_home, path) = written(content);
+            assert_eq!(ConfigFile::read(&path).1, None);
+        }
+        assert_eq!(
+            ConfigFile::read(Path::new("/nonexistent/config.json")).1,
+            None
+        );
+    }
+
+    #[test]
+    fn a_directory_of_others_is_not_trusted() {
+        let (home, path) = written(b"{\"think\": \"x\"}");
+        fs::set_permissions(home.path(), Permissions::from_mode(0o777)).unwrap();
+        let (file, report) = ConfigFile::read(&path);
+        assert!(report.unwrap().to_string().contains("other users"));
+        assert!(file.get("think").is_none());
+    }
+
+    #[test]
+    fn a_rewrite_keeps_what_it_does_not_know() {
+        let (_home, path) =
+            written(b"{\"zeta\": {\"b\": 1, \"a\": 2}, \"think\": \"l\", \"alpha\": null}");
+        let (mut file, _) = ConfigFile::read(&path);
+        file.save("think", json!("h")).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "{\n  \"zeta\": {\n    \"b\": 1,\n    \"a\": 2\n  },\n  \"think\": \"h\",\n  \"alpha\": null\n}\n"
+        );
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(file.line("think"), Some(6));
+    }
+
+    #[test]
+    fn saving_creates_what_is_missing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a/ipycodex/config.json");
+        let (mut file, _) = ConfigFile::read(&path);
+        assert!(!home.path().join("a").exists());
+        file.save("think", json!("h")).unwrap();
+        assert_eq!(ConfigFile::read(&path).0.get("think"), Some(&json!("h")));
+        assert_eq!(
+            fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777,
+            0o700
+        );
+    }
+
+    #[test]
+    fn lines_of_keys() {
+        let text =
+            "{\n \"a\": {\"b\": [\"c\", 1]},\n\n \"d\\\"\": \"x\\\\\", \"e\":\n 1,\n \"a\": 2}";
+        let lines = key_lines(text);
+        let expected = [("a", 2), ("d\"", 4), ("e", 4), ("a", 6)];
+        assert_eq!(lines, expected.map(|(key, line)| (key.to_owned(), line)));
+    }
+}

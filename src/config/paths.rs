@@ -1,0 +1,159 @@
+//! Where our files are: the XDG directories, or what the user named.
+//!
+//! In go the surroundings as values, out come absolute paths. Nothing is created or read here. Document: XDG Base
+//! Directory Specification 0.8 (a relative value counts as unset).
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+
+/// Every file and directory the program uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Settings, system prompt, snapshot, raw log.
+    pub config_dir: PathBuf,
+    /// The record and what belongs to it.
+    pub state_dir: PathBuf,
+    /// What can be made again.
+    pub cache_dir: PathBuf,
+    /// The managed Python environment.
+    pub data_dir: PathBuf,
+    /// `config.json`.
+    pub config_file: PathBuf,
+    /// `sysp.txt`.
+    pub system_prompt: PathBuf,
+    /// `startup.ipynb`.
+    pub startup_notebook: PathBuf,
+    /// `exact-log.jsonl`.
+    pub exact_log: PathBuf,
+    /// `history.sqlite`, or the file the user named.
+    pub history: PathBuf,
+}
+
+impl Paths {
+    /// Computes the paths; `config_dir` and `hist_file` are what the command line named.
+    pub fn new(
+        environment: &Environment,
+        config_dir: Option<&Path>,
+        hist_file: Option<&Path>,
+    ) -> Self {
+        let directory = |variable, below| xdg(environment, variable, below).join("ipycodex");
+        let config_dir = match config_dir {
+            Some(path) => absolute(environment, path),
+            None => directory("XDG_CONFIG_HOME", ".config"),
+        };
+        let state_dir = directory("XDG_STATE_HOME", ".local/state");
+        let history = hist_file
+            .or_else(|| environment.variable("IPYCODEX_HIST_FILE").map(Path::new))
+            .map_or_else(
+                || state_dir.join("history.sqlite"),
+                |path| absolute(environment, path),
+            );
+        Paths {
+            config_file: config_dir.join("config.json"),
+            system_prompt: config_dir.join("sysp.txt"),
+            startup_notebook: config_dir.join("startup.ipynb"),
+            exact_log: config_dir.join("exact-log.jsonl"),
+            cache_dir: directory("XDG_CACHE_HOME", ".cache"),
+            data_dir: directory("XDG_DATA_HOME", ".local/share"),
+            config_dir,
+            state_dir,
+            history,
+        }
+    }
+}
+
+/// `path` with `~` expanded, relative to the working directory at the start.
+pub(crate) fn absolute(environment: &Environment, path: &Path) -> PathBuf {
+    if let (Ok(below), Some(home)) = (path.strip_prefix("~"), &environment.home) {
+        return home.join(below);
+    }
+    match &environment.cwd {
+        Some(cwd) => cwd.join(path),
+        None => path.to_owned(),
+    }
+}
+
+fn xdg(environment: &Environment, variable: &str, below_home: &str) -> PathBuf {
+    let set = environment.variable(variable).map(PathBuf::from);
+    if let Some(path) = set.filter(|path| path.is_absolute()) {
+        return path;
+    }
+    match &environment.home {
+        Some(home) => home.join(below_home),
+        // Without a home: a place of this user, whose owner is checked before anything is written.
+        None => {
+            let temporary = environment.variable("TMPDIR").unwrap_or("/tmp");
+            let user = rustix::process::geteuid().as_raw();
+            Path::new(temporary)
+                .join(format!("ipycodex-{user}"))
+                .join(below_home)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)], home: Option<&str>) -> Environment {
+        Environment {
+            variables: variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            home: home.map(Into::into),
+            cwd: Some("/work".into()),
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn places() {
+        let check = |environment: &Environment, config: &str, history: &str| {
+            let paths = Paths::new(environment, None, None);
+            assert_eq!(paths.config_file, Path::new(config));
+            assert_eq!(paths.history, Path::new(history));
+        };
+        check(
+            &environment(&[], Some("/h")),
+            "/h/.config/ipycodex/config.json",
+            "/h/.local/state/ipycodex/history.sqlite",
+        );
+        check(
+            &environment(
+                &[("XDG_CONFIG_HOME", "/c"), ("XDG_STATE_HOME", "relative")],
+                Some("/h"),
+            ),
+            "/c/ipycodex/config.json",
+            "/h/.local/state/ipycodex/history.sqlite",
+        );
+        check(
+            &environment(
+                &[("XDG_CONFIG_HOME", ""), ("IPYCODEX_HIST_FILE", "~/x.db")],
+                Some("/h"),
+            ),
+            "/h/.config/ipycodex/config.json",
+            "/h/x.db",
+        );
+        let user = rustix::process::geteuid().as_raw();
+        check(
+            &environment(&[("TMPDIR", "/t")], None),
+            &format!("/t/ipycodex-{user}/.config/ipycodex/config.json"),
+            &format!("/t/ipycodex-{user}/.local/state/ipycodex/history.sqlite"),
+        );
+    }
+
+    #[test]
+    fn the_command_line_decides() {
+        let environment = environment(&[("IPYCODEX_HIST_FILE", "/env")], Some("/h"));
+        let paths = Paths::new(
+            &environment,
+            Some(Path::new("conf")),
+            Some(Path::new("hist")),
+        );
+        assert_eq!(paths.config_file, Path::new("/work/conf/config.json"));
+        assert_eq!(paths.history, Path::new("/work/hist"));
+        assert_eq!(paths.data_dir, Path::new("/h/.local/share/ipycodex"));
+    }
+}

@@ -1,0 +1,260 @@
+use super::*;
+use crate::screen::ColorChoice;
+use serde_json::json;
+use std::fs;
+use tempfile::TempDir;
+
+/// An environment whose settings file has this content.
+fn with_file(content: &str) -> (TempDir, Environment) {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join(".config/ipycodex");
+    crate::files::private_dir(&directory).unwrap();
+    fs::write(directory.join("config.json"), content).unwrap();
+    let environment = Environment {
+        home: Some(home.path().to_owned()),
+        cwd: Some("/work".into()),
+        ..Environment::default()
+    };
+    (home, environment)
+}
+
+fn set(environment: &mut Environment, name: &str, value: &str) {
+    environment.variables.insert(name.into(), value.into());
+}
+
+#[test]
+fn defaults_and_nothing_created() {
+    let home = tempfile::tempdir().unwrap();
+    let environment = Environment {
+        home: Some(home.path().to_owned()),
+        ..Environment::default()
+    };
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(reports, []);
+    assert_eq!(settings.model, None);
+    assert_eq!(
+        (settings.think, settings.search),
+        (Effort::Low, Search::Low)
+    );
+    assert_eq!(settings.code_theme, "monokai");
+    assert_eq!(settings.agent, AgentChoice::Codex);
+    assert_eq!(settings.runtime, RuntimeChoice::Embedded);
+    assert_eq!(
+        (settings.threads, settings.approvals),
+        (Threads::Session, Approvals::Never)
+    );
+    assert_eq!(
+        (settings.run_cells, settings.images),
+        (RunCells::Ask, Images::Auto)
+    );
+    assert_eq!(
+        (settings.sandbox, settings.edit_mode),
+        (Sandbox::WorkspaceWrite, EditMode::Emacs)
+    );
+    assert!(settings.ipython && settings.record && !settings.prompt_mode && !settings.log_exact);
+    assert_eq!(settings.codex_command, ["codex"]);
+    assert!(settings.system_prompt.contains("<context>"));
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn every_key_of_the_file_is_read() {
+    let content = json!({
+        "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "nord",
+        "log_exact": true, "prompt_mode": true, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
+        "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
+        "run_cells": "auto", "images": "kitty", "edit_mode": "vi", "keys": {"ai_complete": "alt-x"},
+    });
+    assert_eq!(content.as_object().unwrap().len(), KEYS.len());
+    let (home, environment) = with_file(&content.to_string());
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(reports, []);
+    assert_eq!(settings.model.as_deref(), Some("m1"));
+    assert_eq!(settings.completion_model.as_deref(), Some("m2"));
+    assert_eq!(
+        (settings.think, settings.search),
+        (Effort::ExtraHigh, Search::Off)
+    );
+    assert_eq!(settings.code_theme, "nord");
+    assert!(settings.log_exact && settings.prompt_mode);
+    assert_eq!(settings.agent, AgentChoice::Acp("gemini --acp".into()));
+    assert_eq!(settings.python, Some(home.path().join("venv/bin/python")));
+    assert_eq!(settings.runtime, RuntimeChoice::Jupyter("ir".into()));
+    assert_eq!(
+        (settings.threads, settings.approvals),
+        (Threads::Ephemeral, Approvals::Ask)
+    );
+    assert_eq!(
+        (settings.run_cells, settings.images),
+        (RunCells::Auto, Images::Kitty)
+    );
+    assert_eq!(
+        (settings.sandbox, settings.edit_mode),
+        (Sandbox::ReadOnly, EditMode::Vi)
+    );
+    assert_eq!(settings.keys["ai_complete"], "alt-x");
+}
+
+#[test]
+fn flag_before_environment_before_file() {
+    let (_home, mut environment) =
+        with_file(r#"{"model": "file", "think": "m", "prompt_mode": true, "python": "py"}"#);
+    let model = |flags: &ConfigFlags, environment: &Environment| {
+        resolve(flags, environment).0.model.unwrap()
+    };
+    let none = ConfigFlags::default();
+    assert_eq!(model(&none, &environment), "file");
+    set(&mut environment, "IPYAI_MODEL", "variable");
+    assert_eq!(model(&none, &environment), "variable");
+    let flags = ConfigFlags {
+        model: Some("flag".into()),
+        think: Some(Effort::High),
+        prompt_mode: true,
+        no_ipython: true,
+        no_record: true,
+        python: Some("./bin/python".into()),
+        color: Some(ColorChoice::Never),
+        ..ConfigFlags::default()
+    };
+    assert_eq!(model(&flags, &environment), "flag");
+    let (settings, _) = resolve(&flags, &environment);
+    assert_eq!(settings.think, Effort::High);
+    assert!(!settings.prompt_mode && !settings.ipython && !settings.record);
+    assert_eq!(settings.python, Some("/work/bin/python".into()));
+    assert_eq!(settings.color, ColorChoice::Never);
+    assert_eq!(resolve(&none, &environment).0.python, Some("py".into()));
+}
+
+#[test]
+fn a_wrong_value_is_told_and_the_default_holds() {
+    let check = |key: &str, value: Value, allowed: &str| {
+        let (_home, environment) = with_file(&format!("{{\n\n \"{key}\": {value}\n}}"));
+        let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+        assert_eq!(reports.len(), 1, "{key}: {reports:?}");
+        let text = reports[0].to_string();
+        for part in [key, &value.to_string(), allowed, "config.json", "line 3"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let (_home, environment) = with_file("{}");
+        let (mut expected, _) = resolve(&ConfigFlags::default(), &environment);
+        expected.paths = settings.paths.clone();
+        assert_eq!(settings, expected, "{key}");
+    };
+    check("think", json!("z"), "l, m, h, x");
+    check("think", json!(true), "l, m, h, x");
+    check("search", json!(1), "off, l, m, h");
+    check("model", json!(["a"]), "a string");
+    check("log_exact", json!("perhaps"), "true, false");
+    check("prompt_mode", json!(0), "true, false");
+    check("agent", json!("acp:"), "codex, demo, acp:COMMAND");
+    check(
+        "runtime",
+        json!("remote"),
+        "embedded, jupyter:NAME, gateway:URL",
+    );
+    check("threads", json!(""), "session, ephemeral");
+    check("approvals", json!("always"), "never, ask");
+    check(
+        "sandbox",
+        json!("none"),
+        "read-only, workspace-write, danger-full-access",
+    );
+    check("run_cells", json!("yes"), "ask, auto, off");
+    check("images", json!("sixel"), "auto, kitty, iterm2, blocks, off");
+    check("edit_mode", json!("nano"), "emacs, vi");
+    check("keys", json!([]), "an object of actions and chords");
+    check(
+        "keys",
+        json!({"a": 1}).get("a").cloned().unwrap(),
+        "an object of actions and chords",
+    );
+}
+
+#[test]
+fn unknown_keys_are_named_once() {
+    let (_home, environment) = with_file(r#"{"thnik": "m", "x": 1, "think": "m"}"#);
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(settings.think, Effort::Medium);
+    assert_eq!(reports.len(), 1);
+    assert!(
+        reports[0].to_string().contains("`thnik`, `x`"),
+        "{}",
+        reports[0]
+    );
+}
+
+#[test]
+fn null_and_empty_mean_not_set() {
+    let (_home, environment) =
+        with_file(r#"{"model": "", "think": null, "python": "", "agent": null, "keys": null}"#);
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(reports, []);
+    assert_eq!((settings.model, settings.python), (None, None));
+}
+
+#[test]
+fn a_broken_file_does_not_keep_the_shell_from_starting() {
+    let (_home, environment) = with_file("{ nonsense");
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(settings.think, Effort::Low);
+    assert!(
+        reports[0].to_string().contains("line 1 column 3"),
+        "{}",
+        reports[0]
+    );
+}
+
+#[test]
+fn the_codex_command_is_split_like_a_shell_does() {
+    let (_home, mut environment) = with_file("{}");
+    set(&mut environment, "IPYAI_CODEX_CMD", "npx 'my codex' --x");
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(settings.codex_command, ["npx", "my codex", "--x"]);
+    assert_eq!(reports, []);
+    set(&mut environment, "IPYAI_CODEX_CMD", "npx 'open");
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(settings.codex_command, ["codex"]);
+    assert!(reports[0].to_string().contains("IPYAI_CODEX_CMD"));
+}
+
+#[test]
+fn the_users_system_prompt_replaces_ours() {
+    let (home, environment) = with_file("{}");
+    let path = home.path().join(".config/ipycodex/sysp.txt");
+    fs::write(&path, "be kind\n").unwrap();
+    assert_eq!(
+        resolve(&ConfigFlags::default(), &environment)
+            .0
+            .system_prompt,
+        "be kind\n"
+    );
+    fs::write(&path, b"\xff").unwrap();
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    assert_eq!(settings.system_prompt, SYSTEM_PROMPT);
+    assert!(reports[0].to_string().contains("sysp.txt"));
+}
+
+#[test]
+fn words_and_values_match() {
+    fn check<T: Choice + std::fmt::Debug>() {
+        for &(word, value) in T::WORDS {
+            assert_eq!(T::parse(word), Ok(value));
+            assert_eq!(value.word(), word);
+        }
+    }
+    check::<Effort>();
+    check::<Search>();
+    check::<Threads>();
+    check::<Approvals>();
+    check::<Sandbox>();
+    check::<RunCells>();
+    check::<Images>();
+    check::<EditMode>();
+    check::<ColorChoice>();
+    for text in ["codex", "demo", "acp:x y"] {
+        assert_eq!(text.parse::<AgentChoice>().unwrap().to_string(), text);
+    }
+    for text in ["embedded", "jupyter:x", "gateway:http://h"] {
+        assert_eq!(text.parse::<RuntimeChoice>().unwrap().to_string(), text);
+    }
+}

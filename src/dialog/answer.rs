@@ -1,0 +1,311 @@
+//! An answer while it comes, its stored form, and the stored form read back.
+//!
+//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call and command (their JSON is
+//! one line, so a result can never end its block). Shown for earlier turns: reasoning as quote, a call as one line.
+
+use serde_json::{Value, json};
+
+use super::context::INTERRUPTED;
+use super::python;
+
+/// A tool call and its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRecord {
+    /// The agent's id of the call.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// A JSON object.
+    pub arguments: Value,
+    /// What the model got, as text.
+    pub result: String,
+    /// False for exceptions and refusals.
+    pub success: bool,
+}
+
+/// A command the agent ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRecord {
+    /// The agent's id of it.
+    pub id: String,
+    /// As run.
+    pub command: String,
+    /// Where.
+    pub cwd: String,
+    /// Whole output.
+    pub output: String,
+    /// Its exit code, when it ended by itself.
+    pub exit_code: Option<i32>,
+    /// `completed`, `failed`, …
+    pub status: String,
+}
+
+/// Gathers an answer piece by piece.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone)]
+enum Block {
+    Text { message: u64, text: String },
+    Thought { part: u64, text: String },
+    Details(String),
+}
+
+impl Answer {
+    /// Appends to the text of `message`.
+    pub fn text(&mut self, message: u64, delta: &str) {
+        let tail = self.blocks.iter_mut().rev();
+        let known = tail
+            .take_while(|block| !matches!(block, Block::Details(_)))
+            .find_map(|block| match block {
+                Block::Text { message: m, text } if *m == message => Some(text),
+                _ => None,
+            });
+        match known {
+            Some(text) => text.push_str(delta),
+            None => self.blocks.push(Block::Text {
+                message,
+                text: delta.to_owned(),
+            }),
+        }
+    }
+
+    /// Drops what came for `message`: it starts again.
+    pub fn restarted(&mut self, message: u64) {
+        self.blocks
+            .retain(|block| !matches!(block, Block::Text { message: m, .. } if *m == message));
+    }
+
+    /// Appends to the reasoning; another part is another paragraph.
+    pub fn thought(&mut self, part: u64, delta: &str) {
+        match self.blocks.last_mut() {
+            Some(Block::Thought { part: p, text }) => {
+                if *p != part && !text.is_empty() {
+                    text.push_str("\n\n");
+                }
+                *p = part;
+                text.push_str(delta);
+            }
+            _ => self.blocks.push(Block::Thought {
+                part,
+                text: delta.to_owned(),
+            }),
+        }
+    }
+
+    /// Adds a finished tool call.
+    pub fn tool(&mut self, record: &ToolRecord) {
+        let data = json!({
+            "id": record.id,
+            "call": {"function": record.name, "arguments": record.arguments},
+            "result": record.result,
+            "success": record.success,
+        });
+        self.details(&python::call(&record.name, &record.arguments), &data);
+    }
+
+    /// Adds a finished command.
+    pub fn command(&mut self, record: &CommandRecord) {
+        let data = json!({
+            "id": record.id,
+            "call": {
+                "function": "commandExecution",
+                "arguments": {"command": record.command, "cwd": record.cwd},
+            },
+            "result": record.output,
+            "exit_code": record.exit_code,
+            "status": record.status,
+        });
+        self.details(&record.command, &data);
+    }
+
+    fn details(&mut self, summary: &str, data: &Value) {
+        // The summary is one line of markup; the whole call stands in the JSON.
+        let summary = html(&summary.replace('\n', " "));
+        self.blocks.push(Block::Details(format!(
+            "{DETAILS}\n<summary><code>{summary}</code></summary>\n\n```json\n{}\n```\n\n</details>\n",
+            python::dumps(data)
+        )));
+    }
+
+    /// True when nothing came that would be stored.
+    pub fn is_empty(&self) -> bool {
+        self.stored().is_empty()
+    }
+
+    /// The stored form of what came so far.
+    pub fn stored(&self) -> String {
+        let mut stored = String::new();
+        let mut after_details = false;
+        for block in &self.blocks {
+            match block {
+                Block::Text { text, .. } if !text.is_empty() => {
+                    blank_line(&mut stored);
+                    stored.push_str(text);
+                    after_details = false;
+                }
+                Block::Thought { text, .. } if !text.trim().is_empty() => {
+                    blank_line(&mut stored);
+                    stored.push_str("<thinking>\n");
+                    stored.push_str(text.trim());
+                    stored.push_str("\n</thinking>\n\n");
+                    after_details = false;
+                }
+                Block::Details(details) => {
+                    if !stored.is_empty() && (after_details || !stored.ends_with("\n\n")) {
+                        stored.push('\n');
+                    }
+                    stored.push_str(details);
+                    after_details = true;
+                }
+                _ => {}
+            }
+        }
+        stored
+    }
+}
+
+fn blank_line(stored: &mut String) {
+    if !stored.is_empty() {
+        while !stored.ends_with("\n\n") {
+            stored.push('\n');
+        }
+    }
+}
+
+/// The stored form of an answer the user stopped; empty when nothing had come.
+pub fn interrupted(stored: &str) -> String {
+    if stored.is_empty() {
+        String::new()
+    } else {
+        format!("{stored}\n{INTERRUPTED}")
+    }
+}
+
+const DETAILS: &str = "<details class='tool-usage-details'>";
+
+/// Characters a result is cut to on its line.
+const RESULT_CHARACTERS: usize = 100;
+
+/// `f(x=1) => 2` on one line, the result cut to 100 characters.
+pub fn tool_line(name: &str, arguments: &Value, result: &str) -> String {
+    result_line(&python::call(name, arguments), result)
+}
+
+/// `cmd => output` on one line, with the exit code when it is not 0, the output cut to 100 characters.
+pub fn command_line(command: &str, exit_code: Option<i32>, output: &str) -> String {
+    match exit_code {
+        None | Some(0) => result_line(command, output),
+        Some(code) => result_line(&format!("{command} [exit {code}]"), output),
+    }
+}
+
+fn result_line(call: &str, result: &str) -> String {
+    let call = call.replace(['\n', '\r'], " ");
+    let result = result.trim().replace(['\n', '\r'], " ");
+    if result.is_empty() {
+        return call;
+    }
+    if result.chars().count() <= RESULT_CHARACTERS {
+        return format!("{call} => {result}");
+    }
+    let head: String = result.chars().take(RESULT_CHARACTERS - 3).collect();
+    format!("{call} => {head}...")
+}
+
+/// The tool calls of a stored answer, commands not among them.
+pub fn tool_records(stored: &str) -> Vec<ToolRecord> {
+    stored
+        .match_indices(DETAILS)
+        .filter_map(|(at, _)| {
+            let data = details_data(&stored[at..])?.1;
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            Some(ToolRecord {
+                id: text(&data["id"]).unwrap_or_default(),
+                name: text(&data["call"]["function"]).filter(|name| name != "commandExecution")?,
+                arguments: data["call"]["arguments"].clone(),
+                result: text(&data["result"]).unwrap_or_default(),
+                success: data["success"].as_bool().unwrap_or(false),
+            })
+        })
+        .collect()
+}
+
+/// The length in bytes of the details block at the start of `text`, and its JSON.
+fn details_data(text: &str) -> Option<(usize, Value)> {
+    let rest = text.strip_prefix(DETAILS)?.strip_prefix("\n<summary>")?;
+    let (_, rest) = rest.split_once("</summary>\n\n```json\n")?;
+    let (line, rest) = rest.split_once('\n')?;
+    let rest = rest.strip_prefix("```\n\n</details>")?;
+    let data = serde_json::from_str(line).ok()?;
+    Some((text.len() - rest.len(), data))
+}
+
+/// A stored answer as markdown to show: reasoning quoted, each tool call and command one line.
+pub fn display_form(stored: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = stored;
+    while !rest.is_empty() {
+        if let Some((length, data)) = details_data(rest) {
+            let call = &data["call"];
+            let result = data["result"].as_str().unwrap_or_default();
+            let line = if call["function"] == "commandExecution" {
+                let code = data["exit_code"]
+                    .as_i64()
+                    .and_then(|code| i32::try_from(code).ok());
+                command_line(
+                    call["arguments"]["command"].as_str().unwrap_or_default(),
+                    code,
+                    result,
+                )
+            } else {
+                tool_line(
+                    call["function"].as_str().unwrap_or_default(),
+                    &call["arguments"],
+                    result,
+                )
+            };
+            shown.push_str("🔧 ");
+            shown.push_str(&line);
+            rest = &rest[length..];
+            continue;
+        }
+        if let Some((thought, after)) = rest
+            .strip_prefix("<thinking>\n")
+            .and_then(|rest| rest.split_once("\n</thinking>\n"))
+        {
+            for line in thought.lines() {
+                shown.push_str(if line.is_empty() { ">" } else { "> " });
+                shown.push_str(line);
+                shown.push('\n');
+            }
+            rest = after;
+            continue;
+        }
+        let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        shown.push_str(&rest[..end]);
+        rest = &rest[end..];
+    }
+    shown
+}
+
+fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#x27;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

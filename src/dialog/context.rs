@@ -1,0 +1,215 @@
+//! Entries to the XML the model reads: `<context>`, `<user-request>`, `<conversation-history>`.
+//!
+//! Invariants: no text of the user or the model leaves its element (`& < >` are escaped, characters XML 1.0 forbids are
+//! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
+//! leaves its cells to the next one: they still describe the namespace.
+
+use super::entry::{CellEntry, Dialog};
+use crate::input::{is_ours, note_value};
+
+/// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
+pub const INTERRUPTED: &str = "<system>user interrupted</system>";
+
+/// Characters of a cell's output the model gets; longer ones lose their middle.
+const OUTPUT_CHARACTERS: usize = 20_000;
+
+impl Dialog {
+    /// The visible earlier exchanges, oldest first: the user entry with its context, and the stored answer.
+    pub fn exchanges(&self) -> Vec<(String, String)> {
+        let mut cells = self.live_cells();
+        self.prompts
+            .iter()
+            .filter(|prompt| !prompt.hidden)
+            .map(|prompt| {
+                let count = cells
+                    .iter()
+                    .take_while(|cell| cell.line <= prompt.history_line)
+                    .count();
+                let (before, after) = cells.split_at(count);
+                cells = after;
+                let answer = match prompt.response.as_str() {
+                    "" => INTERRUPTED.to_owned(),
+                    answer => answer.to_owned(),
+                };
+                (user_entry(&context(before), &prompt.prompt), answer)
+            })
+            .collect()
+    }
+
+    /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
+    pub fn next_context(&self) -> String {
+        let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
+        let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
+        let cells = self.live_cells();
+        context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+    }
+
+    fn live_cells(&self) -> &[CellEntry] {
+        let start = self
+            .cells
+            .partition_point(|cell| cell.line <= self.reset_line);
+        &self.cells[start..]
+    }
+}
+
+fn context(cells: &[CellEntry]) -> String {
+    let mut xml = String::new();
+    for cell in cells {
+        if cell.hidden || cell.source.trim().is_empty() || is_ours(&cell.source) {
+            continue;
+        }
+        if xml.is_empty() {
+            xml.push_str("<context>");
+        }
+        if let Some(note) = note_value(&cell.source) {
+            element(&mut xml, "note", &note);
+            continue;
+        }
+        element(&mut xml, "code", &cell.source);
+        if let Some(output) = cell.output.as_deref().filter(|output| !output.is_empty()) {
+            element(&mut xml, "output", &shortened(output));
+        }
+    }
+    if !xml.is_empty() {
+        xml.push_str("</context>\n");
+    }
+    xml
+}
+
+/// Context and request, as one input.
+pub fn user_entry(context: &str, prompt: &str) -> String {
+    format!("{context}<user-request>{}</user-request>", prompt.trim())
+}
+
+/// All earlier turns as one block, for agents that keep none; empty without turns.
+///
+/// Turns are markup already, so only what could be taken for this block's own tags is escaped in them.
+pub fn conversation_history(exchanges: &[(String, String)]) -> String {
+    if exchanges.is_empty() {
+        return String::new();
+    }
+    let mut xml = String::from("<conversation-history>");
+    for (user, assistant) in exchanges {
+        xml.push_str("<turn><user>");
+        push_turn(&mut xml, user);
+        xml.push_str("</user><assistant>");
+        push_turn(&mut xml, assistant);
+        xml.push_str("</assistant></turn>");
+    }
+    xml.push_str("</conversation-history>\n");
+    xml
+}
+
+fn push_turn(xml: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        xml.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let name = rest.strip_prefix('/').unwrap_or(rest);
+        let ours = ["conversation-history", "turn", "user", "assistant"]
+            .iter()
+            .filter_map(|tag| name.strip_prefix(tag))
+            .any(|after| after.trim_start().starts_with('>'));
+        xml.push_str(if ours { "&lt;" } else { "<" });
+    }
+    xml.push_str(rest);
+}
+
+/// The warning about names a prompt mentions and the interpreter does not know, with its newline; empty without names.
+pub fn warnings(names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<_> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut xml = String::new();
+    let text = format!(
+        "The following symbols were referenced but aren't defined in the interpreter: {}",
+        names.join(", ")
+    );
+    element(&mut xml, "warnings", &text);
+    xml.push('\n');
+    xml
+}
+
+/// A value the prompt asked to be sent: its name (or expression), type name and text.
+pub fn variable(name: &str, type_name: &str, value: &str) -> String {
+    let mut xml = String::from("<variable name=\"");
+    push_escaped(&mut xml, name, true);
+    xml.push_str("\" type=\"");
+    push_escaped(&mut xml, type_name, true);
+    xml.push_str("\">");
+    push_escaped(&mut xml, &shortened(value), false);
+    xml.push_str("</variable>");
+    xml
+}
+
+/// The output of a command the prompt asked to be sent.
+pub fn shell(command: &str, output: &str) -> String {
+    let mut xml = String::from("<shell cmd=\"");
+    push_escaped(&mut xml, command, true);
+    xml.push_str("\">");
+    push_escaped(&mut xml, &shortened(output.trim_end()), false);
+    xml.push_str("</shell>");
+    xml
+}
+
+fn element(xml: &mut String, name: &str, text: &str) {
+    xml.push('<');
+    xml.push_str(name);
+    xml.push('>');
+    push_escaped(xml, text, false);
+    xml.push_str("</");
+    xml.push_str(name);
+    xml.push('>');
+}
+
+fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
+    for c in text.chars() {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' if attribute => xml.push_str("&quot;"),
+            '\n' | '\t' if attribute => xml.push_str(if c == '\n' { "&#10;" } else { "&#9;" }),
+            // A parser would make a line feed of it.
+            '\r' => xml.push_str("&#13;"),
+            '\n' | '\t' => xml.push(c),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
+            _ => xml.push(c),
+        }
+    }
+}
+
+/// Head and tail of a long text with its true size between them.
+fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() <= OUTPUT_CHARACTERS {
+        return text.into();
+    }
+    let characters = text.chars().count();
+    if characters <= OUTPUT_CHARACTERS {
+        return text.into();
+    }
+    let half = OUTPUT_CHARACTERS / 2;
+    let head = text
+        .char_indices()
+        .nth(half)
+        .map_or(text.len(), |(at, _)| at);
+    let tail = text
+        .char_indices()
+        .rev()
+        .nth(half - 1)
+        .map_or(0, |(at, _)| at);
+    let lines = text.lines().count();
+    format!(
+        "{}\n… {characters} characters, {lines} lines in all; the middle is left out …\n{}",
+        &text[..head],
+        &text[tail..]
+    )
+    .into()
+}
+
+#[cfg(test)]
+#[path = "context_tests.rs"]
+mod tests;

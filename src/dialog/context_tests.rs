@@ -1,0 +1,213 @@
+//! The context, byte for byte and parsed back.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::dialog::PromptEntry;
+
+fn cell(line: u32, source: &str, output: &str) -> CellEntry {
+    CellEntry {
+        line,
+        source: source.into(),
+        output: (!output.is_empty()).then(|| output.into()),
+        hidden: false,
+    }
+}
+
+fn prompt(line: u32, history_line: u32, prompt: &str, response: &str) -> PromptEntry {
+    PromptEntry {
+        id: line.into(),
+        line,
+        history_line,
+        prompt: prompt.into(),
+        response: response.into(),
+        hidden: false,
+    }
+}
+
+fn session() -> Dialog {
+    Dialog {
+        cells: vec![
+            cell(1, "import math", ""),
+            cell(2, ".first prompt", "answer"),
+            cell(3, "x = 1", ""),
+            cell(4, ".second prompt", ""),
+            cell(5, "'why & how'", "'why & how'"),
+            cell(6, "%ipycodex think m", "x"),
+            cell(7, "  ", ""),
+            cell(8, "a<b", "True"),
+        ],
+        prompts: vec![
+            prompt(2, 1, "first prompt", "one"),
+            prompt(4, 3, "second prompt", ""),
+        ],
+        reset_line: 0,
+    }
+}
+
+#[test]
+fn each_prompt_gets_the_cells_before_it() {
+    let dialog = session();
+    assert_eq!(
+        dialog.exchanges(),
+        [
+            (
+                "<context><code>import math</code></context>\n<user-request>first prompt</user-request>".into(),
+                "one".into()
+            ),
+            (
+                "<context><code>x = 1</code></context>\n<user-request>second prompt</user-request>".into(),
+                "<system>user interrupted</system>".into()
+            ),
+        ] as [(String, String); 2]
+    );
+    assert_eq!(
+        dialog.next_context(),
+        "<context><note>why &amp; how</note><code>a&lt;b</code><output>True</output></context>\n"
+    );
+}
+
+#[test]
+fn reset_and_hiding() {
+    let mut dialog = session();
+    dialog.prompts[0].hidden = true;
+    assert_eq!(
+        dialog.exchanges()[0].0,
+        "<context><code>import math</code><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
+    );
+    dialog.prompts.clear();
+    dialog.cells[7].hidden = true;
+    dialog.reset_line = 4;
+    assert_eq!(
+        dialog.next_context(),
+        "<context><note>why &amp; how</note></context>\n"
+    );
+    dialog.reset_line = 8;
+    assert_eq!(dialog.next_context(), "");
+}
+
+#[test]
+fn rows_of_others_name_the_prompts_own_line() {
+    let mut dialog = session();
+    dialog.prompts[0].history_line = 2;
+    dialog.prompts[1].history_line = 4;
+    assert_eq!(dialog.exchanges(), session().exchanges());
+}
+
+#[test]
+fn a_long_output_keeps_head_and_tail() {
+    let dialog = Dialog {
+        cells: vec![cell(1, "x", &"é\n".repeat(15_000))],
+        ..Dialog::default()
+    };
+    let context = dialog.next_context();
+    assert!(
+        context.contains("\n… 30000 characters, 15000 lines in all; the middle is left out …\n")
+    );
+    assert!(context.chars().count() < 20_200);
+}
+
+#[test]
+fn the_other_elements() {
+    assert_eq!(
+        variable("f(\"x\")", "int", "<1"),
+        "<variable name=\"f(&quot;x&quot;)\" type=\"int\">&lt;1</variable>"
+    );
+    assert_eq!(
+        shell("echo hi", "hi\n"),
+        "<shell cmd=\"echo hi\">hi</shell>"
+    );
+    assert_eq!(
+        warnings(&["b".into(), "a".into(), "b".into()]),
+        "<warnings>The following symbols were referenced but aren't defined in the interpreter: a, b</warnings>\n"
+    );
+    assert_eq!(warnings(&[]), "");
+    assert_eq!(conversation_history(&[]), "");
+    assert_eq!(
+        conversation_history(&[("U".into(), "a </assistant ></turn> <b>".into())]),
+        "<conversation-history><turn><user>U</user><assistant>a &lt;/assistant >&lt;/turn> <b></assistant></turn>\
+         </conversation-history>\n"
+    );
+}
+
+#[test]
+fn a_long_session_is_one_pass() {
+    let cells = (1..=11_000).map(|n| cell(n, if n % 11 == 0 { ".p" } else { "x = 1" }, "1"));
+    let dialog = Dialog {
+        cells: cells.collect(),
+        prompts: (1..=1000)
+            .map(|n| prompt(n * 11, n * 11 - 1, "p", "r"))
+            .collect(),
+        reset_line: 0,
+    };
+    let exchanges = dialog.exchanges();
+    assert_eq!(exchanges.len(), 1000);
+    assert!(
+        exchanges
+            .iter()
+            .all(|(user, _)| user.matches("<code>").count() == 10)
+    );
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        8 => prop::sample::select(vec![
+            "]]>",
+            "</context>",
+            "</code>",
+            "&amp;",
+            "\0",
+            "\u{FFFE}",
+            "\u{FFFF}",
+            "<!--",
+            "<![CDATA[",
+            "\r\n",
+            "\r",
+            "\"",
+            "'",
+            "\x1b[31m",
+            "\u{85}",
+            "\u{2028}",
+            "<user-request>",
+            "\u{FFFD}",
+            "&#0;",
+            "<?xml",
+        ])
+        .prop_map(str::to_owned),
+        4 => any::<String>(),
+        1 => Just("<é&".repeat(350_000)),
+    ];
+    prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
+}
+
+fn allowed(text: &str) -> String {
+    text.chars()
+        .filter(|c| !matches!(c, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}'))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A parser finds exactly the cells that were given, with their text.
+    #[test]
+    fn nothing_leaves_its_element(texts in prop::collection::vec((hostile(), hostile()), 1..5)) {
+        let cells: Vec<_> = texts.iter().zip(1..).map(|((source, output), n)| cell(n, &format!("x{source}"), &format!("y{output}"))).collect();
+        let dialog = Dialog { cells, ..Dialog::default() };
+        let context = dialog.next_context();
+        let tree = roxmltree::Document::parse(context.trim_end_matches('\n')).expect("the context is XML");
+        let mut elements = tree.root_element().children();
+        for (source, output) in &texts {
+            let code = elements.next().expect("each cell is there");
+            prop_assert!(code.has_tag_name("code"));
+            let text = code.text().unwrap_or_default();
+            let expected = allowed(&["x", source].concat());
+            prop_assert!(text == expected);
+            let shown = elements.next().expect("each output is there");
+            prop_assert!(shown.has_tag_name("output"));
+            let text = shown.text().unwrap_or_default();
+            prop_assert!(text == allowed(&shortened(&["y", output].concat())));
+        }
+        prop_assert!(elements.next().is_none());
+    }
+}

@@ -1,0 +1,278 @@
+//! Replaces a file as a whole: after a crash it is the old one or the new one.
+//!
+//! The bytes go into a temporary file beside the target (created exclusively, never through a link, random name), are
+//! flushed to the disk, and take the target's name. All steps work on the opened directory, so nobody can exchange it
+//! in between. When anything fails the target is as before and the temporary file is gone; what a kill leaves is
+//! removed by [`remove_leftovers`].
+//!
+//! A target that is a symbolic link stays one: what it points to is replaced, if link and goal lie in directories
+//! that only the user can write. Absent on purpose: locks between processes.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{
+    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, fsync, openat,
+    renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::process::{Pid, geteuid, getpid, test_kill_process};
+
+use super::FileError;
+
+/// Part of every temporary name; the process id and a random number follow.
+const MARK: &str = ".ipycodex-";
+
+/// The permissions of the new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileMode {
+    /// Those of the file it replaces; a new file gets what the umask leaves of 0666.
+    Keep,
+    /// 0600.
+    Private,
+}
+
+/// Replaces the file at `path` with `contents`, or creates it. Its directory has to exist.
+///
+/// # Errors
+/// [`FileError`]; the old file is untouched then.
+pub fn write_whole(path: &Path, contents: &[u8], mode: FileMode) -> Result<(), FileError> {
+    write_whole_with(path, mode, |file| file.write_all(contents))
+}
+
+/// As [`write_whole`], for contents that are made while writing. `fill` gets an unbuffered file.
+///
+/// # Errors
+/// [`FileError`], those of `fill` included; the old file is untouched then.
+pub fn write_whole_with(
+    path: &Path,
+    mode: FileMode,
+    fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+) -> Result<(), FileError> {
+    let target = Target::find(path)?;
+    let bits = match (mode, &target.existing) {
+        (FileMode::Private, _) => Some(Mode::from_raw_mode(0o600)),
+        (FileMode::Keep, Some(stat)) => Some(Mode::from_raw_mode(stat.st_mode & 0o777)),
+        (FileMode::Keep, None) => None,
+    };
+    let (temporary, file) = target.create_temporary(bits)?;
+    let written = target.fill_and_rename(&temporary, file, bits, fill);
+    if written.is_err() {
+        // Failing to remove it as well changes nothing for the caller; the next start tries again.
+        let _ = unlinkat(&target.directory, &temporary, AtFlags::empty());
+    }
+    written.map_err(|error| FileError::system("write", path, error))
+}
+
+/// Refuses `path` when a directory between `root` and it is a symbolic link.
+///
+/// # Errors
+/// [`FileError::Refused`] for a link, a `..`, or a path outside `root`.
+pub fn refuse_linked_parents(root: &Path, path: &Path) -> Result<(), FileError> {
+    let refused = |path: &Path, reason: &str| {
+        Err(FileError::Refused {
+            path: path.to_owned(),
+            reason: reason.into(),
+            hint: "name the real file instead".into(),
+        })
+    };
+    let Ok(inside) = path.strip_prefix(root) else {
+        return refused(path, "is outside of the project");
+    };
+    let mut current = root.to_owned();
+    let parents = inside.parent().unwrap_or(Path::new(""));
+    for component in parents.components() {
+        match component {
+            Component::Normal(name) => current.push(name),
+            Component::CurDir => continue,
+            _ => return refused(path, "is outside of the project"),
+        }
+        if current.is_symlink() {
+            return refused(&current, "is a symbolic link inside the project");
+        }
+    }
+    Ok(())
+}
+
+/// Removes temporary files in `directory` whose process is gone. Returns how many.
+pub fn remove_leftovers(directory: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            writer(&name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+                && entry.file_type().is_ok_and(|kind| kind.is_file())
+                && std::fs::remove_file(entry.path()).is_ok()
+        })
+        .count()
+}
+
+/// The process that made a temporary file of this name.
+fn writer(name: &OsStr) -> Option<Pid> {
+    let name = name.to_str().filter(|name| name.starts_with('.'))?;
+    let (pid, random) = name[name.rfind(MARK)? + MARK.len()..].split_once('-')?;
+    let random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Pid::from_raw(pid.parse().ok().filter(|_| random)?)
+}
+
+/// Where the new file goes.
+struct Target {
+    directory: OwnedFd,
+    name: OsString,
+    existing: Option<Stat>,
+    /// As given, for messages.
+    path: PathBuf,
+}
+
+impl Target {
+    fn find(path: &Path) -> Result<Self, FileError> {
+        let target = Target::open(path, path)?;
+        let Some(stat) = &target.existing else {
+            return Ok(target);
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+            return target.checked();
+        }
+        target.only_ours("is a link in a directory that others can write")?;
+        if stat.st_uid != geteuid().as_raw() {
+            target.refuse("is a link made by another user")?;
+        }
+        let real = std::fs::canonicalize(path)
+            .map_err(|error| FileError::system("follow", path, error))?;
+        let goal = Target::open(&real, path)?;
+        goal.only_ours("is a link into a directory that others own or can write")?;
+        goal.checked()
+    }
+
+    fn open(path: &Path, shown: &Path) -> Result<Self, FileError> {
+        let Some(name) = path.file_name() else {
+            return Err(FileError::system("write", shown, Errno::ISDIR));
+        };
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = openat(CWD, parent, flags, Mode::empty())
+            .map_err(|error| FileError::system("open the directory of", shown, error))?;
+        let existing = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(stat),
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(FileError::system("look at", shown, error)),
+        };
+        Ok(Target {
+            directory,
+            name: name.to_owned(),
+            existing,
+            path: shown.to_owned(),
+        })
+    }
+
+    /// A file that is there must be one we may write: replacing it would get around its protection.
+    fn checked(self) -> Result<Self, FileError> {
+        let Some(stat) = &self.existing else {
+            return Ok(self);
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => {
+                return Err(FileError::system("write", &self.path, Errno::ISDIR));
+            }
+            _ => return self.refuse("is not a regular file").map(|()| self),
+        }
+        accessat(
+            &self.directory,
+            &self.name,
+            Access::WRITE_OK,
+            AtFlags::EACCESS,
+        )
+        .map_err(|error| FileError::system("write", &self.path, error))?;
+        Ok(self)
+    }
+
+    /// The directory belongs to the user and nobody else can write there.
+    fn only_ours(&self, reason: &str) -> Result<(), FileError> {
+        let stat = fstat(&self.directory)
+            .map_err(|error| FileError::system("look at", &self.path, error))?;
+        if stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o022 == 0 {
+            Ok(())
+        } else {
+            self.refuse(reason)
+        }
+    }
+
+    fn refuse(&self, reason: &str) -> Result<(), FileError> {
+        Err(FileError::Refused {
+            path: self.path.clone(),
+            reason: reason.into(),
+            hint: "name the real file, or another one".into(),
+        })
+    }
+
+    fn create_temporary(&self, bits: Option<Mode>) -> Result<(OsString, File), FileError> {
+        const TRIES: usize = 8;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = bits.map_or(0o666, |_| 0o600);
+        let mut last = Errno::EXIST;
+        for _ in 0..TRIES {
+            let name = self.temporary_name()?;
+            match openat(&self.directory, &name, flags, Mode::from_raw_mode(mode)) {
+                Ok(file) => return Ok((name, File::from(file))),
+                Err(Errno::EXIST) => {}
+                Err(error) => {
+                    last = error;
+                    break;
+                }
+            }
+        }
+        Err(FileError::system("create a file beside", &self.path, last))
+    }
+
+    fn temporary_name(&self) -> Result<OsString, FileError> {
+        /// Bytes of the target's name that are kept: the whole must stay under the 255 of a file name.
+        const KEPT: usize = 150;
+        let random = getrandom::u64().map_err(|error| {
+            FileError::system(
+                "create a file beside",
+                &self.path,
+                std::io::Error::other(error.to_string()),
+            )
+        })?;
+        let mut name = OsString::from(".");
+        let bytes = self.name.as_bytes();
+        name.push(OsStr::from_bytes(&bytes[..bytes.len().min(KEPT)]));
+        name.push(format!("{MARK}{}-{random:016x}", getpid().as_raw_nonzero()));
+        Ok(name)
+    }
+
+    fn fill_and_rename(
+        &self,
+        temporary: &OsStr,
+        mut file: File,
+        bits: Option<Mode>,
+        fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        fill(&mut file)?;
+        if let Some(bits) = bits {
+            fchmod(&file, bits)?;
+        }
+        file.sync_all()?;
+        renameat(&self.directory, temporary, &self.directory, &self.name)?;
+        match fsync(self.directory.as_fd()) {
+            // Some file systems cannot flush a directory; the file itself is safe.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+use super::*;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use tempfile::TempDir;
+
+fn home() -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+    home
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn a_file_is_created_and_replaced() {
+    let home = home();
+    let path = home.path().join("f");
+    write_whole(&path, b"one", FileMode::Keep).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"one");
+    assert_eq!(mode(&path) & 0o600, 0o600);
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    write_whole(&path, b"two", FileMode::Keep).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"two");
+    assert_eq!(mode(&path), 0o640);
+    write_whole(&path, b"three", FileMode::Private).unwrap();
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(names(home.path()), ["f"]);
+}
+
+#[test]
+fn a_failing_write_leaves_the_old_file_and_nothing_else() {
+    let home = home();
+    let path = home.path().join("f");
+    write_whole(&path, b"old", FileMode::Keep).unwrap();
+    let error = write_whole_with(&path, FileMode::Keep, |file| {
+        file.write_all(b"half")?;
+        Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
+    })
+    .unwrap_err();
+    assert!(error.to_string().contains("cannot write"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(names(home.path()), ["f"]);
+}
+
+#[test]
+fn a_panic_while_filling_leaves_the_old_file() {
+    let home = home();
+    let path = home.path().join("f");
+    write_whole(&path, b"old", FileMode::Keep).unwrap();
+    let target = path.clone();
+    let filling = std::thread::spawn(move || {
+        let _ = write_whole_with(&target, FileMode::Keep, |_| panic!("injected"));
+    });
+    assert!(filling.join().is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn what_cannot_be_replaced_is_told() {
+    let home = home();
+    fs::create_dir(home.path().join("d")).unwrap();
+    let check = |name: &str, part: &str| {
+        let error = write_whole(&home.path().join(name), b"x", FileMode::Keep).unwrap_err();
+        let report = crate::report::Report::from(error).to_string();
+        assert!(report.contains(part), "{name}: {report}");
+    };
+    check("d", "directory");
+    check("missing/f", "cannot open the directory of");
+    rustix::fs::mknodat(CWD, home.path().join("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    check("fifo", "is not a regular file");
+}
+
+#[test]
+fn read_only_files_and_directories_stay() {
+    if geteuid().is_root() {
+        // Root is refused nothing; the check itself is the system's.
+        return;
+    }
+    let home = home();
+    let path = home.path().join("f");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
+    assert!(write_whole(&path, b"x", FileMode::Keep).is_err());
+    fs::set_permissions(home.path(), Permissions::from_mode(0o500)).unwrap();
+    assert!(write_whole(&home.path().join("new"), b"x", FileMode::Keep).is_err());
+    fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn a_link_of_the_user_stays_a_link() {
+    let home = home();
+    fs::create_dir(home.path().join("dotfiles")).unwrap();
+    fs::set_permissions(home.path().join("dotfiles"), Permissions::from_mode(0o755)).unwrap();
+    let real = home.path().join("dotfiles/config");
+    fs::write(&real, "old").unwrap();
+    let link = home.path().join("config");
+    symlink("dotfiles/config", &link).unwrap();
+    write_whole(&link, b"new", FileMode::Keep).unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(fs::read(&real).unwrap(), b"new");
+}
+
+#[test]
+fn planted_links_are_not_followed() {
+    let home = home();
+    let outside = home.path().join("victim");
+    fs::write(&outside, "untouched").unwrap();
+    let shared = home.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+    // A link in a directory others can write.
+    symlink(&outside, shared.join("link")).unwrap();
+    let error = write_whole(&shared.join("link"), b"x", FileMode::Keep).unwrap_err();
+    assert!(error.to_string().contains("others can write"), "{error}");
+    // A link into one.
+    fs::write(shared.join("goal"), "untouched").unwrap();
+    symlink(shared.join("goal"), home.path().join("link")).unwrap();
+    assert!(write_whole(&home.path().join("link"), b"x", FileMode::Keep).is_err());
+    // A link to nothing.
+    symlink("nowhere", home.path().join("dangling")).unwrap();
+    assert!(write_whole(&home.path().join("dangling"), b"x", FileMode::Keep).is_err());
+    assert_eq!(fs::read(&outside).unwrap(), b"untouched");
+    assert_eq!(fs::read(shared.join("goal")).unwrap(), b"untouched");
+    assert!(!home.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_hard_link_is_cut_not_written_through() {
+    let home = home();
+    let (victim, path) = (home.path().join("victim"), home.path().join("f"));
+    fs::write(&victim, "untouched").unwrap();
+    fs::hard_link(&victim, &path).unwrap();
+    write_whole(&path, b"new", FileMode::Keep).unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"untouched");
+}
+
+#[test]
+fn linked_parents_in_a_project_are_refused() {
+    let home = home();
+    let root = home.path().join("project");
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    symlink("/etc", root.join("a/link")).unwrap();
+    let check = |path: &str, fine: bool| {
+        assert_eq!(
+            refuse_linked_parents(&root, &root.join(path)).is_ok(),
+            fine,
+            "{path}"
+        );
+    };
+    check("f", true);
+    check("a/b/f", true);
+    check("a/link/f", false);
+    check("a/../../f", false);
+    assert!(refuse_linked_parents(&root, Path::new("/etc/passwd")).is_err());
+}
+
+#[test]
+fn leftovers_of_dead_processes_go() {
+    let home = home();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = child.id();
+    child.wait().unwrap();
+    let random = "0123456789abcdef";
+    let ours = format!(".f.ipycodex-{}-{random}", std::process::id());
+    for name in [
+        &format!(".f.ipycodex-{dead}-{random}"),
+        &ours,
+        &format!("f.ipycodex-{dead}-{random}"),
+        &format!(".f.ipycodex-{dead}-short"),
+    ] {
+        fs::write(home.path().join(name), "x").unwrap();
+    }
+    assert_eq!(remove_leftovers(home.path()), 1);
+    assert_eq!(names(home.path()).len(), 3);
+    assert!(home.path().join(ours).exists());
+}
+
+#[test]
+fn long_names_and_names_that_are_not_text() {
+    let home = home();
+    for name in [
+        OsStr::from_bytes(&[b'x'; 255]),
+        OsStr::from_bytes(b"\xff\xfe"),
+    ] {
+        write_whole(&home.path().join(name), b"x", FileMode::Private).unwrap();
+    }
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
+}

@@ -1,0 +1,148 @@
+//! The tables: IPython's three and `ai_prompts` as the contract has them, ours under `ipycodex_`, numbered migrations.
+//!
+//! IPython's schema is that of IPython 9.18 `core/history.py`. Our number lives in `ipycodex_meta`, never in
+//! `user_version`. A migration is never edited once released; nothing is dropped, a table of another shape is renamed.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+/// Each brings the schema from its index to the next number.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE IF NOT EXISTS sessions (session integer primary key autoincrement, start timestamp,
+        end timestamp, num_cmds integer, remark text);
+    CREATE TABLE IF NOT EXISTS history (session integer, line integer, source text, source_raw text,
+        PRIMARY KEY (session, line));
+    CREATE TABLE IF NOT EXISTS output_history (session integer, line integer, output text,
+        PRIMARY KEY (session, line));
+    CREATE TABLE IF NOT EXISTS ai_prompts (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL,
+        prompt TEXT NOT NULL, response TEXT NOT NULL, history_line INTEGER NOT NULL DEFAULT 0);
+    CREATE INDEX IF NOT EXISTS idx_ai_prompts_session_id ON ai_prompts (session, id);
+    CREATE TABLE ipycodex_sessions (session INTEGER PRIMARY KEY, name TEXT, thread TEXT, digest TEXT,
+        reset_line INTEGER NOT NULL DEFAULT 0, process INTEGER, process_start INTEGER);
+    CREATE TABLE ipycodex_entries (session INTEGER NOT NULL, line INTEGER NOT NULL, state TEXT NOT NULL,
+        hidden INTEGER NOT NULL DEFAULT 0, execution_ms INTEGER, PRIMARY KEY (session, line)) WITHOUT ROWID;
+    CREATE TABLE ipycodex_outputs (session INTEGER NOT NULL, line INTEGER NOT NULL, position INTEGER NOT NULL,
+        bundle TEXT NOT NULL, PRIMARY KEY (session, line, position)) WITHOUT ROWID;
+    CREATE TABLE ipycodex_turns (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, line INTEGER NOT NULL,
+        history_line INTEGER NOT NULL, prompt TEXT NOT NULL, response TEXT NOT NULL DEFAULT '', state TEXT NOT NULL,
+        hidden INTEGER NOT NULL DEFAULT 0, usage TEXT, prompt_row INTEGER);
+    CREATE INDEX ipycodex_turns_session ON ipycodex_turns (session, line);
+    CREATE INDEX ipycodex_turns_prompt_row ON ipycodex_turns (prompt_row);
+"];
+
+/// What a file turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Schema {
+    /// Ours, up to date; `renamed` is where a foreign `ai_prompts` went.
+    Ready {
+        /// The new name of that table.
+        renamed: Option<String>,
+    },
+    /// Written by a later version of this program.
+    Newer(usize),
+    /// Some other program's database.
+    Foreign,
+}
+
+/// Brings `db` up to date in one transaction. `before` runs first when an existing schema of ours is about to change.
+pub(super) fn migrate(
+    db: &mut Connection,
+    before: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Schema> {
+    let tables: i64 = db.query_row(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        [],
+        |row| row.get(0),
+    )?;
+    if tables > 0
+        && !(has_columns(
+            db,
+            "sessions",
+            &["session", "start", "end", "num_cmds", "remark"],
+        )? && has_columns(db, "history", &["session", "line", "source", "source_raw"])?)
+    {
+        return Ok(Schema::Foreign);
+    }
+    let now = number(db)?;
+    if now > MIGRATIONS.len() {
+        return Ok(Schema::Newer(now));
+    }
+    let prompts = ["id", "session", "prompt", "response", "history_line"];
+    let odd_prompts = exists(db, "ai_prompts")? && !exactly_columns(db, "ai_prompts", &prompts)?;
+    if now == MIGRATIONS.len() && !odd_prompts {
+        return Ok(Schema::Ready { renamed: None });
+    }
+    if now > 0 {
+        before(db)?;
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut renamed = None;
+    if odd_prompts {
+        let name = (1..)
+            .map(|n| format!("ai_prompts_old_{n}"))
+            .find(|name| matches!(exists(&change, name), Ok(false)))
+            .expect("some number is free");
+        change.execute_batch(&format!(
+            "ALTER TABLE ai_prompts RENAME TO {name}; DROP INDEX IF EXISTS idx_ai_prompts_session_id;"
+        ))?;
+        renamed = Some(name);
+    }
+    // Another process may have been first.
+    let now = number(&change)?;
+    for migration in MIGRATIONS.iter().skip(now) {
+        change.execute_batch(migration)?;
+    }
+    if renamed.is_some() && now > 0 {
+        change.execute_batch(
+            "CREATE TABLE ai_prompts (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL,
+                prompt TEXT NOT NULL, response TEXT NOT NULL, history_line INTEGER NOT NULL DEFAULT 0);
+             CREATE INDEX idx_ai_prompts_session_id ON ai_prompts (session, id);",
+        )?;
+    }
+    change.execute_batch(
+        "CREATE TABLE IF NOT EXISTS ipycodex_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    )?;
+    change.execute(
+        "INSERT OR REPLACE INTO ipycodex_meta VALUES ('schema', ?1)",
+        [MIGRATIONS.len().to_string()],
+    )?;
+    change.commit()?;
+    Ok(Schema::Ready { renamed })
+}
+
+fn number(db: &Connection) -> rusqlite::Result<usize> {
+    if !exists(db, "ipycodex_meta")? {
+        return Ok(0);
+    }
+    let value: Option<String> = db
+        .query_row(
+            "SELECT value FROM ipycodex_meta WHERE key = 'schema'",
+            [],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(value.and_then(|value| value.parse().ok()).unwrap_or(0))
+}
+
+fn exists(db: &Connection, table: &str) -> rusqlite::Result<bool> {
+    db.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)",
+        [table],
+        |row| row.get(0),
+    )
+}
+
+fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut rows = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    rows.query_map(params![table], |row| row.get(0))?.collect()
+}
+
+fn has_columns(db: &Connection, table: &str, wanted: &[&str]) -> rusqlite::Result<bool> {
+    let found = columns(db, table)?;
+    Ok(wanted
+        .iter()
+        .all(|name| found.iter().any(|column| column == name)))
+}
+
+fn exactly_columns(db: &Connection, table: &str, wanted: &[&str]) -> rusqlite::Result<bool> {
+    Ok(columns(db, table)?.len() == wanted.len() && has_columns(db, table, wanted)?)
+}

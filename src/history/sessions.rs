@@ -1,0 +1,264 @@
+//! Sessions: begun, resumed, listed, reset, ended.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde_json::{Map, Value, json};
+
+use super::entries;
+use super::{Begin, RecordedThread, SessionRow, SessionStart};
+use crate::dialog;
+
+/// IPython's way of writing a time.
+const NOW: &str = "strftime('%Y-%m-%d %H:%M:%f000', 'now', 'localtime')";
+
+fn remark(cwd: &str, provider: &str, thread: Option<&str>) -> String {
+    let mut map = Map::new(); // keeps the order it is filled in: sorted
+    map.insert("cwd".into(), json!(cwd));
+    map.insert("provider".into(), json!(provider));
+    map.insert("provider_session_id".into(), json!(thread));
+    Value::Object(map).to_string()
+}
+
+/// Begins or resumes a session; `None` when there is none of that number. The flag is true when another living process
+/// has it open.
+pub(super) fn begin(
+    db: &mut Connection,
+    begin: &Begin,
+) -> rusqlite::Result<Option<(SessionStart, bool)>> {
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let process = std::process::id();
+    let start = process_start(process);
+    let mut shared = false;
+    let number = match begin.resume {
+        None => {
+            change.execute(
+                &format!("INSERT INTO sessions (start, end, num_cmds, remark) VALUES ({NOW}, NULL, NULL, ?1)"),
+                [remark(&begin.cwd, &begin.provider, None)],
+            )?;
+            change.last_insert_rowid()
+        }
+        Some(number) => {
+            let open: Option<bool> = change
+                .query_row(
+                    "SELECT end IS NULL FROM sessions WHERE session = ?1",
+                    [number],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let Some(open) = open else {
+                return Ok(None);
+            };
+            let owner: Option<(Option<u32>, Option<i64>)> = change
+                .query_row(
+                    "SELECT process, process_start FROM ipycodex_sessions WHERE session = ?1",
+                    [number],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )
+                .optional()?;
+            shared = open
+                && matches!(owner, Some((Some(owner), since)) if process_start(owner).is_some() && process_start(owner) == since
+                    && owner != process);
+            change.execute(
+                "UPDATE sessions SET end = NULL WHERE session = ?1",
+                [number],
+            )?;
+            if !shared {
+                recover(&change, number)?;
+            }
+            number
+        }
+    };
+    change.execute(
+        "INSERT INTO ipycodex_sessions (session, process, process_start) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET process = ?2, process_start = ?3",
+        params![number, process, start],
+    )?;
+    let last: u32 = change.query_row(
+        "SELECT max(coalesce((SELECT max(line) FROM history WHERE session = ?1), 0),
+                    coalesce((SELECT max(line) FROM ipycodex_turns WHERE session = ?1), 0))",
+        [number],
+        |row| row.get(0),
+    )?;
+    change.commit()?;
+    let start = SessionStart {
+        number,
+        next_line: last + 1,
+        resumed: begin.resume.is_some(),
+        recorded: true,
+    };
+    Ok(Some((start, shared)))
+}
+
+/// What a process that died left running: turns become interrupted exchanges, cells cancelled.
+fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
+    let mut rows = db.prepare("SELECT id, response FROM ipycodex_turns WHERE session = ?1 AND state = 'running' ORDER BY id")?;
+    let running: Vec<(i64, String)> = rows
+        .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, response) in running {
+        db.execute(
+            "UPDATE ipycodex_turns SET response = ?2, state = 'cancelled' WHERE id = ?1",
+            params![id, dialog::interrupted(&response)],
+        )?;
+        entries::publish(db, Some(id))?;
+    }
+    db.execute(
+        "UPDATE ipycodex_entries SET state = 'cancelled' WHERE session = ?1 AND state = 'running'",
+        [session],
+    )?;
+    Ok(())
+}
+
+/// When a living process began, in the kernel's ticks; with its number it names a process for good.
+fn process_start(process: u32) -> Option<i64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
+}
+
+/// Writes the thread's id where others look for it.
+pub(super) fn set_remark_thread(
+    db: &Connection,
+    session: i64,
+    thread: Option<&str>,
+) -> rusqlite::Result<()> {
+    let old: Option<String> = db.query_row(
+        "SELECT remark FROM sessions WHERE session = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    let old = old.unwrap_or_default();
+    let (cwd, provider) = match serde_json::from_str::<Value>(&old) {
+        Ok(Value::Object(map)) => {
+            let text = |key| {
+                map.get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            (text("cwd"), text("provider"))
+        }
+        _ => (old, String::new()),
+    };
+    db.execute(
+        "UPDATE sessions SET remark = ?2 WHERE session = ?1",
+        params![session, remark(&cwd, &provider, thread)],
+    )?;
+    Ok(())
+}
+
+/// The thread as recorded.
+pub(super) fn thread(db: &Connection, session: i64) -> rusqlite::Result<Option<RecordedThread>> {
+    db.query_row(
+        "SELECT thread, digest FROM ipycodex_sessions WHERE session = ?1 AND thread IS NOT NULL AND digest IS NOT NULL",
+        [session],
+        |row| {
+            Ok(RecordedThread {
+                id: row.get(0)?,
+                digest: row.get(1)?,
+            })
+        },
+    )
+    .optional()
+}
+
+/// The line the conversation begins after.
+pub(super) fn reset_line(db: &Connection, session: i64) -> rusqlite::Result<u32> {
+    let line = db
+        .query_row(
+            "SELECT reset_line FROM ipycodex_sessions WHERE session = ?1",
+            [session],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(line.unwrap_or(0))
+}
+
+/// Deletes the session's prompts and moves its start to the last line; returns how many prompts.
+pub(super) fn reset(db: &mut Connection, session: i64) -> rusqlite::Result<usize> {
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let count = change.execute("DELETE FROM ai_prompts WHERE session = ?1", [session])?;
+    change.execute(
+        "UPDATE ipycodex_sessions SET thread = NULL, digest = NULL, reset_line =
+             coalesce((SELECT max(line) FROM history WHERE session = ?1), 0) WHERE session = ?1",
+        [session],
+    )?;
+    change.commit()?;
+    Ok(count)
+}
+
+/// Writes the end; a session in which nothing was recorded leaves no row.
+pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let count: i64 = change.query_row(
+        "SELECT count(*) FROM history WHERE session = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    let prompts: i64 = change.query_row(
+        "SELECT count(*) FROM ipycodex_turns WHERE session = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    if count == 0 && prompts == 0 {
+        change.execute("DELETE FROM sessions WHERE session = ?1", [session])?;
+        change.execute(
+            "DELETE FROM ipycodex_sessions WHERE session = ?1",
+            [session],
+        )?;
+    } else {
+        change.execute(
+            &format!("UPDATE sessions SET end = {NOW}, num_cmds = ?2 WHERE session = ?1"),
+            params![session, count],
+        )?;
+    }
+    change.commit()
+}
+
+/// Newest first, 20 at most; of `cwd`, else of the git root above it.
+pub(super) fn list(db: &Connection, cwd: &Path, all: bool) -> rusqlite::Result<Vec<SessionRow>> {
+    if all {
+        return matching(db, None);
+    }
+    let rows = matching(db, Some(cwd))?;
+    if !rows.is_empty() {
+        return Ok(rows);
+    }
+    match cwd
+        .ancestors()
+        .find(|directory| directory.join(".git").exists())
+    {
+        Some(root) if root != cwd => matching(db, Some(root)),
+        _ => Ok(rows),
+    }
+}
+
+fn matching(db: &Connection, cwd: Option<&Path>) -> rusqlite::Result<Vec<SessionRow>> {
+    let mut rows = db.prepare_cached(
+        "WITH s AS (SELECT *, CASE WHEN json_valid(remark) THEN json_extract(remark, '$.cwd') ELSE remark END AS cwd
+                    FROM sessions)
+         SELECT s.session, coalesce(s.start, ''), s.end,
+             (SELECT count(*) FROM history h WHERE h.session = s.session),
+             coalesce((SELECT prompt FROM ai_prompts p WHERE p.session = s.session ORDER BY id DESC LIMIT 1), ''),
+             (SELECT name FROM ipycodex_sessions i WHERE i.session = s.session), coalesce(s.cwd, '')
+         FROM s WHERE ?1 IS NULL OR s.cwd = ?1 ORDER BY s.session DESC LIMIT 20",
+    )?;
+    let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+    rows.query_map([cwd], |row| {
+        Ok(SessionRow {
+            id: row.get(0)?,
+            start: row.get(1)?,
+            end: row.get(2)?,
+            commands: row.get(3)?,
+            last_prompt: row.get(4)?,
+            name: row.get(5)?,
+            cwd: row.get(6)?,
+        })
+    })?
+    .collect()
+}

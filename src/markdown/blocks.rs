@@ -1,0 +1,544 @@
+//! Source to a tree of blocks, each piece of which knows where in the source it stands.
+//!
+//! In: cleaned markdown (CommonMark 0.31 with tables, strikethrough, task boxes and footnotes, as `pulldown-cmark` 0.13
+//! reads it). Out: [`Block`]s with byte offsets into that source. Invariant: what a top-level block (or top-level list
+//! item) becomes depends on its own source and on reference definitions that stand before it, never on what follows:
+//! else a stream could not settle it. Absent on purpose: widths, rows, gaps between lists' items decided by the whole
+//! list (each gap is there if the source has a blank line there).
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use nu_ansi_term::Style;
+use pulldown_cmark::{
+    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, LinkType, OffsetIter, Options, Parser, Tag,
+};
+
+use super::source::{RESUMED, clean, safe_link};
+use super::theme;
+
+/// Destinations of reference definitions, by lower-case label.
+pub(crate) type Definitions = HashMap<String, String>;
+
+/// A stretch of inline text in one style. `"\n"` is a hard break.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+    pub(crate) link: Option<Arc<str>>,
+    /// Byte offset in the source.
+    pub(crate) at: usize,
+    /// Byte `n` of `text` stands at `at + n` of the source.
+    pub(crate) exact: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// Where its marker stands.
+    pub(crate) at: usize,
+    pub(crate) blank_before: bool,
+    pub(crate) children: Vec<Block>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Paragraph(Vec<Piece>),
+    /// Level 1 to 6.
+    Heading(usize, Vec<Piece>),
+    /// Info string, and lines with their offsets; `open` when the last line has no newline yet.
+    Code {
+        info: String,
+        fenced: bool,
+        lines: Vec<(usize, String)>,
+        open: bool,
+    },
+    Quote(Vec<Block>),
+    /// `Some(first number)` when ordered.
+    List(Option<u64>, Vec<Item>),
+    /// Rows of cells, the header first, each row with its offset.
+    Table(Vec<Alignment>, Vec<(usize, Vec<Vec<Piece>>)>),
+    Rule,
+    /// Shown as it is written.
+    Html(Vec<(usize, String)>),
+    Footnote(String, Vec<Block>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) kind: Kind,
+    /// Source it covers.
+    pub(crate) range: Range<usize>,
+    /// Whether a blank line stands before it.
+    pub(crate) blank_before: bool,
+}
+
+/// How links are shown, and what may be looked up.
+pub(crate) struct Context<'a> {
+    /// OSC 8 instead of `text (url)`.
+    pub(crate) links: bool,
+    /// From text that is settled.
+    pub(crate) definitions: &'a Definitions,
+}
+
+pub(crate) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES
+}
+
+/// The top-level blocks of `source`.
+pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
+    let known = context.definitions;
+    let lookup = |link: BrokenLink<'_>| {
+        known
+            .get(&label_key(&link.reference))
+            .map(|target| (CowStr::from(target.clone()), CowStr::from("")))
+    };
+    let parser = Parser::new_with_broken_link_callback(source, options(), Some(lookup));
+    let own: HashMap<String, usize> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, definition)| (label_key(label), definition.span.start))
+        .collect();
+    let mut builder = Builder {
+        source,
+        context,
+        own,
+        events: parser.into_offset_iter(),
+        unit_start: 0,
+        depth: 0,
+        styles: vec![Style::new()],
+        links: Vec::new(),
+    };
+    builder.blocks()
+}
+
+/// Reference definitions that stand in `source`, without replacing earlier ones.
+pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
+    if !source.contains("]:") {
+        return;
+    }
+    let parser = Parser::new_ext(source, options());
+    for (label, definition) in parser.reference_definitions().iter() {
+        into.entry(label_key(label))
+            .or_insert_with(|| definition.dest.to_string());
+    }
+}
+
+fn label_key(label: &str) -> String {
+    label
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
+}
+
+struct OpenLink {
+    /// How many pieces there were before its text.
+    text_from: usize,
+    /// What the terminal is told.
+    target: Option<Arc<str>>,
+    end: LinkEnd,
+}
+
+/// What is shown after a link's text.
+enum LinkEnd {
+    /// `(target)`, and where the source says it, if it does.
+    Target(String, Option<usize>),
+    /// The rest of a reference that leads nowhere yet, as written.
+    Source(String),
+}
+
+struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
+    source: &'s str,
+    context: &'c Context<'c>,
+    own: HashMap<String, usize>,
+    events: OffsetIter<'s, F>,
+    /// Where the top-level block or top-level item being read begins.
+    unit_start: usize,
+    depth: usize,
+    styles: Vec<Style>,
+    links: Vec<OpenLink>,
+}
+
+impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
+    /// Blocks up to the end of the enclosing one. Text that stands directly in an item becomes a paragraph.
+    fn blocks(&mut self) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        // Inline events of a tight item, gathered until a block begins.
+        let mut loose: Vec<Piece> = Vec::new();
+        let mut loose_from = 0;
+        loop {
+            let next = self.events.next();
+            let ends = matches!(next, None | Some((Event::End(_), _)));
+            let inline = next.as_ref().is_some_and(|(event, _)| is_inline(event));
+            if !inline && !loose.is_empty() {
+                let end = loose.last().map_or(loose_from, |piece| piece.at + 1);
+                let kind = Kind::Paragraph(std::mem::take(&mut loose));
+                blocks.push(self.block(kind, loose_from..end));
+            }
+            if ends {
+                return blocks;
+            }
+            let Some((event, range)) = next else {
+                return blocks;
+            };
+            match event {
+                Event::Rule => blocks.push(self.block(Kind::Rule, range)),
+                Event::Start(tag) if !inline => {
+                    if self.depth == 0 {
+                        self.unit_start = range.start;
+                    }
+                    self.depth += 1;
+                    let kind = self.container(tag, &range);
+                    self.depth -= 1;
+                    blocks.push(self.block(kind, range));
+                }
+                inline => {
+                    if loose.is_empty() {
+                        loose_from = range.start;
+                    }
+                    let mut open = usize::from(matches!(inline, Event::Start(_)));
+                    self.inline(inline, range, &mut loose);
+                    while open > 0
+                        && let Some((event, range)) = self.events.next()
+                    {
+                        match event {
+                            Event::Start(_) => open += 1,
+                            Event::End(_) => open -= 1,
+                            _ => {}
+                        }
+                        self.inline(event, range, &mut loose);
+                    }
+                }
+            }
+        }
+    }
+
+    fn block(&self, kind: Kind, range: Range<usize>) -> Block {
+        Block {
+            kind,
+            blank_before: blank_line_before(self.source, range.start),
+            range,
+        }
+    }
+
+    fn container(&mut self, tag: Tag<'s>, range: &Range<usize>) -> Kind {
+        match tag {
+            Tag::Heading { level, .. } => {
+                Kind::Heading(level as usize, self.pieces(theme::heading()))
+            }
+            Tag::BlockQuote(_) => Kind::Quote(self.blocks()),
+            Tag::FootnoteDefinition(label) => {
+                Kind::Footnote(clean(&label).into_owned(), self.blocks())
+            }
+            Tag::CodeBlock(kind) => {
+                let (info, fenced) = match kind {
+                    CodeBlockKind::Fenced(info) => (clean(&info).into_owned(), true),
+                    CodeBlockKind::Indented => (String::new(), false),
+                };
+                let (lines, open) = self.raw_lines();
+                Kind::Code {
+                    info,
+                    fenced,
+                    lines,
+                    open,
+                }
+            }
+            Tag::HtmlBlock => Kind::Html(self.raw_lines().0),
+            Tag::List(start) => Kind::List(start, self.items()),
+            Tag::Table(alignments) => Kind::Table(alignments, self.rows()),
+            // Paragraphs, and what our options never produce.
+            _ => {
+                let _ = range;
+                Kind::Paragraph(self.pieces(Style::new()))
+            }
+        }
+    }
+
+    fn items(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        while let Some((Event::Start(_), range)) = self.events.next() {
+            if self.depth == 1 {
+                self.unit_start = range.start;
+            }
+            self.depth += 1;
+            let children = self.blocks();
+            self.depth -= 1;
+            items.push(Item {
+                at: range.start,
+                blank_before: blank_line_before(self.source, range.start),
+                children,
+            });
+        }
+        items
+    }
+
+    fn rows(&mut self) -> Vec<(usize, Vec<Vec<Piece>>)> {
+        let mut rows = Vec::new();
+        // Table head or row, each a list of cells.
+        while let Some((Event::Start(tag), range)) = self.events.next() {
+            let style = match tag {
+                Tag::TableHead => theme::heading(),
+                _ => Style::new(),
+            };
+            let mut cells = Vec::new();
+            while let Some((Event::Start(_), _)) = self.events.next() {
+                cells.push(self.pieces(style));
+            }
+            rows.push((range.start, cells));
+        }
+        rows
+    }
+
+    /// Text up to the end of the enclosing block, as lines; and whether the last one lacks its newline.
+    fn raw_lines(&mut self) -> (Vec<(usize, String)>, bool) {
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        let mut open = false;
+        for (event, range) in self.events.by_ref() {
+            let (Event::Text(text) | Event::Html(text) | Event::InlineHtml(text)) = event else {
+                if matches!(event, Event::End(_)) {
+                    break;
+                }
+                continue;
+            };
+            let mut at = range.start;
+            for line in text.split_inclusive('\n') {
+                let content = clean(line.trim_end_matches('\n'));
+                match lines.last_mut() {
+                    Some((_, last)) if open => last.push_str(&content),
+                    _ => lines.push((at, content.into_owned())),
+                }
+                open = !line.ends_with('\n');
+                at += line.len();
+            }
+        }
+        (lines, open)
+    }
+
+    /// Inline content up to the end of the enclosing block.
+    fn pieces(&mut self, style: Style) -> Vec<Piece> {
+        self.styles.push(style);
+        let mut out = Vec::new();
+        let mut open = 0;
+        while let Some((event, range)) = self.events.next() {
+            match event {
+                Event::Start(_) => open += 1,
+                Event::End(_) if open == 0 => break,
+                Event::End(_) => open -= 1,
+                _ => {}
+            }
+            self.inline(event, range, &mut out);
+        }
+        self.styles.pop();
+        out
+    }
+
+    fn inline(&mut self, event: Event<'s>, range: Range<usize>, out: &mut Vec<Piece>) {
+        let style = *self.styles.last().expect("a base style is always there");
+        match event {
+            Event::Start(Tag::Emphasis) => self.styles.push(style.italic()),
+            Event::Start(Tag::Strong) => self.styles.push(style.bold()),
+            Event::Start(Tag::Strikethrough) => self.styles.push(style.strikethrough()),
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                id,
+                ..
+            }) => self.open_link(link_type, &dest_url, &id, &range, out),
+            Event::Start(Tag::Image {
+                link_type,
+                dest_url,
+                id,
+                ..
+            }) => {
+                self.open_link(link_type, &dest_url, &id, &range, out);
+                if range.len() >= 4 && self.source[range.clone()].starts_with("![]") {
+                    self.push("image", range.start, false, out);
+                }
+            }
+            Event::End(pulldown_cmark::TagEnd::Link | pulldown_cmark::TagEnd::Image) => {
+                self.close_link(&range, out);
+            }
+            Event::End(_) if self.styles.len() > 1 => {
+                self.styles.pop();
+            }
+            Event::Text(text) => {
+                let exact = self.source.get(range.clone()) == Some(&*text);
+                self.push(&text, range.start, exact, out);
+            }
+            Event::Code(text) => {
+                let source = &self.source[range.clone()];
+                let ticks = source.len() - source.trim_start_matches('`').len();
+                let inner = source.len().saturating_sub(2 * ticks);
+                let stripped = usize::from(inner == text.len() + 2);
+                self.styles.push(theme::inline_code());
+                let exact = inner == text.len() + 2 * stripped;
+                self.push(&text, range.start + ticks + stripped, exact, out);
+                self.styles.pop();
+            }
+            Event::InlineHtml(text) | Event::Html(text) => {
+                let tag = text.trim_matches(['<', '>', '/', ' ']);
+                if tag.eq_ignore_ascii_case("br") {
+                    self.push("\n", range.start, false, out);
+                } else {
+                    self.push(&text, range.start, true, out);
+                }
+            }
+            Event::SoftBreak => self.push(" ", range.start, false, out),
+            Event::HardBreak => self.push("\n", range.start, false, out),
+            Event::TaskListMarker(done) => {
+                self.push(if done { "[x] " } else { "[ ] " }, range.start, false, out);
+            }
+            // Written out: its definition may come after it is settled, or never.
+            Event::FootnoteReference(label) => {
+                self.push(&format!("[^{label}]"), range.start, false, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<Piece>) {
+        // The mark before the rest of a paragraph, not to be seen.
+        if at == 0
+            && self.source.starts_with(RESUMED)
+            && let Some(rest) = text.strip_prefix(RESUMED)
+        {
+            let content = rest.trim_start_matches(' ');
+            at = text.len() - content.len();
+            text = content;
+        }
+        if text.is_empty() {
+            return;
+        }
+        let shown = if text == "\n" {
+            text.into()
+        } else {
+            clean(text).replace(['\n', '\t'], " ")
+        };
+        let exact = exact && shown.len() == text.len();
+        out.push(Piece {
+            text: shown,
+            style: *self.styles.last().expect("a base style is always there"),
+            link: self.links.iter().rev().find_map(|link| link.target.clone()),
+            at,
+            exact,
+        });
+    }
+
+    fn open_link(
+        &mut self,
+        link_type: LinkType,
+        target: &str,
+        id: &str,
+        range: &Range<usize>,
+        out: &mut Vec<Piece>,
+    ) {
+        let style = *self.styles.last().expect("a base style is always there");
+        let source = &self.source[range.clone()];
+        let key = label_key(id);
+        let by_reference = matches!(
+            link_type,
+            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
+        );
+        let forward = by_reference && self.own.get(&key).is_some_and(|at| *at >= self.unit_start);
+        let target = match self.context.definitions.get(&key) {
+            Some(settled) if by_reference => settled.as_str(),
+            _ => target,
+        };
+        if forward && !self.context.definitions.contains_key(&key) {
+            // A definition that comes later cannot count: the text may be settled by then.
+            let image = source.starts_with('!');
+            self.push(if image { "![" } else { "[" }, range.start, false, out);
+            let tail = match link_type {
+                LinkType::Shortcut => "]".len(),
+                LinkType::Collapsed => "][]".len(),
+                _ => source.len() - source.rfind("][").unwrap_or(source.len() - 1),
+            };
+            let suffix = clean(&source[source.len() - tail..]).into_owned();
+            self.links.push(OpenLink {
+                text_from: out.len(),
+                target: None,
+                end: LinkEnd::Source(suffix),
+            });
+            self.styles.push(style);
+            return;
+        }
+        let shown = clean(target).replace(['\n', '\t', ' '], "%20");
+        let written = target.replace(' ', "%20");
+        let safe = safe_link(&written).filter(|_| self.context.links);
+        self.links.push(OpenLink {
+            text_from: out.len(),
+            target: safe.map(Arc::from),
+            end: LinkEnd::Target(
+                shown.clone(),
+                source.rfind(&shown).map(|at| range.start + at),
+            ),
+        });
+        self.styles.push(Style {
+            is_underline: true,
+            ..style
+        });
+    }
+
+    fn close_link(&mut self, range: &Range<usize>, out: &mut Vec<Piece>) {
+        let Some(link) = self.links.pop() else {
+            return;
+        };
+        self.styles.pop();
+        let text: String = out[link.text_from.min(out.len())..]
+            .iter()
+            .map(|piece| piece.text.as_str())
+            .collect();
+        let (target, at) = match link.end {
+            LinkEnd::Source(rest) => {
+                self.push(&rest, range.end.saturating_sub(1), false, out);
+                return;
+            }
+            LinkEnd::Target(target, at) => (target, at),
+        };
+        let same = |a: &str, b: &str| a.trim_end_matches('/') == b.trim_end_matches('/');
+        let says_it = same(&text, &target) || target.strip_prefix("mailto:") == Some(&text);
+        // A hidden target is shown where the text pretends to be another address.
+        let pretends = text.contains("://") || text.trim_start().starts_with("www.");
+        if target.is_empty() || says_it || link.target.is_some() && !pretends {
+            return;
+        }
+        let start = at.unwrap_or(range.end.saturating_sub(1));
+        self.push(" (", start, false, out);
+        self.push(&target, start, at.is_some(), out);
+        let end = start + if at.is_some() { target.len() } else { 0 };
+        self.push(")", end, false, out);
+    }
+}
+
+fn is_inline(event: &Event<'_>) -> bool {
+    match event {
+        Event::Start(tag) => matches!(
+            tag,
+            Tag::Emphasis
+                | Tag::Strong
+                | Tag::Strikethrough
+                | Tag::Superscript
+                | Tag::Subscript
+                | Tag::Link { .. }
+                | Tag::Image { .. }
+        ),
+        Event::End(_) | Event::Rule => false,
+        _ => true,
+    }
+}
+
+/// Whether the line before the one that holds `at` is blank; quote markers do not count.
+fn blank_line_before(source: &str, at: usize) -> bool {
+    let line_start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let Some(before) = source[..line_start].strip_suffix('\n') else {
+        return false;
+    };
+    before
+        .rsplit('\n')
+        .next()
+        .is_some_and(|line| line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'>')))
+}

@@ -1,0 +1,93 @@
+//! A fenced code block at top level whose end has not come.
+//!
+//! In: its opening line, then its lines. Out: runs of each, and whether a line closes it. Invariant: nothing before the
+//! current line is ever looked at again. Rules: CommonMark 0.31 §4.5. Absent on purpose: fences inside lists and
+//! quotes, which the parser handles as part of their container.
+
+use nu_ansi_term::Style;
+
+use super::Appearance;
+use super::code::{CodeHighlighter, Runs};
+use super::layout::expand_tabs;
+
+/// The open block.
+pub(crate) struct OpenFence {
+    mark: char,
+    length: usize,
+    indent: usize,
+    info: String,
+    highlighter: Option<CodeHighlighter>,
+    /// An empty row is due before its first line.
+    pub(crate) gap: bool,
+}
+
+impl OpenFence {
+    /// Reads an opening line.
+    pub(crate) fn open(line: &str) -> Option<Self> {
+        let content = line.trim_start_matches(' ');
+        let mark = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = content.trim_start_matches(mark);
+        Some(OpenFence {
+            mark,
+            length: content.len() - info.len(),
+            indent: line.len() - content.len(),
+            info: info.trim().to_owned(),
+            highlighter: None,
+            gap: false,
+        })
+    }
+
+    /// Prepares the colours.
+    pub(crate) fn begin(&mut self, appearance: &Appearance) {
+        let theme = appearance.colour.then_some(appearance.theme);
+        self.highlighter = Some(CodeHighlighter::new(&self.info, theme));
+    }
+
+    /// Whether a whole line ends the block.
+    pub(crate) fn closes(&self, line: &str) -> bool {
+        let content = line.trim_start_matches(' ');
+        let rest = content.trim_start_matches(self.mark);
+        line.len() - content.len() <= 3
+            && content.len() - rest.len() >= self.length
+            && rest.trim_matches([' ', '\t']).is_empty()
+    }
+
+    /// Whether an unfinished line could become the closing one.
+    pub(crate) fn may_close(&self, line: &str) -> bool {
+        line.trim_matches(' ')
+            .trim_start_matches(self.mark)
+            .is_empty()
+    }
+
+    /// The runs of the next whole line.
+    pub(crate) fn highlight(&mut self, line: &str) -> Runs {
+        let text = self.content(line);
+        match &mut self.highlighter {
+            Some(highlighter) => highlighter.line(&text),
+            None => vec![(text, Style::new())],
+        }
+    }
+
+    /// An unfinished line, not coloured yet.
+    pub(crate) fn plain(&self, line: &str) -> Runs {
+        vec![(self.content(line), Style::new())]
+    }
+
+    /// Without as many leading columns of blanks as the opening line has.
+    fn content(&self, line: &str) -> String {
+        let mut column = 0;
+        let mut rest = line;
+        while column < self.indent {
+            if let Some(after) = rest.strip_prefix(' ') {
+                column += 1;
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix('\t') {
+                column += 4 - column % 4;
+                rest = after;
+            } else {
+                break;
+            }
+        }
+        " ".repeat(column.saturating_sub(self.indent)) + &expand_tabs(rest)
+    }
+}

@@ -1,0 +1,376 @@
+//! Blocks to rows at a width.
+//!
+//! In: blocks, a width, and the source offset up to which everything is settled. Out: rows, each with the source offset
+//! where it begins. Invariant: rows never exceed the width; rows laid out with `from` equal to a resumable row's offset
+//! are that row and its followers. Containers put a prefix before each row (`• `, `> `), cut to half the width where it
+//! is narrow, so that even one column shows text. Absent on purpose: any memory of earlier layouts, except the code
+//! cache and table widths that the stream hands in.
+
+use nu_ansi_term::Style;
+
+use super::blocks::{Block, Item, Kind, Piece};
+use super::code::{CodeCache, Runs};
+use super::line::Line;
+use super::table::{Columns, lay_out_table};
+use super::theme::{self, Theme};
+use super::wrap::{chop, wrap};
+use crate::text::width::{columns, split_at_columns};
+
+/// A row of the screen and where in the source it begins.
+pub(crate) struct Row {
+    pub(crate) line: Line,
+    pub(crate) at: usize,
+    pub(crate) resumable: bool,
+    /// Its first character is in no inline element.
+    pub(crate) plain: bool,
+}
+
+/// What is put before the rows of a container's content.
+struct Prefix {
+    first: String,
+    rest: String,
+    used: bool,
+}
+
+/// State of one layout pass.
+pub(crate) struct Layout<'a> {
+    pub(crate) rows: Vec<Row>,
+    width: usize,
+    from: usize,
+    /// `None` without colours.
+    code_theme: Option<Theme>,
+    code: &'a mut CodeCache,
+    code_blocks: usize,
+    /// Widths of the table whose first rows are settled.
+    fixed: Option<&'a Columns>,
+    /// Widths that the first table of this pass got.
+    pub(crate) first_table: Option<Columns>,
+    prefixes: Vec<Prefix>,
+    /// An empty row is due before the next one, behind that many prefixes.
+    gap: Option<usize>,
+    /// Rows so far, those left out included.
+    shown: usize,
+    quoted: bool,
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn new(
+        width: usize,
+        from: usize,
+        code_theme: Option<Theme>,
+        code: &'a mut CodeCache,
+        fixed: Option<&'a Columns>,
+        quoted: bool,
+    ) -> Self {
+        let mut layout = Layout {
+            rows: Vec::new(),
+            width,
+            from,
+            code_theme,
+            code,
+            code_blocks: 0,
+            fixed,
+            first_table: None,
+            prefixes: Vec::new(),
+            gap: None,
+            shown: 0,
+            quoted,
+        };
+        if quoted {
+            layout.enter("> ", "> ");
+        }
+        layout
+    }
+
+    /// An empty row before the next one.
+    pub(crate) fn gap(&mut self) {
+        let depth = self.prefixes.len();
+        self.gap = Some(self.gap.map_or(depth, |due| due.min(depth)));
+    }
+
+    /// One top-level block; `number` counts the items of a list that go on.
+    pub(crate) fn top_level(&mut self, block: &Block, number: Option<u64>) {
+        match (&block.kind, number) {
+            (Kind::List(Some(_), items), Some(number)) => self.list(Some(number), items),
+            _ => self.block(block),
+        }
+    }
+
+    /// One complete or unfinished line of a top-level code block.
+    pub(crate) fn code_line(&mut self, runs: &Runs, at: usize) {
+        self.code_rows(runs, at);
+    }
+
+    fn children(&mut self, blocks: &[Block]) {
+        for (n, block) in blocks.iter().enumerate() {
+            self.spaced(n > 0 && block.blank_before, |layout| layout.block(block));
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        match &block.kind {
+            Kind::Paragraph(pieces) => self.paragraph(pieces),
+            Kind::Heading(level, pieces) => {
+                let marker = Piece {
+                    text: "#".repeat(*level) + " ",
+                    style: theme::heading(),
+                    link: None,
+                    at: block.range.start,
+                    exact: false,
+                };
+                let bold = |piece: &Piece| Piece {
+                    style: piece.style.bold(),
+                    ..piece.clone()
+                };
+                let marked: Vec<Piece> = std::iter::once(marker)
+                    .chain(pieces.iter().map(bold))
+                    .collect();
+                self.paragraph(&marked);
+            }
+            Kind::Code {
+                info, lines, open, ..
+            } => self.code_block(info, lines, *open),
+            Kind::Quote(children) => {
+                self.enter("> ", "> ");
+                self.children(children);
+                self.leave();
+            }
+            Kind::List(start, items) => self.list(*start, items),
+            Kind::Table(alignments, rows) => self.table(alignments, rows),
+            Kind::Rule => {
+                let width = self.available();
+                let mut line = Line::default();
+                line.push(&"─".repeat(width), theme::faint(), None);
+                self.emit(line, block.range.start, true);
+            }
+            Kind::Html(lines) => {
+                for (at, line) in lines {
+                    let runs = vec![(expand_tabs(line), theme::faint())];
+                    for row in chop(&runs, self.available()) {
+                        self.emit(row, *at, true);
+                    }
+                }
+            }
+            Kind::Footnote(label, children) => {
+                let marker = format!("[^{label}]: ");
+                self.enter(&marker, "    ");
+                self.children(children);
+                self.leave();
+            }
+        }
+    }
+
+    fn paragraph(&mut self, pieces: &[Piece]) {
+        if pieces.first().is_some_and(|piece| piece.at < self.from) {
+            self.mark_prefixes_used();
+            self.shown += 1;
+            self.gap = None;
+        }
+        for row in wrap(pieces, self.available(), self.from) {
+            self.emit_row(row.line, row.at.max(self.from), row.resumable, row.plain);
+        }
+    }
+
+    fn code_block(&mut self, info: &str, lines: &[(usize, String)], open: bool) {
+        let number = self.code_blocks;
+        self.code_blocks += 1;
+        for (n, (at, line)) in lines.iter().enumerate() {
+            let line = expand_tabs(line);
+            let runs = if open && n + 1 == lines.len() {
+                vec![(line, Style::new())]
+            } else {
+                self.code.line(number, info, self.code_theme, n, &line)
+            };
+            self.code_rows(&runs, *at);
+        }
+    }
+
+    fn code_rows(&mut self, runs: &Runs, at: usize) {
+        let indent = if self.width >= 12 { "  " } else { "" };
+        self.enter(indent, indent);
+        for (n, row) in chop(runs, self.available()).into_iter().enumerate() {
+            self.emit(row, at, n == 0);
+        }
+        self.leave();
+    }
+
+    fn list(&mut self, start: Option<u64>, items: &[Item]) {
+        for (n, item) in items.iter().enumerate() {
+            let marker = match start {
+                Some(first) => format!("{}. ", first.saturating_add(n as u64)),
+                None => "• ".to_owned(),
+            };
+            let indent = " ".repeat(columns(&marker));
+            self.spaced(n > 0 && item.blank_before, |layout| {
+                layout.enter(&marker, &indent);
+                layout.children(&item.children);
+                if item.children.is_empty() {
+                    layout.emit(Line::default(), item.at, true);
+                }
+                layout.leave();
+            });
+        }
+    }
+
+    /// Content with an empty row before it, if there is any content.
+    fn spaced(&mut self, gap: bool, content: impl FnOnce(&mut Self)) {
+        let (due, shown) = (self.gap, self.shown);
+        if gap {
+            self.gap();
+        }
+        content(self);
+        if self.shown == shown {
+            self.gap = due;
+        }
+    }
+
+    fn table(
+        &mut self,
+        alignments: &[pulldown_cmark::Alignment],
+        rows: &[(usize, Vec<Vec<Piece>>)],
+    ) {
+        let width = self.available();
+        let fixed = self.fixed.take().filter(|known| known.fit(width, rows));
+        let (used, lines) = lay_out_table(alignments, rows, width, fixed);
+        if self.first_table.is_none() {
+            self.first_table = Some(used);
+        }
+        let mut last = None;
+        for (at, line) in lines {
+            self.emit(line, at, last != Some(at));
+            last = Some(at);
+        }
+    }
+
+    fn enter(&mut self, first: &str, rest: &str) {
+        self.prefixes.push(Prefix {
+            first: first.to_owned(),
+            rest: rest.to_owned(),
+            used: false,
+        });
+    }
+
+    fn leave(&mut self) {
+        self.prefixes.pop();
+    }
+
+    fn mark_prefixes_used(&mut self) {
+        for prefix in &mut self.prefixes {
+            prefix.used = true;
+        }
+    }
+
+    /// Columns that the prefixes take of each row: at most half.
+    fn prefix_columns(&self) -> usize {
+        let wanted: usize = self
+            .prefixes
+            .iter()
+            .map(|prefix| columns(&prefix.first).max(columns(&prefix.rest)))
+            .sum();
+        wanted.min(self.width / 2)
+    }
+
+    fn available(&self) -> usize {
+        (self.width - self.prefix_columns()).max(1)
+    }
+
+    /// The prefixes' text for the next row, or, for an empty row, that of the outer `depth` ones.
+    fn prefix(&mut self, depth: Option<usize>) -> String {
+        let limit = self.prefix_columns();
+        let mut text = String::new();
+        let count = self.prefixes.len();
+        for (n, prefix) in self.prefixes.iter_mut().enumerate() {
+            let part = match depth {
+                Some(depth) if n >= depth => break,
+                Some(_) => &prefix.rest,
+                None if std::mem::replace(&mut prefix.used, true) => &prefix.rest,
+                None => &prefix.first,
+            };
+            let innermost = n + 1 == count && columns(part) > limit;
+            text.push_str(if innermost {
+                split_at_columns(part, limit).0
+            } else {
+                part
+            });
+        }
+        // Where there is no room, the innermost end says most.
+        let over = columns(&text).saturating_sub(limit);
+        text.drain(..split_at_columns(&text, over).0.len());
+        if depth.is_some() {
+            text.truncate(text.trim_end().len());
+        }
+        text
+    }
+
+    fn emit(&mut self, content: Line, at: usize, resumable: bool) {
+        self.emit_row(content, at, resumable, false);
+    }
+
+    fn emit_row(&mut self, content: Line, at: usize, resumable: bool, plain: bool) {
+        self.shown += 1;
+        if at < self.from {
+            self.mark_prefixes_used();
+            self.gap = None;
+            return;
+        }
+        if let Some(depth) = self.gap.take() {
+            let line = self.assemble(Some(depth), &Line::default());
+            self.rows.push(Row {
+                line,
+                at,
+                resumable,
+                plain,
+            });
+        }
+        let line = self.assemble(None, &content);
+        self.rows.push(Row {
+            line,
+            at,
+            resumable,
+            plain,
+        });
+    }
+
+    fn assemble(&mut self, blank: Option<usize>, content: &Line) -> Line {
+        let prefix = self.prefix(blank);
+        if prefix.is_empty() && !self.quoted {
+            return content.clone();
+        }
+        let mut line = Line::default();
+        let marker = if prefix.trim().is_empty() {
+            Style::new()
+        } else {
+            theme::faint()
+        };
+        line.push(&prefix, marker, None);
+        for span in content.spans() {
+            let style = if self.quoted {
+                Style {
+                    is_dimmed: true,
+                    ..span.style
+                }
+            } else {
+                span.style
+            };
+            line.push(&span.text, style, span.link.as_ref());
+        }
+        line
+    }
+}
+
+/// Tabs to blanks, at stops of four columns.
+pub(crate) fn expand_tabs(line: &str) -> String {
+    if !line.contains('\t') {
+        return line.to_owned();
+    }
+    let mut out = String::with_capacity(line.len() + 8);
+    for part in line.split_inclusive('\t') {
+        let text = part.trim_end_matches('\t');
+        out.push_str(text);
+        if part.ends_with('\t') {
+            let used = columns(out.rsplit('\n').next().unwrap_or(""));
+            out.push_str(&" ".repeat(4 - used % 4));
+        }
+    }
+    out
+}

@@ -1,0 +1,179 @@
+//! One finished row of the screen: styled spans, and how they become bytes.
+//!
+//! In: text that has passed [`super::source::clean`]. Out: plain text, columns, or ANSI text. Invariant: a line holds no
+//! control character, and its ANSI form ends with no style and no link open, so that whatever is printed next is not
+//! affected. Absent on purpose: line ends and cursor movement; those belong to whoever draws.
+
+use std::sync::Arc;
+
+use nu_ansi_term::Style;
+
+use crate::text::width::{clusters, columns, is_plain_ascii, split_at_columns};
+
+/// A run of text in one style.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// What is shown.
+    pub text: String,
+    /// How.
+    pub style: Style,
+    /// Where it leads (written as OSC 8), already checked for scheme and control characters.
+    pub link: Option<Arc<str>>,
+}
+
+/// One row of the screen.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Line {
+    spans: Vec<Span>,
+}
+
+impl Line {
+    /// An unstyled line.
+    pub fn plain_text(text: &str) -> Self {
+        let mut line = Line::default();
+        line.push(text, Style::new(), None);
+        line
+    }
+
+    /// Appends text; joins the last span where style and link are equal.
+    pub(crate) fn push(&mut self, text: &str, style: Style, link: Option<&Arc<str>>) {
+        if text.is_empty() {
+            return;
+        }
+        if let Some(last) = self.spans.last_mut()
+            && last.style == style
+            && last.link.as_ref() == link
+        {
+            last.text.push_str(text);
+            return;
+        }
+        self.spans.push(Span {
+            text: text.to_owned(),
+            style,
+            link: link.cloned(),
+        });
+    }
+
+    /// The spans, left to right.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// True when nothing is shown.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Columns it takes.
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|span| columns(&span.text)).sum()
+    }
+
+    /// The text alone.
+    pub fn plain(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// The text with SGR (if `colour`) and links; every style is closed at the end.
+    pub fn to_ansi(&self, colour: bool) -> String {
+        let mut out = String::new();
+        self.write_ansi_from(0, colour, &mut out);
+        out
+    }
+
+    /// Appends the ANSI form of everything from `column` on; `column` must lie on a cluster boundary.
+    pub fn write_ansi_from(&self, column: usize, colour: bool, out: &mut String) {
+        let mut to_skip = column;
+        let mut current = Style::new();
+        let mut link: Option<&Arc<str>> = None;
+        for span in &self.spans {
+            let mut text = span.text.as_str();
+            if to_skip > 0 {
+                let (before, rest) = split_at_columns(text, to_skip);
+                to_skip -= columns(before).min(to_skip);
+                text = rest;
+            }
+            if text.is_empty() {
+                continue;
+            }
+            if link != span.link.as_ref() {
+                write_link(span.link.as_deref(), out);
+                link = span.link.as_ref();
+            }
+            if colour && current != span.style {
+                write_transition(current, span.style, out);
+                current = span.style;
+            }
+            out.push_str(text);
+        }
+        if current != Style::new() {
+            out.push_str("\x1b[0m");
+        }
+        if link.is_some() {
+            write_link(None, out);
+        }
+    }
+
+    /// Columns, at a cluster boundary of both, up to which two lines show the same in the same style.
+    pub fn common_columns(&self, other: &Line) -> usize {
+        let mut same = 0;
+        for (a, b) in self.spans.iter().zip(&other.spans) {
+            if a.style != b.style || a.link != b.link {
+                break;
+            }
+            if a.text == b.text {
+                same += columns(&a.text);
+                continue;
+            }
+            if is_plain_ascii(&a.text) && is_plain_ascii(&b.text) {
+                same += a
+                    .text
+                    .bytes()
+                    .zip(b.text.bytes())
+                    .take_while(|(x, y)| x == y)
+                    .count();
+            } else {
+                same += clusters(&a.text)
+                    .zip(clusters(&b.text))
+                    .take_while(|(x, y)| x == y)
+                    .map(|((_, width), _)| width)
+                    .sum::<usize>();
+            }
+            break;
+        }
+        same
+    }
+}
+
+/// From one style to the next in as few bytes as it takes.
+fn write_transition(from: Style, to: Style, out: &mut String) {
+    let removes = from.foreground.is_some() && to.foreground.is_none()
+        || from.background.is_some() && to.background.is_none()
+        || from.is_bold && !to.is_bold
+        || from.is_dimmed && !to.is_dimmed
+        || from.is_italic && !to.is_italic
+        || from.is_underline && !to.is_underline
+        || from.is_strikethrough && !to.is_strikethrough;
+    if removes {
+        out.push_str("\x1b[0m");
+        out.push_str(&to.prefix().to_string());
+        return;
+    }
+    let added = Style {
+        foreground: to.foreground.filter(|_| to.foreground != from.foreground),
+        background: to.background.filter(|_| to.background != from.background),
+        is_bold: to.is_bold && !from.is_bold,
+        is_dimmed: to.is_dimmed && !from.is_dimmed,
+        is_italic: to.is_italic && !from.is_italic,
+        is_underline: to.is_underline && !from.is_underline,
+        is_strikethrough: to.is_strikethrough && !from.is_strikethrough,
+        ..Style::new()
+    };
+    out.push_str(&added.prefix().to_string());
+}
+
+fn write_link(target: Option<&str>, out: &mut String) {
+    out.push_str("\x1b]8;;");
+    out.push_str(target.unwrap_or_default());
+    out.push_str("\x1b\\");
+}

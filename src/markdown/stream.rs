@@ -1,0 +1,511 @@
+//! A stream of markdown: deltas in, settled lines and a live tail out.
+//!
+//! In: pieces of an answer, cut anywhere. Out: [`Frame`]s. Invariants: a settled line is handed out once and never
+//! changes; the settled lines after [`MarkdownStream::finish`] are the same however the text was cut, as long as no
+//! block outgrew the live rows; the source kept is that of the last block (for a list, of its last item), and where
+//! that is a paragraph or table taller than the live rows, of those rows only, so the whole costs linear time.
+//! Absent on purpose: terminals, clocks, ticks. Width is an argument of each frame; settled lines keep theirs.
+
+use super::Appearance;
+use super::blocks::{Block, Context, Definitions, Kind, collect_definitions, parse};
+use super::code::CodeCache;
+use super::fence::OpenFence;
+use super::layout::{Layout, Row};
+use super::line::Line;
+use super::source::{RESUMED, clean_into};
+use super::table::Columns;
+
+/// Prose is not set wider than this.
+const WIDEST: usize = 100;
+
+/// What to show now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frame {
+    /// New final lines, to be printed once.
+    pub settled: Vec<Line>,
+    /// The whole unsettled tail, to stand below them until the next frame.
+    pub live: Vec<Line>,
+}
+
+/// The first block of the tail is the rest of a list.
+#[derive(Clone, Copy)]
+struct OpenList {
+    /// Number of its next item, when ordered.
+    next: Option<u64>,
+    blank_before: bool,
+}
+
+/// Turns an answer that is still being written into lines.
+pub struct MarkdownStream {
+    appearance: Appearance,
+    quoted: bool,
+    /// Source of what is not settled.
+    tail: String,
+    /// Bytes of `tail`, whole lines, that were already searched for what can be settled.
+    searched: usize,
+    /// Bytes of `tail` whose rows are settled though their block is not.
+    frozen: usize,
+    fence: Option<OpenFence>,
+    list: Option<OpenList>,
+    /// The tail begins inside a block: no gap before it.
+    resumed: bool,
+    /// Anything was shown before the tail.
+    started: bool,
+    finished: bool,
+    definitions: Definitions,
+    columns: Option<Columns>,
+    cache: CodeCache,
+    /// Bytes given to the parser so far.
+    parsed: u64,
+}
+
+impl MarkdownStream {
+    /// An empty stream.
+    pub fn new(appearance: Appearance) -> Self {
+        MarkdownStream {
+            appearance,
+            quoted: false,
+            tail: String::new(),
+            searched: 0,
+            frozen: 0,
+            fence: None,
+            list: None,
+            resumed: false,
+            started: false,
+            finished: false,
+            definitions: Definitions::new(),
+            columns: None,
+            cache: CodeCache::default(),
+            parsed: 0,
+        }
+    }
+
+    /// A stream whose lines all stand behind `> `, faint: reasoning.
+    pub fn quoted(appearance: Appearance) -> Self {
+        MarkdownStream {
+            quoted: true,
+            ..MarkdownStream::new(appearance)
+        }
+    }
+
+    /// Takes the next piece of text; nothing is parsed before the next [`frame`](Self::frame).
+    pub fn push(&mut self, delta: &str) {
+        self.finished = false;
+        clean_into(delta, &mut self.tail);
+    }
+
+    /// No more text comes: the next frame settles everything.
+    pub fn finish(&mut self) {
+        self.finished = true;
+        if !self.tail.is_empty() && !self.tail.ends_with('\n') {
+            self.tail.push('\n');
+        }
+    }
+
+    /// The unsettled text is void and starts again (a retried answer); what is settled stays.
+    pub fn restart(&mut self) {
+        self.tail.clear();
+        self.fence = None;
+        self.list = None;
+        self.resumed = false;
+        self.settled_to_the_end();
+    }
+
+    /// Bytes handed to the markdown parser so far: what the cost is proportional to.
+    pub fn parsed_bytes(&self) -> u64 {
+        self.parsed
+    }
+
+    /// The screen at `width` columns with at most `max_live_rows` unsettled rows (a single row of a table may exceed
+    /// it). Settled lines are handed out exactly once.
+    pub fn frame(&mut self, width: usize, max_live_rows: usize) -> Frame {
+        let width = width.clamp(1, WIDEST);
+        let mut frame = Frame::default();
+        loop {
+            if self.fence.is_some() {
+                if !self.settle_code(width, &mut frame.settled) {
+                    break;
+                }
+            } else if !self.settle_blocks(width, &mut frame.settled) {
+                break;
+            }
+        }
+        let rows = if self.fence.is_some() {
+            self.live_code(width)
+        } else {
+            self.live_blocks(width)
+        };
+        self.freeze(rows, max_live_rows.max(1), &mut frame);
+        self.started |= !frame.settled.is_empty();
+        frame
+    }
+
+    fn layout<'a>(
+        appearance: &Appearance,
+        quoted: bool,
+        width: usize,
+        from: usize,
+        cache: &'a mut CodeCache,
+        columns: Option<&'a Columns>,
+    ) -> Layout<'a> {
+        let theme = appearance.colour.then_some(appearance.theme);
+        Layout::new(width, from, theme, cache, columns, quoted)
+    }
+
+    /// Whole code lines of the open fence. True: the fence is closed, there may be more to do.
+    fn settle_code(&mut self, width: usize, settled: &mut Vec<Line>) -> bool {
+        let Some(fence) = &mut self.fence else {
+            return false;
+        };
+        let mut layout = Self::layout(
+            &self.appearance,
+            self.quoted,
+            width,
+            0,
+            &mut self.cache,
+            None,
+        );
+        let mut used = 0;
+        let mut closed = false;
+        while let Some(length) = self.tail[used..].find('\n') {
+            let line = &self.tail[used..used + length];
+            used += length + 1;
+            if fence.closes(line) {
+                closed = true;
+                break;
+            }
+            if std::mem::take(&mut fence.gap) {
+                layout.gap();
+            }
+            let runs = fence.highlight(line);
+            layout.code_line(&runs, 0);
+        }
+        settled.extend(layout.rows.into_iter().map(|row| row.line));
+        self.started |= !settled.is_empty();
+        self.tail.drain(..used);
+        if closed || self.finished {
+            self.fence = None;
+            self.resumed = false;
+            self.settled_to_the_end();
+        }
+        closed
+    }
+
+    fn settled_to_the_end(&mut self) {
+        self.searched = 0;
+        self.frozen = 0;
+        self.columns = None;
+        self.cache.clear();
+    }
+
+    /// Finds and settles what can no longer change. True: there may be more to do.
+    fn settle_blocks(&mut self, width: usize, settled: &mut Vec<Line>) -> bool {
+        let complete = if self.finished {
+            self.tail.len()
+        } else {
+            self.tail.rfind('\n').map_or(0, |newline| newline + 1)
+        };
+        if complete <= self.searched && !(self.finished && complete > 0) {
+            return false;
+        }
+        self.parsed += complete as u64;
+        let source = &self.tail[..complete];
+        let mut blocks = parse(source, &self.context());
+        let cut = stable_prefix(source, &mut blocks, self.finished);
+        if cut.bytes == 0 && cut.fence.is_none() {
+            self.searched = complete;
+            return false;
+        }
+        collect_definitions(&self.tail[..cut.bytes], &mut self.definitions);
+        let (rows, _) = self.lay_out(&blocks, width);
+        settled.extend(rows.into_iter().map(|row| row.line));
+        self.started |= !settled.is_empty();
+        self.list = cut.open_list.map(|mut list| {
+            // Numbers of a list that was already going on count from where it was.
+            if let (
+                1,
+                Some(before),
+                Some(Block {
+                    kind: Kind::List(_, items),
+                    ..
+                }),
+            ) = (blocks.len(), self.list, blocks.first())
+            {
+                list.next = before
+                    .next
+                    .map(|next| next.saturating_add(items.len() as u64));
+            }
+            list
+        });
+        self.fence = cut.fence.map(|mut fence| {
+            fence.begin(&self.appearance);
+            fence.gap = self.started;
+            fence
+        });
+        self.tail.drain(..cut.bytes);
+        self.searched = if self.fence.is_some() {
+            0
+        } else {
+            complete - cut.bytes
+        };
+        self.resumed = false;
+        self.frozen = self.frozen.saturating_sub(cut.bytes);
+        self.columns = None;
+        self.cache.clear();
+        self.fence.is_some()
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            links: self.appearance.links,
+            definitions: &self.definitions,
+        }
+    }
+
+    /// Rows of blocks that begin where the tail begins, and the widths of their first table.
+    fn lay_out(&mut self, blocks: &[Block], width: usize) -> (Vec<Row>, Option<Columns>) {
+        let mut layout = Self::layout(
+            &self.appearance,
+            self.quoted,
+            width,
+            self.frozen,
+            &mut self.cache,
+            self.columns.as_ref().filter(|_| self.frozen > 0),
+        );
+        let mut started = self.started;
+        for (n, block) in blocks.iter().enumerate() {
+            let goes_on = self.list.filter(|_| n == 0);
+            let gap = match goes_on {
+                Some(list) => list.blank_before,
+                None => started && !(n == 0 && (self.resumed || self.frozen > 0)),
+            };
+            if gap {
+                layout.gap();
+            }
+            layout.top_level(block, goes_on.and_then(|list| list.next));
+            started |= !layout.rows.is_empty();
+        }
+        (layout.rows, layout.first_table)
+    }
+
+    fn live_code(&mut self, width: usize) -> Vec<Row> {
+        let Some(fence) = &self.fence else {
+            return Vec::new();
+        };
+        if self.tail.is_empty() || fence.may_close(&self.tail) {
+            return Vec::new();
+        }
+        let mut layout = Self::layout(
+            &self.appearance,
+            self.quoted,
+            width,
+            0,
+            &mut self.cache,
+            None,
+        );
+        if fence.gap {
+            layout.gap();
+        }
+        layout.code_line(&fence.plain(&self.tail), 0);
+        layout.rows
+    }
+
+    fn live_blocks(&mut self, width: usize) -> Vec<Row> {
+        let shown = self.tail.len() - unsure_end(&self.tail);
+        if self.tail[..shown].trim().is_empty() {
+            return Vec::new();
+        }
+        self.parsed += shown as u64;
+        let blocks = parse(&self.tail[..shown], &self.context());
+        let (rows, columns) = self.lay_out(&blocks, width);
+        if let [
+            Block {
+                kind: Kind::Table(..),
+                ..
+            },
+        ] = blocks.as_slice()
+        {
+            self.columns = self.columns.take().filter(|_| self.frozen > 0).or(columns);
+        }
+        rows
+    }
+
+    /// Settles the upper rows of a tail that is too tall, and drops their source where it can.
+    fn freeze(&mut self, mut rows: Vec<Row>, max: usize, frame: &mut Frame) {
+        let resumable = |n: usize| rows[n].resumable && rows[n - 1].at < rows[n].at;
+        let over = rows.len().saturating_sub(max);
+        let boundary = (over > 0)
+            .then(|| {
+                (over..rows.len())
+                    .find(|n| resumable(*n))
+                    .or_else(|| (1..over).rev().find(|n| resumable(*n)))
+            })
+            .flatten()
+            .unwrap_or(0);
+        let live = rows.split_off(boundary);
+        if boundary > 0 {
+            self.frozen = live[0].at;
+            self.drop_frozen_source(live[0].plain);
+        }
+        frame.settled.extend(rows.into_iter().map(|row| row.line));
+        frame.live = live.into_iter().map(|row| row.line).collect();
+    }
+
+    fn drop_frozen_source(&mut self, plain: bool) {
+        self.parsed += self.tail.len() as u64;
+        let blocks = parse(&self.tail, &self.context());
+        let [block] = blocks.as_slice() else {
+            return;
+        };
+        let dropped = match &block.kind {
+            Kind::Paragraph(_) if plain && block.range.start < self.frozen => {
+                let after_blank = self.tail[..self.frozen].ends_with([' ', '\n']);
+                let mark = if after_blank {
+                    format!("{RESUMED} ")
+                } else {
+                    RESUMED.to_string()
+                };
+                self.tail.replace_range(..self.frozen, &mark);
+                let dropped = self.frozen - mark.len().min(self.frozen);
+                self.frozen = mark.len();
+                dropped
+            }
+            Kind::Table(_, rows) if rows.len() > 1 && rows[1].0 < self.frozen => {
+                let body = line_start(&self.tail, rows[1].0);
+                let kept = line_start(&self.tail, self.frozen);
+                self.tail.replace_range(body..kept, "");
+                self.frozen -= kept - body;
+                kept - body
+            }
+            _ => return,
+        };
+        self.resumed = true;
+        self.searched = self.searched.saturating_sub(dropped);
+    }
+}
+
+/// What of a source of whole lines can be settled.
+#[derive(Default)]
+struct StablePrefix {
+    bytes: usize,
+    fence: Option<OpenFence>,
+    open_list: Option<OpenList>,
+}
+
+/// Leaves in `blocks` what can be settled.
+fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: bool) -> StablePrefix {
+    let whole = StablePrefix {
+        bytes: source.len(),
+        ..StablePrefix::default()
+    };
+    if finished {
+        return whole;
+    }
+    let Some(mut last) = blocks.pop() else {
+        // Definitions and blank lines.
+        return if source.ends_with("\n\n") || source.trim().is_empty() {
+            whole
+        } else {
+            StablePrefix::default()
+        };
+    };
+    let start = line_start(source, last.range.start);
+    match &mut last.kind {
+        Kind::Heading(..) | Kind::Rule => {
+            let end = block_end(source, last.range.end);
+            blocks.push(last);
+            StablePrefix {
+                bytes: end,
+                ..StablePrefix::default()
+            }
+        }
+        Kind::Paragraph(_) | Kind::Table(..)
+            if blank_line_after(source, last.range.end).is_some() =>
+        {
+            let end = blank_line_after(source, last.range.end).unwrap_or(source.len());
+            blocks.push(last);
+            StablePrefix {
+                bytes: end,
+                ..StablePrefix::default()
+            }
+        }
+        Kind::Code { fenced: true, .. } => {
+            let opener = next_line(source, start);
+            StablePrefix {
+                bytes: opener,
+                fence: OpenFence::open(&source[start..opener]),
+                open_list: None,
+            }
+        }
+        Kind::List(first, items) if items.len() > 1 => {
+            let next = items.pop().expect("there are at least two");
+            let open_list = OpenList {
+                next: first.map(|first| first.saturating_add(items.len() as u64)),
+                blank_before: next.blank_before,
+            };
+            blocks.push(last);
+            StablePrefix {
+                bytes: line_start(source, next.at),
+                fence: None,
+                open_list: Some(open_list),
+            }
+        }
+        _ => StablePrefix {
+            bytes: blocks.last().map_or(0, |before| {
+                // Definitions stay with what follows them: `    x` after one is a paragraph, alone it is code.
+                let end = block_end(source, before.range.end).min(start);
+                let between = &source[end..start];
+                if between.trim().is_empty() {
+                    start
+                } else {
+                    end
+                }
+            }),
+            ..StablePrefix::default()
+        },
+    }
+}
+
+fn line_start(source: &str, at: usize) -> usize {
+    source[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// One past the newline that ends the block whose range ends at `at`.
+fn block_end(source: &str, at: usize) -> usize {
+    if source[..at].ends_with('\n') {
+        at
+    } else {
+        next_line(source, at)
+    }
+}
+
+/// One past the next newline.
+fn next_line(source: &str, at: usize) -> usize {
+    source[at..]
+        .find('\n')
+        .map_or(source.len(), |newline| at + newline + 1)
+}
+
+/// One past the first blank line at or after the end of a block.
+fn blank_line_after(source: &str, end: usize) -> Option<usize> {
+    let mut at = block_end(source, end);
+    while let Some(length) = source[at..].find('\n') {
+        if source[at..at + length].trim().is_empty() {
+            return Some(at + length + 1);
+        }
+        at += length + 1;
+    }
+    None
+}
+
+/// Bytes at the end that are better not shown yet: a last line of nothing but marks (`-`, `` ``` ``, `1.`), which mean
+/// something else as soon as the next character is there.
+fn unsure_end(tail: &str) -> usize {
+    let line = &tail[line_start(tail, tail.len())..];
+    let marks = |c: char| c.is_ascii_digit() || " \t-=*_#`~|>+.:)[]!".contains(c);
+    if line.len() <= 80 && line.chars().all(marks) {
+        line.len()
+    } else {
+        0
+    }
+}

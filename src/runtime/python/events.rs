@@ -1,0 +1,58 @@
+//! The way up: events into the bounded channel, from a thread that may have to stop waiting.
+//!
+//! Invariant: [`Events::send`] waits while the channel is full, which is what bounds memory, and stops waiting at once
+//! when the runtime is closed. Absent on purpose: a runtime to wait on; the thread is parked.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
+
+use super::super::RuntimeEvent;
+use super::control::Control;
+
+/// The sending end.
+#[derive(Debug)]
+pub(super) struct Events {
+    sender: Sender<RuntimeEvent>,
+    control: Arc<Control>,
+}
+
+/// Unparks the waiting thread when there is room.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Events {
+    pub(super) fn new(sender: Sender<RuntimeEvent>, control: Arc<Control>) -> Self {
+        Events { sender, control }
+    }
+
+    /// Sends, waiting for room; drops the event when nobody listens any more.
+    pub(super) fn send(&self, event: RuntimeEvent) {
+        let Err(TrySendError::Full(event)) = self.sender.try_send(event) else {
+            return;
+        };
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut context = Context::from_waker(&waker);
+        let mut room = pin!(self.sender.reserve());
+        loop {
+            match room.as_mut().poll(&mut context) {
+                Poll::Ready(Ok(permit)) => {
+                    permit.send(event);
+                    return;
+                }
+                Poll::Ready(Err(_)) => return,
+                Poll::Pending if self.control.is_closing() => return,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Which interpreters may run the cells, best first.
+//!
+//! In: the plan's facts. Out: candidates with the environment each is to be started in. Nothing is started here: a
+//! candidate is a file that exists and may be executed; whether it is a Python is found out by starting it.
+//! Invariant: an interpreter the user named is the only candidate. Absent on purpose: managed environments.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+type Variables = BTreeMap<OsString, OsString>;
+
+/// An interpreter that may be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// The program.
+    pub(super) program: PathBuf,
+    /// Who named it: `--python`, `VIRTUAL_ENV`, `.venv`, `PATH`.
+    pub(super) origin: &'static str,
+    /// Its whole environment.
+    pub(super) variables: Variables,
+}
+
+/// What the search found.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    /// What can be started, best first.
+    pub(super) candidates: Vec<Candidate>,
+    /// What was named but cannot be started, one phrase each.
+    pub(super) rejected: Vec<String>,
+}
+
+/// Looks for interpreters.
+pub(super) fn find(configured: Option<&Path>, cwd: &Path, variables: &Variables) -> Search {
+    let mut search = Search::default();
+    if let Some(configured) = configured {
+        search.add_configured(configured, cwd, variables);
+        return search;
+    }
+    for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+        if let Some(prefix) = set(variables, name) {
+            search.add_environment(&cwd.join(prefix), name, variables, true);
+        }
+    }
+    for folder in cwd.ancestors() {
+        for name in [".venv", "venv"] {
+            let prefix = folder.join(name);
+            if prefix.join("pyvenv.cfg").is_file() {
+                search.add_environment(&prefix, name, variables, true);
+            }
+        }
+    }
+    for name in ["python3", "python"] {
+        for folder in path_folders(variables) {
+            search.add(cwd.join(folder).join(name), "PATH", variables.clone());
+        }
+    }
+    search
+}
+
+impl Search {
+    fn add(&mut self, program: PathBuf, origin: &'static str, variables: Variables) -> bool {
+        let usable = program.is_file() && access(&program, Access::EXEC_OK).is_ok();
+        let known = self.candidates.iter().any(|known| known.program == program);
+        if usable && !known {
+            self.candidates.push(Candidate {
+                program,
+                origin,
+                variables,
+            });
+        }
+        usable
+    }
+
+    fn add_environment(
+        &mut self,
+        prefix: &Path,
+        origin: &'static str,
+        variables: &Variables,
+        say: bool,
+    ) {
+        let variables = match origin {
+            "CONDA_PREFIX" => variables.clone(),
+            _ => activated(prefix, variables),
+        };
+        let found = ["python3", "python"]
+            .iter()
+            .any(|name| self.add(prefix.join("bin").join(name), origin, variables.clone()));
+        if !found && say {
+            self.rejected.push(format!(
+                "{} ({origin}) has no bin/python3",
+                prefix.display()
+            ));
+        }
+    }
+
+    fn add_configured(&mut self, configured: &Path, cwd: &Path, variables: &Variables) {
+        let expanded = expand_home(configured, variables);
+        // A bare name is looked up on PATH, like in a shell; anything else is a file or an environment's folder.
+        if expanded.components().count() == 1
+            && expanded == configured
+            && !cwd.join(&expanded).exists()
+        {
+            for folder in path_folders(variables) {
+                if self.add(
+                    cwd.join(folder).join(&expanded),
+                    "--python",
+                    variables.clone(),
+                ) {
+                    return;
+                }
+            }
+            self.rejected
+                .push(format!("{} is not on PATH", expanded.display()));
+            return;
+        }
+        let path = cwd.join(expanded);
+        if path.is_dir() {
+            self.add_environment(&path, "--python", variables, true);
+            return;
+        }
+        let prefix = path.parent().and_then(Path::parent);
+        let variables = match prefix.filter(|prefix| prefix.join("pyvenv.cfg").is_file()) {
+            Some(prefix) => activated(prefix, variables),
+            None => variables.clone(),
+        };
+        if !self.add(path.clone(), "--python", variables) {
+            let why = if path.exists() {
+                "is not executable"
+            } else {
+                "does not exist"
+            };
+            self.rejected.push(format!("{} {why}", path.display()));
+        }
+    }
+}
+
+/// The environment as `bin/activate` would leave it.
+fn activated(prefix: &Path, variables: &Variables) -> Variables {
+    let mut variables = variables.clone();
+    let bin = prefix.join("bin");
+    let others = path_folders(&variables).filter(|folder| *folder != bin);
+    let path = std::env::join_paths(std::iter::once(bin.clone()).chain(others));
+    // A folder with a colon cannot stand on PATH; the interpreter is started by its full name anyway.
+    if let Ok(path) = path {
+        variables.insert("PATH".into(), path);
+    }
+    variables.insert("VIRTUAL_ENV".into(), prefix.into());
+    variables.remove(OsStr::new("PYTHONHOME"));
+    variables
+}
+
+fn path_folders(variables: &Variables) -> impl Iterator<Item = PathBuf> + use<> {
+    let path = set(variables, "PATH").unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    let folders: Vec<PathBuf> = std::env::split_paths(path)
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .collect();
+    folders.into_iter()
+}
+
+fn expand_home(path: &Path, variables: &Variables) -> PathBuf {
+    match (path.strip_prefix("~"), set(variables, "HOME")) {
+        (Ok(rest), Some(home)) => Path::new(home).join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+fn set<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
+    variables
+        .get(OsStr::new(name))
+        .map(OsString::as_os_str)
+        .filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn new(executables: &[&str]) -> Self {
+            let tree = Tree(tempfile::tempdir().unwrap());
+            for path in executables {
+                tree.file(path, 0o755);
+            }
+            tree
+        }
+
+        fn file(&self, path: &str, mode: u32) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        /// `$` in a value stands for the tree.
+        fn variables(&self, values: &[(&str, &str)]) -> Variables {
+            let root = self.0.path().to_str().unwrap();
+            values
+                .iter()
+                .map(|(name, value)| (OsString::from(name), value.replace('$', root).into()))
+                .collect()
+        }
+
+        fn check(
+            &self,
+            configured: Option<&str>,
+            variables: &[(&str, &str)],
+            expected: &[&str],
+        ) -> Search {
+            let configured = configured.map(Path::new);
+            let search = find(
+                configured,
+                &self.path("work/deep"),
+                &self.variables(variables),
+            );
+            let found: Vec<String> = search
+                .candidates
+                .iter()
+                .map(|candidate| {
+                    let below = candidate.program.strip_prefix(self.0.path()).unwrap();
+                    format!("{} {}", candidate.origin, below.display())
+                })
+                .collect();
+            assert_eq!(found, expected);
+            search
+        }
+    }
+
+    #[test]
+    fn the_order_is_environment_project_path() {
+        let tree = Tree::new(&[
+            "active/bin/python3",
+            "conda/bin/python",
+            "work/.venv/bin/python3",
+            "work/deep/venv/bin/python3",
+            "usr/bin/python",
+            "usr/bin/python3",
+        ]);
+        tree.file("work/.venv/pyvenv.cfg", 0o644);
+        tree.file("work/deep/venv/pyvenv.cfg", 0o644);
+        let search = tree.check(
+            None,
+            &[
+                ("VIRTUAL_ENV", "$/active"),
+                ("CONDA_PREFIX", "$/conda"),
+                ("PATH", "$/nowhere:$/usr/bin:$/usr/bin"),
+            ],
+            &[
+                "VIRTUAL_ENV active/bin/python3",
+                "CONDA_PREFIX conda/bin/python",
+                "venv work/deep/venv/bin/python3",
+                ".venv work/.venv/bin/python3",
+                "PATH usr/bin/python3",
+                "PATH usr/bin/python",
+            ],
+        );
+        let venv = &search.candidates[3].variables;
+        assert_eq!(
+            venv[OsStr::new("VIRTUAL_ENV")],
+            tree.path("work/.venv").into_os_string()
+        );
+        let path = venv[OsStr::new("PATH")].to_str().unwrap();
+        assert!(
+            path.starts_with(tree.path("work/.venv/bin").to_str().unwrap()),
+            "{path}"
+        );
+        assert!(path.ends_with("usr/bin"), "{path}");
+    }
+
+    #[test]
+    fn a_named_interpreter_is_the_only_one() {
+        let tree = Tree::new(&[
+            "home/py/bin/python3",
+            "usr/bin/python3",
+            "usr/bin/python3.9",
+        ]);
+        tree.file("home/py/pyvenv.cfg", 0o644);
+        tree.file("work/deep/notes", 0o644);
+        let around = [("HOME", "$/home"), ("PATH", "$/usr/bin")];
+        let search = tree.check(
+            Some("~/py/bin/python3"),
+            &around,
+            &["--python home/py/bin/python3"],
+        );
+        assert!(
+            search.candidates[0]
+                .variables
+                .contains_key(OsStr::new("VIRTUAL_ENV"))
+        );
+        tree.check(Some("python3.9"), &around, &["--python usr/bin/python3.9"]);
+        tree.check(Some("~/py"), &around, &["--python home/py/bin/python3"]);
+        for (named, why) in [
+            ("python9", "not on PATH"),
+            ("./gone", "does not exist"),
+            ("notes", "not executable"),
+        ] {
+            let search = tree.check(Some(named), &around, &[]);
+            assert!(search.rejected[0].contains(why), "{:?}", search.rejected);
+        }
+    }
+
+    #[test]
+    fn an_environment_without_python_is_told() {
+        let tree = Tree::new(&["usr/bin/python3"]);
+        let search = tree.check(
+            None,
+            &[("VIRTUAL_ENV", "$/removed"), ("PATH", "$/usr/bin")],
+            &["PATH usr/bin/python3"],
+        );
+        assert_eq!(search.rejected.len(), 1);
+        assert!(
+            search.rejected[0].contains("removed"),
+            "{:?}",
+            search.rejected
+        );
+    }
+}

@@ -1,0 +1,414 @@
+//! One running interpreter: its process and the descriptors around it.
+//!
+//! In: lines for its request pipe. Out: what it writes, brought into order by [`Order`]. Invariants: no call blocks
+//! but [`Interpreter::step`], and that no longer than it was told; a stream that waits for a mark's frame is not read,
+//! so nothing here grows with what a cell prints. Absent on purpose: what requests and frames mean.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::super::OutputStream;
+use super::control::Control;
+use super::find::Candidate;
+use super::order::Order;
+use super::terminal::{InnerTerminal, is_raw};
+use super::wire::{Lines, parse_frame};
+use crate::process::{self, Child, Group, Leadership};
+
+/// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
+const REQUESTS_NUMBER: i32 = 198;
+const FRAMES_NUMBER: i32 = 199;
+/// Largest chunk handed on, in bytes.
+const CHUNK: usize = 64 * 1024;
+/// What pipes are enlarged to, in bytes, where the system allows.
+const PIPE: usize = 1024 * 1024;
+
+/// A running or just ended interpreter.
+#[derive(Debug)]
+pub(super) struct Interpreter {
+    /// What it said and printed, in order.
+    pub(super) order: Order,
+    /// The first thing on the frame pipe that was not a frame.
+    pub(super) confusion: Option<String>,
+    child: Child,
+    exit: Option<OwnedFd>,
+    requests: Option<OwnedFd>,
+    unsent: Vec<u8>,
+    frames: Option<OwnedFd>,
+    lines: Lines,
+    streams: Vec<Stream>,
+}
+
+#[derive(Debug)]
+struct Stream {
+    source: Option<Arc<OwnedFd>>,
+    is_terminal: bool,
+}
+
+/// What a step waits for.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// Someone called through [`Control`].
+    Call,
+    /// The process ended.
+    Exit,
+    /// Room in the request pipe.
+    Requests,
+    /// Output.
+    Stream(usize),
+    /// Frames.
+    Frames,
+}
+
+/// What a step found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Something was read or written, or somebody called.
+    Active,
+    /// Nothing happened for as long as was allowed.
+    Idle,
+    /// The process has ended, or can no longer talk.
+    Ended,
+}
+
+/// What all interpreters of a runtime are started with.
+#[derive(Debug)]
+pub(super) struct Launch<'a> {
+    /// The staged runner.
+    pub(super) script: &'a Path,
+    /// Where it starts.
+    pub(super) cwd: &'a Path,
+    /// Use the small engine even where IPython is installed.
+    pub(super) no_ipython: bool,
+    /// The terminal cells own, or pipes.
+    pub(super) terminal: Option<&'a InnerTerminal>,
+}
+
+impl Interpreter {
+    /// Starts `candidate`. The calling thread must outlive it.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn start(launch: &Launch<'_>, candidate: &Candidate) -> io::Result<Self> {
+        let nonce = nonce()?;
+        let (their_requests, requests) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (frames, their_frames) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (streams, stdio, leadership) = match launch.terminal {
+            Some(terminal) => {
+                let (master, slave) = terminal.open()?;
+                let stdio = [slave.try_clone()?, slave.try_clone()?, slave];
+                (
+                    vec![(OutputStream::Terminal, master)],
+                    stdio,
+                    Leadership::Terminal,
+                )
+            }
+            None => {
+                let (out, their_out) = pipe_with(PipeFlags::CLOEXEC)?;
+                let (err, their_err) = pipe_with(PipeFlags::CLOEXEC)?;
+                let streams = vec![
+                    (OutputStream::Stdout, Arc::new(out)),
+                    (OutputStream::Stderr, Arc::new(err)),
+                ];
+                let nothing = OwnedFd::from(File::open("/dev/null")?);
+                (
+                    streams,
+                    [nothing, their_out, their_err],
+                    Leadership::Session,
+                )
+            }
+        };
+        for pipe in [requests.as_fd(), frames.as_fd()]
+            .into_iter()
+            .chain(streams.iter().map(|(_, source)| source.as_fd()))
+        {
+            // Terminals and users over their limit keep what they have.
+            let _ = fcntl_setpipe_size(pipe, PIPE);
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        let [stdin, stdout, stderr] = stdio;
+        let mut plan = process::Plan::new(&candidate.program, leadership, stdin, stdout, stderr);
+        plan.arguments = vec![
+            launch.script.into(),
+            REQUESTS_NUMBER.to_string().into(),
+            FRAMES_NUMBER.to_string().into(),
+            nonce.clone().into(),
+        ];
+        if launch.no_ipython {
+            plan.arguments.push("--no-ipython".into());
+        }
+        if launch.terminal.is_some() {
+            plan.arguments.push("--pty".into());
+        }
+        plan.variables = Some(candidate.variables.clone());
+        // A deleted directory must not keep the interpreter from starting.
+        plan.cwd = Some(launch.cwd.to_owned()).filter(|cwd| cwd.is_dir());
+        plan.inherited = vec![
+            (their_requests, REQUESTS_NUMBER),
+            (their_frames, FRAMES_NUMBER),
+        ];
+        let child = process::spawn(plan)?;
+        let kinds: Vec<OutputStream> = streams.iter().map(|(which, _)| *which).collect();
+        let exit = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        Ok(Interpreter {
+            order: Order::new(&kinds, &nonce),
+            confusion: None,
+            child,
+            exit,
+            requests: Some(requests),
+            unsent: Vec::new(),
+            frames: Some(frames),
+            lines: Lines::default(),
+            streams: streams
+                .into_iter()
+                .map(|(which, source)| Stream {
+                    source: Some(source),
+                    is_terminal: which == OutputStream::Terminal,
+                })
+                .collect(),
+        })
+    }
+
+    /// For signals.
+    pub(super) fn group(&self) -> Group {
+        self.child.group()
+    }
+
+    /// Queues a line for the request pipe.
+    pub(super) fn request(&mut self, line: &[u8]) {
+        self.unsent.extend_from_slice(line);
+        self.write_requests();
+    }
+
+    /// Closes the request pipe: an idle interpreter leaves.
+    pub(super) fn close_requests(&mut self) {
+        self.requests = None;
+        self.unsent.clear();
+    }
+
+    /// Waits until something can be read or written, the process ends or `control` calls, at most `patience`; reads
+    /// and writes what there is.
+    pub(super) fn step(&mut self, control: &Control, patience: Option<Duration>) -> Step {
+        let idle_tick = Duration::from_secs(1);
+        // Without these two descriptors someone has to look now and then.
+        let blind = self.exit.is_none() || control.wake_fd().is_none();
+        let wait = match patience {
+            Some(patience) if blind => Some(patience.min(idle_tick)),
+            None if blind => Some(idle_tick),
+            patience => patience,
+        };
+        let mut watched = Vec::with_capacity(6);
+        let mut sources = Vec::with_capacity(6);
+        let mut watch = |source, fd, flags| {
+            sources.push(source);
+            watched.push(PollFd::from_borrowed_fd(fd, flags));
+        };
+        if let Some(wake) = control.wake_fd() {
+            watch(Source::Call, wake, PollFlags::IN);
+        }
+        if let Some(exit) = &self.exit {
+            watch(Source::Exit, exit.as_fd(), PollFlags::IN);
+        }
+        if let Some(requests) = self.requests.as_ref().filter(|_| !self.unsent.is_empty()) {
+            watch(Source::Requests, requests.as_fd(), PollFlags::OUT);
+        }
+        for (index, stream) in self.streams.iter().enumerate() {
+            let wanted = self.order.wants_output(index);
+            if let Some(source) = stream.source.as_ref().filter(|_| wanted) {
+                watch(Source::Stream(index), source.as_fd(), PollFlags::IN);
+            }
+        }
+        if let Some(frames) = self.frames.as_ref().filter(|_| self.order.wants_frames()) {
+            watch(Source::Frames, frames.as_fd(), PollFlags::IN);
+        }
+        let timeout = wait.map(|wait| Timespec {
+            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        // An interrupted wait found nothing; the next one will.
+        let count = poll(&mut watched, timeout.as_ref()).unwrap_or(0);
+        let happened: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
+        if count == 0 {
+            return match patience {
+                Some(patience) if wait == Some(patience) => Step::Idle,
+                _ => Step::Active,
+            };
+        }
+        let mut ended = false;
+        for (source, _) in sources.into_iter().zip(happened).filter(|(_, it)| *it) {
+            match source {
+                Source::Call => control.clear_wake(),
+                Source::Exit => ended = true,
+                Source::Requests => self.write_requests(),
+                Source::Stream(index) => drop(self.read_stream(index)),
+                Source::Frames => drop(self.read_frames()),
+            }
+        }
+        if ended || self.frames.is_none() || self.confusion.is_some() {
+            Step::Ended
+        } else {
+            Step::Active
+        }
+    }
+
+    /// Reads what an ended process left behind; true when there may be more.
+    pub(super) fn read_rest(&mut self) -> bool {
+        if self.read_all() {
+            return true;
+        }
+        // A terminal hands its last bytes over a moment after they were written; its end is an error.
+        let mut watched: Vec<PollFd<'_>> = self
+            .streams
+            .iter()
+            .enumerate()
+            .filter(|(index, stream)| stream.is_terminal && self.order.wants_output(*index))
+            .filter_map(|(_, stream)| stream.source.as_ref())
+            .map(|source| PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN))
+            .collect();
+        let moment = Timespec {
+            tv_sec: 0,
+            tv_nsec: 50_000_000,
+        };
+        let more = !watched.is_empty() && poll(&mut watched, Some(&moment)).is_ok_and(|n| n > 0);
+        drop(watched);
+        more && self.read_all()
+    }
+
+    /// Reads everything that can be read at once; true when something was.
+    fn read_all(&mut self) -> bool {
+        let mut read = false;
+        for index in 0..self.streams.len() {
+            if self.order.wants_output(index) {
+                read |= self.read_stream(index);
+            }
+        }
+        if self.order.wants_frames() {
+            read |= self.read_frames();
+        }
+        read
+    }
+
+    /// Waits for the process and tells how it ended; kills it when it does not end within `patience`.
+    pub(super) fn reap(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        if let Some(status) = self.child.wait_for(patience)? {
+            return Ok(status);
+        }
+        self.child.group().signal(rustix::process::Signal::KILL);
+        self.child.wait()
+    }
+
+    /// No more is read; what is held back comes out of `order`.
+    pub(super) fn close_streams(&mut self) {
+        for (index, stream) in self.streams.iter_mut().enumerate() {
+            stream.source = None;
+            self.order.close(index);
+        }
+    }
+
+    fn write_requests(&mut self) {
+        let Some(requests) = &self.requests else {
+            self.unsent.clear();
+            return;
+        };
+        let mut written = 0;
+        while written < self.unsent.len() {
+            match rustix::io::write(requests, &self.unsent[written..]) {
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => {
+                    // Nobody reads any more: the process is about to end, which is noticed elsewhere.
+                    self.close_requests();
+                    return;
+                }
+            }
+        }
+        self.unsent.drain(..written);
+    }
+
+    /// Reads one chunk; true when there was something.
+    fn read_stream(&mut self, index: usize) -> bool {
+        let stream = &mut self.streams[index];
+        let Some(source) = &stream.source else {
+            return false;
+        };
+        let raw = |stream: &Stream| stream.is_terminal && is_raw(source);
+        let chunk_is_raw = raw(stream);
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let ended = loop {
+            if chunk.len() == CHUNK || (!chunk.is_empty() && raw(stream) != chunk_is_raw) {
+                break false;
+            }
+            match rustix::io::read(source, rustix::buffer::spare_capacity(&mut chunk)) {
+                Ok(0) => break true,
+                // A pipe gives all it has; a terminal gives a line or a page.
+                Ok(_) if !stream.is_terminal => break false,
+                Ok(_) => {}
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break false,
+                // EIO: nobody holds the other end of the terminal.
+                Err(_) => break true,
+            }
+        };
+        if ended {
+            stream.source = None;
+        }
+        let read = !chunk.is_empty();
+        if read {
+            if chunk.len() < CHUNK / 4 {
+                // It may lie in a queue for long.
+                chunk.shrink_to_fit();
+            }
+            self.order.push_output(index, chunk, chunk_is_raw);
+        }
+        if ended {
+            self.order.close(index);
+        }
+        read
+    }
+
+    fn read_frames(&mut self) -> bool {
+        let Some(frames) = &self.frames else {
+            return false;
+        };
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let outcome = rustix::io::read(frames, rustix::buffer::spare_capacity(&mut chunk));
+        match outcome {
+            Ok(1..) => {}
+            Err(Errno::AGAIN | Errno::INTR) => return false,
+            Ok(0) | Err(_) => {
+                self.frames = None;
+                return false;
+            }
+        }
+        self.lines.push(&chunk);
+        while let Some(line) = self.lines.next() {
+            match parse_frame(&line) {
+                Ok(frame) => self.order.push_frame(frame),
+                Err(what) if self.confusion.is_none() => self.confusion = Some(what),
+                Err(_) => {}
+            }
+        }
+        true
+    }
+}
+
+/// Sixteen random hexadecimal digits.
+fn nonce() -> io::Result<String> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(random)))
+}

@@ -1,0 +1,404 @@
+//! Translates frames into the words of the contract.
+//!
+//! In: a frame and the requests under way. Out: events. Invariants: every accepted request ends exactly once, a frame
+//! that names no request under way says nothing; nothing here touches the outside. Absent on purpose: order, which was
+//! restored before.
+
+use std::collections::VecDeque;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::super::{
+    Answer, Completion, Death, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
+    ToolLookup,
+};
+use super::wire::{Frame, FrameId, Raised};
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+use crate::text::offset::CodePoints;
+
+/// What kind of end a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Execute,
+    CallTool,
+    Complete,
+    Inspect,
+    DescribeTools,
+    SetVariables,
+    Shutdown,
+}
+
+impl Kind {
+    /// `None` for a reply, which has no end.
+    pub(super) fn of(request: &RuntimeRequest) -> Option<Self> {
+        Some(match request {
+            RuntimeRequest::Execute(_) => Kind::Execute,
+            RuntimeRequest::CallTool { .. } => Kind::CallTool,
+            RuntimeRequest::Complete { .. } => Kind::Complete,
+            RuntimeRequest::Inspect { .. } => Kind::Inspect,
+            RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
+            RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
+            RuntimeRequest::Shutdown => Kind::Shutdown,
+            RuntimeRequest::ReplyInput { .. } => return None,
+        })
+    }
+
+    /// True for what an interrupt can stop.
+    pub(super) fn runs_code(self) -> bool {
+        matches!(self, Kind::Execute | Kind::CallTool)
+    }
+
+    /// The end of a request that an interpreter will not give.
+    pub(super) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
+        match self {
+            Kind::Execute => finished(id, Ending::Died(death.clone())),
+            Kind::Shutdown => RuntimeEvent::Answered {
+                id,
+                answer: Answer::Done,
+            },
+            _ => RuntimeEvent::Answered {
+                id,
+                answer: Answer::Failed(format!("the Python interpreter ended: {death}")),
+            },
+        }
+    }
+}
+
+/// The end of a cell of which nothing else is known.
+pub(super) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
+    RuntimeEvent::Finished {
+        id,
+        finish: Finish {
+            ending,
+            milliseconds: 0.0,
+            cwd: None,
+            typeahead: Vec::new(),
+        },
+    }
+}
+
+/// The end of a request that was interrupted before an interpreter had it.
+pub(super) fn interrupted(id: RequestId, kind: Kind) -> RuntimeEvent {
+    match kind {
+        Kind::Execute => finished(id, Ending::Interrupted),
+        _ => RuntimeEvent::Answered {
+            id,
+            answer: Answer::Failed("interrupted".into()),
+        },
+    }
+}
+
+/// The requests an interpreter has been given.
+#[derive(Debug, Default)]
+pub(super) struct Underway {
+    requests: VecDeque<(RequestId, Kind)>,
+    /// Whose output it is at this moment.
+    pub(super) current: Option<RequestId>,
+    /// Questions of the runner: our number, the request, the runner's name for it.
+    questions: Vec<(u64, RequestId, Value)>,
+    /// Never reused, across interpreters.
+    next_question: u64,
+}
+
+impl Underway {
+    /// A request was sent.
+    pub(super) fn add(&mut self, id: RequestId, kind: Kind) {
+        if kind == Kind::CallTool && self.running() == 0 {
+            // Tool calls do not announce their beginning.
+            self.current = Some(id);
+        }
+        self.requests.push_back((id, kind));
+    }
+
+    /// How many requests run code.
+    pub(super) fn running(&self) -> usize {
+        self.requests
+            .iter()
+            .filter(|(_, kind)| kind.runs_code())
+            .count()
+    }
+
+    /// The runner's name for question `call`, once.
+    pub(super) fn take_question(&mut self, call: u64) -> Option<Value> {
+        let at = self
+            .questions
+            .iter()
+            .position(|(number, ..)| *number == call)?;
+        Some(self.questions.swap_remove(at).2)
+    }
+
+    /// The interpreter is gone: the requests it did not answer.
+    pub(super) fn abandon(&mut self) -> VecDeque<(RequestId, Kind)> {
+        self.current = None;
+        self.questions.clear();
+        std::mem::take(&mut self.requests)
+    }
+
+    /// Ends request `id`; `None` when it is not under way.
+    fn end(&mut self, id: RequestId) -> Option<Kind> {
+        let at = self.requests.iter().position(|(known, _)| *known == id)?;
+        let (_, kind) = self.requests.remove(at)?;
+        if self.current == Some(id) {
+            self.current = None;
+        }
+        self.questions.retain(|(_, asker, _)| *asker != id);
+        Some(kind)
+    }
+
+    /// What a frame means; `None` for those that mean nothing to a session.
+    pub(super) fn event(&mut self, frame: Frame) -> Option<RuntimeEvent> {
+        let known = |FrameId(id): FrameId| {
+            let id = id?;
+            self.requests
+                .iter()
+                .any(|(known, _)| *known == id)
+                .then_some(id)
+        };
+        Some(match frame {
+            Frame::Ready { .. } | Frame::Unknown => return None,
+            Frame::Started { id } => {
+                let id = known(id)?;
+                self.current = Some(id);
+                RuntimeEvent::Started { id }
+            }
+            Frame::Result {
+                id,
+                bundle,
+                execution_count,
+            } => RuntimeEvent::Display {
+                id: Some(known(id)?),
+                display: Display {
+                    bundle: bundle_of(bundle),
+                    execution_count,
+                    display_id: None,
+                    update: false,
+                },
+            },
+            Frame::Display {
+                bundle,
+                display_id,
+                update,
+                ..
+            } => RuntimeEvent::Display {
+                id: self.current,
+                display: Display {
+                    bundle: bundle_of(bundle),
+                    execution_count: None,
+                    display_id,
+                    update,
+                },
+            },
+            Frame::Clear { wait, .. } => RuntimeEvent::Clear {
+                id: self.current?,
+                wait,
+            },
+            Frame::Page { bundle, .. } => RuntimeEvent::Page {
+                id: self.current?,
+                bundle: bundle_of(bundle),
+            },
+            Frame::InputRequest {
+                id,
+                call,
+                prompt,
+                password,
+            } => {
+                let id = known(id)?;
+                self.next_question += 1;
+                self.questions.push((self.next_question, id, call));
+                RuntimeEvent::InputRequested {
+                    id,
+                    call: self.next_question,
+                    prompt,
+                    password,
+                }
+            }
+            Frame::NextInput { id, text } => RuntimeEvent::NextInput {
+                id: known(id)?,
+                text,
+            },
+            Frame::ExitRequested { id, code } => RuntimeEvent::ExitRequested {
+                id: known(id)?,
+                code: exit_code(&code),
+            },
+            Frame::Error { id, error } => match known(id) {
+                Some(id) => RuntimeEvent::Error {
+                    id,
+                    error: cell_error(error),
+                },
+                None => RuntimeEvent::Notice(format!(
+                    "the Python runner reports {}: {}",
+                    error.ename, error.evalue
+                )),
+            },
+            Frame::Done {
+                id,
+                status,
+                cancelled,
+                ms,
+                cwd,
+                typeahead,
+            } => {
+                let id = id.0?;
+                self.end(id)?;
+                let ending = match status.as_str() {
+                    _ if cancelled => Ending::Interrupted,
+                    "ok" => Ending::Ok,
+                    _ => Ending::Error,
+                };
+                RuntimeEvent::Finished {
+                    id,
+                    finish: Finish {
+                        ending,
+                        milliseconds: ms,
+                        cwd,
+                        typeahead: STANDARD.decode(typeahead).unwrap_or_default(),
+                    },
+                }
+            }
+            Frame::Answer { id, answer } => {
+                let Some(id) = id.0 else {
+                    let error = raised(&answer)?;
+                    return Some(RuntimeEvent::Notice(format!(
+                        "the Python runner reports {}: {}",
+                        error.ename, error.evalue
+                    )));
+                };
+                let kind = self.end(id)?;
+                if kind == Kind::Execute {
+                    // Only a refusal answers a cell this way.
+                    return Some(finished(id, Ending::Error));
+                }
+                RuntimeEvent::Answered {
+                    id,
+                    answer: answer_of(kind, answer),
+                }
+            }
+        })
+    }
+}
+
+fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
+    if let Some(error) = raised(&answer) {
+        return match kind {
+            Kind::CallTool => Answer::ToolResult(Err(cell_error(error))),
+            _ => Answer::Failed(format!("{}: {}", error.ename, error.evalue)),
+        };
+    }
+    let mut take = |name: &str| answer.remove(name).unwrap_or_default();
+    match kind {
+        Kind::Complete => Answer::Completions(list(take("completions"), completion)),
+        Kind::Inspect => {
+            let found = match take("inspection") {
+                Value::Object(mut found) if found.get("found") != Some(&Value::Bool(false)) => {
+                    found.remove("bundle")
+                }
+                _ => None,
+            };
+            match found {
+                Some(Value::Object(bundle)) => Answer::Inspection(Some(bundle_of(bundle))),
+                _ => Answer::Inspection(None),
+            }
+        }
+        Kind::DescribeTools => Answer::Tools(list(take("tools"), tool)),
+        Kind::CallTool => match take("tool") {
+            Value::Object(mut result) => {
+                let bundle = match result.remove("bundle") {
+                    Some(Value::Object(bundle)) => bundle,
+                    _ => result,
+                };
+                Answer::ToolResult(Ok(bundle_of(bundle)))
+            }
+            _ => Answer::Failed("the tool's result did not arrive".into()),
+        },
+        Kind::SetVariables | Kind::Shutdown | Kind::Execute => Answer::Done,
+    }
+}
+
+fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
+    match values {
+        Value::Array(values) => values.into_iter().filter_map(read).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn completion(value: Value) -> Option<Completion> {
+    #[derive(Deserialize)]
+    struct Wire {
+        start: usize,
+        end: usize,
+        text: String,
+        #[serde(default)]
+        kind: Option<String>,
+        #[serde(default)]
+        signature: Option<String>,
+    }
+    let wire = Wire::deserialize(value).ok()?;
+    Some(Completion {
+        start: CodePoints(wire.start),
+        end: CodePoints(wire.end),
+        text: wire.text,
+        kind: wire.kind.unwrap_or_default(),
+        signature: wire.signature.unwrap_or_default(),
+    })
+}
+
+fn tool(value: Value) -> Option<ToolLookup> {
+    #[derive(Deserialize)]
+    struct Wire {
+        name: String,
+        #[serde(default)]
+        found: Option<bool>,
+        #[serde(default)]
+        callable: Option<bool>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        schema: Value,
+    }
+    let wire = Wire::deserialize(value).ok()?;
+    Some(match (wire.found, wire.callable) {
+        (_, Some(false)) => ToolLookup::NotCallable(wire.name),
+        (Some(false), _) => ToolLookup::Missing(wire.name),
+        _ => ToolLookup::Found {
+            name: wire.name,
+            description: wire.description.unwrap_or_default(),
+            schema: wire.schema,
+        },
+    })
+}
+
+/// What Python's `exit(code)` means to the system: nothing is 0, a number is itself, anything else is 1.
+fn exit_code(code: &Value) -> i32 {
+    match code {
+        Value::Null => 0,
+        Value::Bool(failed) => i32::from(*failed),
+        Value::Number(number) => number
+            .as_i64()
+            .and_then(|code| i32::try_from(code).ok())
+            .unwrap_or(1),
+        _ => 1,
+    }
+}
+
+fn raised(answer: &Map<String, Value>) -> Option<Raised> {
+    Raised::deserialize(answer.get("error")?).ok()
+}
+
+fn cell_error(error: Raised) -> CellError {
+    CellError {
+        name: error.ename,
+        value: error.evalue,
+        traceback: error.traceback,
+    }
+}
+
+fn bundle_of(entries: Map<String, Value>) -> MimeBundle {
+    MimeBundle::new(entries.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Frames as the runner writes them, and what they mean.
+
+use super::*;
+use crate::runtime::Stdin;
+use crate::runtime::python::wire::parse_frame;
+
+fn underway(requests: &[(u64, Kind)]) -> Underway {
+    let mut underway = Underway::default();
+    for (id, kind) in requests {
+        underway.add(RequestId(*id), *kind);
+    }
+    underway
+}
+
+fn told(underway: &mut Underway, line: &str) -> Option<String> {
+    let frame = parse_frame(line.as_bytes()).unwrap().frame;
+    underway.event(frame).map(|event| format!("{event:?}"))
+}
+
+fn check(requests: &[(u64, Kind)], line: &str, expected: Option<&str>) {
+    let mut underway = underway(requests);
+    let told = told(&mut underway, line);
+    match (&told, expected) {
+        (Some(told), Some(expected)) => {
+            assert!(told.contains(expected), "{line}\n{told}\n{expected}")
+        }
+        (told, expected) => assert_eq!(told.as_deref(), expected, "{line}"),
+    }
+}
+
+#[test]
+fn frames_become_events() {
+    use Kind::*;
+    let cell = [(3, Execute)];
+    for (requests, line, expected) in [
+        (
+            &cell[..],
+            r#"{"type":"started","id":3}"#,
+            Some("Started { id: RequestId(3) }"),
+        ),
+        (&cell, r#"{"type":"started","id":4}"#, None),
+        (&cell, r#"{"type":"started","id":""}"#, None),
+        (
+            &cell,
+            r#"{"type":"result","id":3,"bundle":{"text/plain":"2"},"metadata":{},"executionCount":7}"#,
+            Some("execution_count: Some(7)"),
+        ),
+        (
+            &cell,
+            r#"{"type":"display","id":3,"bundle":{},"displayId":"d","update":true}"#,
+            Some(r#"display_id: Some("d"), update: true"#),
+        ),
+        (
+            &cell,
+            r#"{"type":"next_input","id":3,"text":"x"}"#,
+            Some(r#"text: "x""#),
+        ),
+        (
+            &cell,
+            r#"{"type":"exit_requested","id":3}"#,
+            Some("code: 0"),
+        ),
+        (
+            &cell,
+            r#"{"type":"exit_requested","id":3,"code":null}"#,
+            Some("code: 0"),
+        ),
+        (
+            &cell,
+            r#"{"type":"exit_requested","id":3,"code":9}"#,
+            Some("code: 9"),
+        ),
+        (
+            &cell,
+            r#"{"type":"exit_requested","id":3,"code":"no"}"#,
+            Some("code: 1"),
+        ),
+        (
+            &cell,
+            r#"{"type":"error","id":3,"ename":"E","evalue":"v","traceback":["t"]}"#,
+            Some(r#"CellError { name: "E", value: "v", traceback: ["t"] }"#),
+        ),
+        (
+            &cell,
+            r#"{"type":"error","id":"","ename":"E","evalue":"v","traceback":[]}"#,
+            Some("Notice"),
+        ),
+        (
+            &cell,
+            r#"{"type":"done","id":3,"status":"ok","ms":1.5,"cwd":"/x","typeahead":"YQ=="}"#,
+            Some(r#"Finish { ending: Ok, milliseconds: 1.5, cwd: Some("/x"), typeahead: [97] }"#),
+        ),
+        (
+            &cell,
+            r#"{"type":"done","id":3,"status":"error","cancelled":false}"#,
+            Some("ending: Error"),
+        ),
+        (
+            &cell,
+            r#"{"type":"done","id":3,"status":"error","cancelled":true}"#,
+            Some("ending: Interrupted"),
+        ),
+        (&cell, r#"{"type":"done","id":2,"status":"ok"}"#, None),
+        (
+            &cell,
+            r#"{"type":"answer","id":3,"error":{"ename":"ProtocolError","evalue":"x"}}"#,
+            Some("ending: Error"),
+        ),
+        (
+            &[(5, Complete)],
+            r#"{"type":"answer","id":5,"completions":[{"start":0,"end":2,"text":"os","kind":"module"}]}"#,
+            Some(
+                r#"Completion { start: CodePoints(0), end: CodePoints(2), text: "os", kind: "module", signature: "" }"#,
+            ),
+        ),
+        (
+            &[(5, Complete)],
+            r#"{"type":"answer","id":5,"error":{"ename":"E","evalue":"v"}}"#,
+            Some(r#"Failed("E: v")"#),
+        ),
+        (
+            &[(5, Inspect)],
+            r#"{"type":"answer","id":5,"inspection":{"found":true,"bundle":{"text/plain":"x"}}}"#,
+            Some("Inspection(Some("),
+        ),
+        (
+            &[(5, Inspect)],
+            r#"{"type":"answer","id":5,"inspection":{"found":false,"bundle":{}}}"#,
+            Some("Inspection(None)"),
+        ),
+        (
+            &[(5, Inspect)],
+            r#"{"type":"answer","id":5,"inspection":null}"#,
+            Some("Inspection(None)"),
+        ),
+        (
+            &[(5, DescribeTools)],
+            r#"{"type":"answer","id":5,"tools":[{"name":"a","found":false},{"name":"b","callable":false}]}"#,
+            Some(r#"Tools([Missing("a"), NotCallable("b")])"#),
+        ),
+        (
+            &[(5, CallTool)],
+            r#"{"type":"answer","id":5,"tool":{"bundle":{"text/plain":"1"}}}"#,
+            Some("ToolResult(Ok("),
+        ),
+        (
+            &[(5, CallTool)],
+            r#"{"type":"answer","id":5,"error":{"ename":"E","evalue":"v","traceback":[]}}"#,
+            Some("ToolResult(Err("),
+        ),
+        (
+            &[(5, SetVariables)],
+            r#"{"type":"answer","id":5,"set":true}"#,
+            Some("Done"),
+        ),
+        (
+            &[],
+            r#"{"type":"answer","id":"","error":{"ename":"ProtocolError","evalue":"x"}}"#,
+            Some("Notice"),
+        ),
+        (&[], r#"{"type":"answer","id":5,"set":true}"#, None),
+        (
+            &[],
+            r#"{"type":"display","id":"","bundle":{"text/plain":"1"}}"#,
+            Some("id: None"),
+        ),
+        (&[], r#"{"type":"clear","wait":true}"#, None),
+    ] {
+        check(requests, line, expected);
+    }
+}
+
+#[test]
+fn output_belongs_to_what_runs() {
+    let mut underway = underway(&[(1, Kind::Execute)]);
+    assert_eq!(underway.current, None);
+    told(&mut underway, r#"{"type":"started","id":1}"#);
+    assert_eq!(underway.current, Some(RequestId(1)));
+    told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
+    assert_eq!((underway.current, underway.running()), (None, 0));
+    underway.add(RequestId(2), Kind::CallTool);
+    assert_eq!(
+        (underway.current, underway.running()),
+        (Some(RequestId(2)), 1)
+    );
+    told(&mut underway, r#"{"type":"answer","id":2,"tool":{}}"#);
+    assert_eq!(underway.current, None);
+}
+
+#[test]
+fn a_question_is_answered_once_and_dies_with_its_cell() {
+    let mut underway = underway(&[(1, Kind::Execute), (2, Kind::Execute)]);
+    let ask = r#"{"type":"input_request","id":1,"call":"1#1","prompt":"p","password":true}"#;
+    assert!(
+        told(&mut underway, ask)
+            .unwrap()
+            .contains(r#"call: 1, prompt: "p", password: true"#)
+    );
+    assert_eq!(underway.take_question(1), Some(Value::from("1#1")));
+    assert_eq!(underway.take_question(1), None);
+    assert!(told(&mut underway, ask).unwrap().contains("call: 2"));
+    told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
+    assert_eq!(underway.take_question(2), None);
+    assert_eq!(underway.abandon(), [(RequestId(2), Kind::Execute)]);
+}
+
+#[test]
+fn only_replies_have_no_end() {
+    let reply = RuntimeRequest::ReplyInput {
+        call: 1,
+        reply: crate::runtime::InputReply::Eof,
+    };
+    assert_eq!(Kind::of(&reply), None);
+    let cell = RuntimeRequest::Execute(crate::runtime::Execute {
+        code: String::new(),
+        execution_count: None,
+        silent: true,
+        stdin: Stdin::Refuse,
+    });
+    assert_eq!(Kind::of(&cell), Some(Kind::Execute));
+    let end = Kind::Complete.end(RequestId(1), &Death::Exited(1));
+    assert!(format!("{end:?}").contains("exit code 1"));
+}

@@ -1,0 +1,290 @@
+//! Finds the runner's marks in the cell's output and takes them out.
+//!
+//! In: chunks of one output stream as they were read, cut anywhere. Out: [`Piece`]s, in order: the bytes of the cell
+//! and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`, where WORD is a number (order against the
+//! frames), `own` (a program of the cell takes the screen) or `back` (it gave it back).
+//!
+//! Invariant: the bytes and the marks do not depend on how the stream was cut. What looks like a mark but has another
+//! nonce or an unknown word is the cell's output. Cost: one substring search for every chunk, no copy of a chunk that
+//! holds no mark.
+
+use memchr::memchr;
+use memchr::memmem::Finder;
+
+/// Longest word of a mark: twenty digits.
+const LONGEST_WORD: usize = 20;
+
+/// What a stream is made of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Output, never empty.
+    Bytes(Vec<u8>),
+    /// A mark.
+    Mark(Mark),
+}
+
+/// A mark of the runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Everything before belongs before the frame with this number.
+    Sync(u64),
+    /// A program of the cell owns the screen from here.
+    Own,
+    /// The cell has it back.
+    Back,
+}
+
+/// Splits one stream.
+#[derive(Debug)]
+pub(super) struct MarkFilter {
+    finder: Finder<'static>,
+    /// Not yet handed out; everything before `at` is.
+    buffer: Vec<u8>,
+    at: usize,
+    /// Bytes from `at` that are known to hold no start of a mark.
+    plain: usize,
+}
+
+impl MarkFilter {
+    /// A filter for marks with this nonce.
+    pub(super) fn new(nonce: &str) -> Self {
+        let prefix = format!("\x1b]7717;{nonce};");
+        MarkFilter {
+            finder: Finder::new(prefix.as_bytes()).into_owned(),
+            buffer: Vec::new(),
+            at: 0,
+            plain: 0,
+        }
+    }
+
+    /// Adds what was read.
+    pub(super) fn push(&mut self, chunk: Vec<u8>) {
+        if self.at == self.buffer.len() {
+            self.buffer = chunk;
+            self.at = 0;
+        } else {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+            self.buffer.extend_from_slice(&chunk);
+        }
+    }
+
+    /// The next piece that is certain; `None` until more is pushed.
+    pub(super) fn next(&mut self) -> Option<Piece> {
+        loop {
+            let rest = &self.buffer[self.at..];
+            let searched = &rest[self.plain..];
+            let Some(found) = self.finder.find(searched) else {
+                let plain = rest.len() - self.unfinished_prefix(searched);
+                self.plain = 0;
+                return self.take(plain);
+            };
+            let start = self.plain + found;
+            let word_at = start + self.finder.needle().len();
+            let word = &rest[word_at..];
+            let window = &word[..word.len().min(LONGEST_WORD + 1)];
+            match memchr(0x07, window) {
+                Some(end) => match parse(&window[..end]) {
+                    Some(mark) if start == 0 => {
+                        self.at += word_at + end + 1;
+                        return Some(Piece::Mark(mark));
+                    }
+                    Some(_) => {
+                        self.plain = 0;
+                        return self.take(start);
+                    }
+                    None => self.plain = start + 1,
+                },
+                None if window.len() <= LONGEST_WORD && could_be_word(window) => {
+                    self.plain = 0;
+                    return self.take(start);
+                }
+                None => self.plain = start + 1,
+            }
+        }
+    }
+
+    /// What was held back because it might have become a mark; to be asked at the stream's end.
+    pub(super) fn finish(&mut self) -> Option<Piece> {
+        self.take(self.buffer.len() - self.at)
+    }
+
+    /// Takes the next `count` bytes as output; none when that is zero.
+    fn take(&mut self, count: usize) -> Option<Piece> {
+        if count == 0 {
+            return None;
+        }
+        if self.at == 0 && count == self.buffer.len() {
+            return Some(Piece::Bytes(std::mem::take(&mut self.buffer)));
+        }
+        let bytes = self.buffer[self.at..self.at + count].to_vec();
+        self.at += count;
+        Some(Piece::Bytes(bytes))
+    }
+
+    /// How many bytes at the end of `text` may be the start of the prefix.
+    fn unfinished_prefix(&self, text: &[u8]) -> usize {
+        let prefix = self.finder.needle();
+        let longest = text.len().min(prefix.len() - 1);
+        let tail = &text[text.len() - longest..];
+        memchr::memchr_iter(0x1b, tail)
+            .map(|at| &tail[at..])
+            .find(|candidate| prefix.starts_with(candidate))
+            .map_or(0, <[u8]>::len)
+    }
+}
+
+fn parse(word: &[u8]) -> Option<Mark> {
+    match word {
+        b"own" => Some(Mark::Own),
+        b"back" => Some(Mark::Back),
+        [b'1'..=b'9', ..] => std::str::from_utf8(word).ok()?.parse().ok().map(Mark::Sync),
+        _ => None,
+    }
+}
+
+fn could_be_word(word: &[u8]) -> bool {
+    b"own".starts_with(word) || b"back".starts_with(word) || word.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NONCE: &str = "c0ffee";
+
+    fn mark(word: &str) -> Vec<u8> {
+        format!("\x1b]7717;{NONCE};{word}\x07").into_bytes()
+    }
+
+    /// All output joined between marks, and the marks.
+    fn split(chunks: &[Vec<u8>]) -> Vec<Piece> {
+        let mut filter = MarkFilter::new(NONCE);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut add = |piece: Piece| match (pieces.last_mut(), piece) {
+            (Some(Piece::Bytes(before)), Piece::Bytes(more)) => before.extend(more),
+            (_, piece) => pieces.push(piece),
+        };
+        for chunk in chunks {
+            filter.push(chunk.clone());
+            while let Some(piece) = filter.next() {
+                add(piece);
+            }
+        }
+        if let Some(piece) = filter.finish() {
+            add(piece);
+        }
+        assert_eq!(filter.finish(), None);
+        pieces
+    }
+
+    fn bytes(text: &[u8]) -> Piece {
+        Piece::Bytes(text.to_vec())
+    }
+
+    #[test]
+    fn marks_are_taken_out_wherever_they_stand() {
+        let text = [
+            b"a".to_vec(),
+            mark("1"),
+            mark("own"),
+            b"b\x1b[1m".to_vec(),
+            mark("back"),
+            mark("18446744073709551615"),
+        ]
+        .concat();
+        assert_eq!(
+            split(&[text]),
+            [
+                bytes(b"a"),
+                Piece::Mark(Mark::Sync(1)),
+                Piece::Mark(Mark::Own),
+                bytes(b"b\x1b[1m"),
+                Piece::Mark(Mark::Back),
+                Piece::Mark(Mark::Sync(u64::MAX)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_quite_a_mark_is_output() {
+        let nearly: &[&[u8]] = &[
+            b"\x1b]7717;other;1\x07",
+            b"\x1b]7717;c0ffee;\x07",
+            b"\x1b]7717;c0ffee;0\x07",
+            b"\x1b]7717;c0ffee;owner\x07",
+            b"\x1b]7717;c0ffee;1x\x07",
+            b"\x1b]7717;c0ffee;18446744073709551616\x07",
+            b"\x1b]7717;c0ffee;111111111111111111111111\x07",
+            b"\x1b]7717;c0ffee;12",
+            b"\x1b]7717;c0ff",
+            b"\x1b",
+        ];
+        for text in nearly {
+            assert_eq!(split(&[text.to_vec()]), [bytes(text)], "{text:?}");
+            let with_mark = [text.to_vec(), mark("3")].concat();
+            assert_eq!(
+                split(&[with_mark]),
+                [bytes(text), Piece::Mark(Mark::Sync(3))],
+                "{text:?} before a mark"
+            );
+        }
+    }
+
+    #[test]
+    fn a_chunk_without_marks_is_not_copied() {
+        let mut filter = MarkFilter::new(NONCE);
+        let chunk = vec![b'x'; 65536];
+        let address = chunk.as_ptr();
+        filter.push(chunk);
+        let Some(Piece::Bytes(out)) = filter.next() else {
+            panic!("nothing came out")
+        };
+        assert_eq!(out.as_ptr(), address);
+    }
+
+    fn part() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..12),
+            Just(b"\x1b]7717;".to_vec()),
+            Just(b"\x1b]7717;c0ffee;".to_vec()),
+            Just(b"\x1b]7717;c0ffee;1".to_vec()),
+            Just(b"\x07".to_vec()),
+            (1u64..200).prop_map(|n| mark(&n.to_string())),
+            Just(mark("own")),
+            Just(mark("back")),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_gives_the_same(parts in proptest::collection::vec(part(), 0..12), cuts in proptest::collection::vec(1usize..9, 0..64)) {
+            let whole = parts.concat();
+            let mut chunks = Vec::new();
+            let mut rest = &whole[..];
+            for cut in cuts {
+                let (front, back) = rest.split_at(cut.min(rest.len()));
+                chunks.push(front.to_vec());
+                rest = back;
+            }
+            chunks.push(rest.to_vec());
+            prop_assert_eq!(split(&chunks), split(&[whole]));
+        }
+
+        #[test]
+        fn nothing_is_lost_or_made_up(parts in proptest::collection::vec(part(), 0..12)) {
+            let whole = parts.concat();
+            let mut rebuilt = Vec::new();
+            for piece in split(std::slice::from_ref(&whole)) {
+                match piece {
+                    Piece::Bytes(bytes) => rebuilt.extend(bytes),
+                    Piece::Mark(Mark::Sync(n)) => rebuilt.extend(mark(&n.to_string())),
+                    Piece::Mark(Mark::Own) => rebuilt.extend(mark("own")),
+                    Piece::Mark(Mark::Back) => rebuilt.extend(mark("back")),
+                }
+            }
+            prop_assert_eq!(rebuilt, whole);
+        }
+    }
+}

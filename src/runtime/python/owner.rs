@@ -1,0 +1,404 @@
+//! The one thread of a runtime: it starts interpreters, feeds them, reads them, and ends them.
+//!
+//! In: requests and calls through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
+//! events have one order and the parent-death signal has a parent that lives as long as the interpreter; whatever ends
+//! an interpreter, its output comes first, then the ends of its requests, then its death. After two deaths within a
+//! minute the next start waits for a cell. Absent on purpose: async.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+
+use super::super::{
+    Answer, Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+};
+use super::control::Control;
+use super::events::Events;
+use super::interpreter::{Interpreter, Step};
+use super::map::{Kind, Underway, finished, interrupted};
+use super::order::Item;
+use super::start::{Early, Start, Starter};
+use super::terminal::InnerTerminal;
+use super::wire::{reply_line, request_line};
+use crate::runtime::Ending;
+use crate::runtime::connect::RuntimePlan;
+
+/// How long an interpreter has for each step of its end: by itself, after SIGTERM.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a frame waits for its mark, or a stream for its frame, when nothing comes.
+const MARK_PATIENCE: Duration = Duration::from_secs(1);
+/// Two deaths within this time stop the restarts.
+const LOOP_WINDOW: Duration = Duration::from_secs(60);
+/// Most chunks read from an ended interpreter; a surviving grandchild may print for ever.
+const LAST_CHUNKS: usize = 2048;
+
+/// The state of the thread.
+pub(super) struct Owner {
+    plan: RuntimePlan,
+    control: Arc<Control>,
+    terminal: Option<Arc<InnerTerminal>>,
+    events: Events,
+    underway: Underway,
+    deaths: VecDeque<Instant>,
+    /// An interpreter was ready before.
+    restarted: bool,
+}
+
+/// What follows an interpreter's end.
+enum Next {
+    /// Another one.
+    Start,
+    /// Another one when a cell is to run.
+    Wait,
+    /// The end of the runtime.
+    Close,
+}
+
+/// How far an interpreter that is to leave has been urged.
+enum Leaving {
+    No,
+    /// Asked; the time runs once no code runs.
+    Asked(Option<Instant>),
+    Terminated(Instant),
+}
+
+impl Owner {
+    pub(super) fn new(
+        plan: RuntimePlan,
+        control: Arc<Control>,
+        terminal: Option<Arc<InnerTerminal>>,
+        events: Events,
+    ) -> Self {
+        Owner {
+            plan,
+            control,
+            terminal,
+            events,
+            underway: Underway::default(),
+            deaths: VecDeque::new(),
+            restarted: false,
+        }
+    }
+
+    /// Runs until the runtime is closed.
+    pub(super) fn run(mut self) {
+        self.control.set_owner(std::thread::current());
+        while !self.control.is_closing() {
+            let starter = Starter {
+                plan: &self.plan,
+                control: &self.control,
+                events: &self.events,
+                terminal: self.terminal.as_deref(),
+                restarted: self.restarted,
+            };
+            let next = match starter.start() {
+                Start::Up(interpreter, info, early) => {
+                    self.restarted = true;
+                    self.serve(*interpreter, info, early)
+                }
+                Start::Failed(failure) => {
+                    self.tell_failure(failure);
+                    Next::Wait
+                }
+                Start::Abandoned => Next::Wait,
+            };
+            self.control.set_group(None);
+            if let Some(terminal) = &self.terminal {
+                terminal.close();
+            }
+            match next {
+                Next::Start => {}
+                Next::Wait => self.wait_for_cell(),
+                Next::Close => return,
+            }
+        }
+    }
+
+    fn tell_failure(&mut self, failure: StartFailure) {
+        self.events.send(RuntimeEvent::StartFailed(failure.clone()));
+        let death = Death::NotStarted(failure);
+        for (id, request) in self.control.take_requests() {
+            if let Some(kind) = Kind::of(&request) {
+                self.events.send(kind.end(id, &death));
+            }
+        }
+        self.control.set_running(0, false);
+    }
+
+    /// Answers what can be answered without an interpreter until a cell is to run or the runtime closes.
+    fn wait_for_cell(&mut self) {
+        loop {
+            self.control.clear_wake();
+            for (id, request) in self.control.take_cancelled() {
+                self.cancel(id, &request);
+            }
+            let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
+            if self.control.is_closing() || self.control.has_request(is_cell) {
+                return;
+            }
+            for (id, request) in self.control.take_requests() {
+                let answer = match Kind::of(&request) {
+                    None => continue,
+                    Some(Kind::Execute) => {
+                        // Submitted between the two looks at the queue: runs with the next interpreter.
+                        self.control.submit(id, request);
+                        continue;
+                    }
+                    Some(Kind::Shutdown) => Answer::Done,
+                    Some(_) => Answer::Failed("no Python interpreter is running".into()),
+                };
+                self.events.send(RuntimeEvent::Answered { id, answer });
+            }
+            self.control.set_running(0, false);
+            let tick = Timespec {
+                tv_sec: 1,
+                tv_nsec: 0,
+            };
+            // An interrupted wait is another look.
+            let _ = match self.control.wake_fd() {
+                Some(wake) => poll(&mut [PollFd::from_borrowed_fd(wake, PollFlags::IN)], None),
+                None => poll(&mut [], Some(&tick)),
+            };
+        }
+    }
+
+    /// Lives with a ready interpreter until it is gone.
+    fn serve(
+        &mut self,
+        mut interpreter: Interpreter,
+        info: RuntimeInfo,
+        early: Vec<Early>,
+    ) -> Next {
+        self.events.send(RuntimeEvent::Ready(info));
+        for Early { stream, bytes } in early {
+            self.events.send(RuntimeEvent::Output {
+                id: None,
+                stream,
+                bytes,
+                foreign: false,
+            });
+        }
+        self.control.set_ready();
+        let mut leaving = Leaving::No;
+        loop {
+            self.send_requests(&mut interpreter, &mut leaving);
+            while let Some(item) = interpreter.order.next() {
+                self.emit(item, &mut interpreter);
+            }
+            if let Some(terminal) = &self.terminal {
+                terminal.set_foreground_program(interpreter.order.screen_is_owned());
+            }
+            if self.control.is_closing() {
+                self.end(interpreter);
+                return Next::Close;
+            }
+            let urge = self.urge(&mut interpreter, &mut leaving);
+            let patience = match interpreter.order.is_waiting() {
+                true => Some(urge.unwrap_or(MARK_PATIENCE).min(MARK_PATIENCE)),
+                false => urge,
+            };
+            match interpreter.step(&self.control, patience) {
+                Step::Active => {}
+                Step::Idle => {
+                    if let Some(item) = interpreter.order.force() {
+                        self.emit(item, &mut interpreter);
+                    }
+                }
+                Step::Ended => return self.bury(interpreter, !matches!(leaving, Leaving::No)),
+            }
+        }
+    }
+
+    fn send_requests(&mut self, interpreter: &mut Interpreter, leaving: &mut Leaving) {
+        for (id, request) in self.control.take_cancelled() {
+            self.cancel(id, &request);
+        }
+        let requests = self.control.take_requests();
+        if requests.is_empty() {
+            return;
+        }
+        for (id, request) in requests {
+            if let RuntimeRequest::ReplyInput { call, reply } = &request
+                && let Some(question) = self.underway.take_question(*call)
+            {
+                interpreter.request(&reply_line(&question, reply));
+            }
+            let Some(kind) = Kind::of(&request) else {
+                continue;
+            };
+            if let Some(line) = request_line(id, &request) {
+                self.underway.add(id, kind);
+                interpreter.request(&line);
+            }
+            if kind == Kind::Shutdown {
+                *leaving = Leaving::Asked(None);
+            }
+        }
+        self.tell_running();
+    }
+
+    fn cancel(&self, id: RequestId, request: &RuntimeRequest) {
+        if let Some(kind) = Kind::of(request) {
+            self.events.send(interrupted(id, kind));
+        }
+    }
+
+    fn tell_running(&self) {
+        self.control
+            .set_running(self.underway.running(), self.underway.current.is_some());
+    }
+
+    fn emit(&mut self, item: Item, interpreter: &mut Interpreter) {
+        let event = match item {
+            Item::Output {
+                stream,
+                bytes,
+                foreign,
+            } => RuntimeEvent::Output {
+                id: self.underway.current,
+                stream,
+                bytes,
+                foreign,
+            },
+            Item::Frame(frame) => match self.underway.event(frame) {
+                Some(event) => event,
+                None => return,
+            },
+        };
+        let is_boundary = matches!(
+            event,
+            RuntimeEvent::Started { .. }
+                | RuntimeEvent::Finished { .. }
+                | RuntimeEvent::Answered { .. }
+        );
+        if is_boundary {
+            interpreter.order.reclaim_screen();
+            self.tell_running();
+        }
+        self.events.send(event);
+    }
+
+    /// Ends a shut-down interpreter that does not leave; gives the time until the next look.
+    fn urge(&self, interpreter: &mut Interpreter, leaving: &mut Leaving) -> Option<Duration> {
+        let now = Instant::now();
+        let (deadline, signal) = match leaving {
+            Leaving::No => return None,
+            Leaving::Asked(_) if self.underway.running() > 0 => return None,
+            Leaving::Asked(deadline) => (*deadline.get_or_insert(now + GRACE), Signal::TERM),
+            Leaving::Terminated(deadline) => (*deadline, Signal::KILL),
+        };
+        if now < deadline {
+            return Some(deadline - now);
+        }
+        interpreter.group().signal(signal);
+        *leaving = Leaving::Terminated(now + GRACE);
+        Some(GRACE)
+    }
+
+    /// Ends an interpreter whose runtime is closed. What it still prints is read and dropped, so that it can leave.
+    fn end(&mut self, mut interpreter: Interpreter) {
+        interpreter.close_requests();
+        for signal in [Signal::TERM, Signal::KILL] {
+            let deadline = Instant::now() + GRACE;
+            loop {
+                while interpreter.order.next().is_some() {}
+                let left = deadline.saturating_duration_since(Instant::now());
+                match interpreter.step(&self.control, Some(left)) {
+                    Step::Ended => {
+                        // What is left of the group goes with it.
+                        let _ = interpreter.reap(GRACE);
+                        return;
+                    }
+                    _ if left.is_zero() => break,
+                    Step::Idle => drop(interpreter.order.force()),
+                    Step::Active => {}
+                }
+            }
+            interpreter.group().signal(signal);
+        }
+        let _ = interpreter.reap(GRACE);
+    }
+
+    /// Tells the last words of an interpreter, the ends of its requests and its death.
+    fn bury(&mut self, mut interpreter: Interpreter, expected: bool) -> Next {
+        let group = interpreter.group();
+        if interpreter.confusion.is_some() {
+            group.signal(Signal::KILL);
+        }
+        let status = interpreter.reap(GRACE);
+        for _ in 0..LAST_CHUNKS {
+            let more = interpreter.read_rest();
+            let mut moved = self.emit_certain(&mut interpreter);
+            if !more && !moved && interpreter.order.is_waiting() {
+                let item = interpreter.order.force();
+                moved = item.is_some();
+                item.into_iter()
+                    .for_each(|item| self.emit(item, &mut interpreter));
+            }
+            if !more && !moved && !interpreter.order.is_waiting() {
+                break;
+            }
+        }
+        interpreter.close_streams();
+        self.emit_certain(&mut interpreter);
+        let death = match interpreter.confusion.take() {
+            _ if group.was_killed() => Death::Killed,
+            Some(what) => Death::Confused(what),
+            None => death_of(status),
+        };
+        for (id, kind) in self.underway.abandon() {
+            self.events.send(kind.end(id, &death));
+        }
+        self.control.set_group(None);
+        if expected {
+            return Next::Wait;
+        }
+        let now = Instant::now();
+        if death != Death::Killed {
+            self.deaths.push_back(now);
+            self.deaths.retain(|death| now - *death < LOOP_WINDOW);
+        }
+        let restarting = self.deaths.len() < 2;
+        self.events.send(RuntimeEvent::Died { death, restarting });
+        if restarting { Next::Start } else { Next::Wait }
+    }
+
+    /// Emits what is certain; true when there was something.
+    fn emit_certain(&mut self, interpreter: &mut Interpreter) -> bool {
+        let mut some = false;
+        while let Some(item) = interpreter.order.next() {
+            some = true;
+            self.emit(item, interpreter);
+        }
+        some
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // The contract's last promise: whatever was asked has an end, if anyone still listens.
+        for (id, kind) in self.underway.abandon() {
+            self.events.send(match kind {
+                Kind::Execute => finished(id, Ending::Died(Death::Killed)),
+                kind => kind.end(id, &Death::Killed),
+            });
+        }
+    }
+}
+
+fn death_of(status: io::Result<ExitStatus>) -> Death {
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => Death::Exited(code),
+            (None, Some(signal)) => Death::Signalled(signal),
+            (None, None) => Death::Confused(status.to_string()),
+        },
+        Err(error) => Death::Confused(error.to_string()),
+    }
+}

@@ -1,0 +1,240 @@
+//! Puts the embedded runner where an interpreter can read it.
+//!
+//! In: the cache directory. Out: the path of `runner.py`. Invariants: the folder is named by the hash of its content,
+//! appears whole or not at all (written beside, then renamed), is 0700, and one that is there is used only when it is
+//! ours and holds the same bytes: a cut-off or tampered file is replaced. Absent on purpose: cleaning up after other
+//! versions, which may be running.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+macro_rules! embedded {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/python/", $path)))),+]
+    };
+}
+
+/// Path below the folder and text of every file of the runner.
+const FILES: &[(&str, &str)] = embedded![
+    "runner.py",
+    "_ipycodex_runner/__init__.py",
+    "_ipycodex_runner/cells.py",
+    "_ipycodex_runner/debug.py",
+    "_ipycodex_runner/figures.py",
+    "_ipycodex_runner/leave.py",
+    "_ipycodex_runner/loop.py",
+    "_ipycodex_runner/magic_cells.py",
+    "_ipycodex_runner/magic_files.py",
+    "_ipycodex_runner/magic_names.py",
+    "_ipycodex_runner/magic_run.py",
+    "_ipycodex_runner/magics.py",
+    "_ipycodex_runner/mime.py",
+    "_ipycodex_runner/reload.py",
+    "_ipycodex_runner/serve.py",
+    "_ipycodex_runner/shell.py",
+    "_ipycodex_runner/stdin.py",
+    "_ipycodex_runner/syntax.py",
+    "_ipycodex_runner/system.py",
+    "_ipycodex_runner/terminal.py",
+    "_ipycodex_runner/tracebacks.py",
+    "_ipycodex_runner/wire.py",
+];
+
+/// A staged runner.
+#[derive(Debug)]
+pub(super) struct Staged {
+    /// The script to start.
+    pub(super) script: PathBuf,
+    /// Why it is not below the cache directory, when it is not.
+    pub(super) fallback: Option<String>,
+}
+
+/// Stages the runner below `cache_dir`, or in a private temporary folder when that cannot be written.
+///
+/// # Errors
+/// When neither can be written.
+pub(super) fn stage(cache_dir: &Path) -> io::Result<Staged> {
+    let error = match stage_below(cache_dir) {
+        Ok(script) => {
+            return Ok(Staged {
+                script,
+                fallback: None,
+            });
+        }
+        Err(error) => error,
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let private = std::env::temp_dir().join(format!("ipycodex-{user}"));
+    let script = stage_below(&private)?;
+    let fallback = format!(
+        "{} cannot be written ({error}); the Python runner is kept in {} instead",
+        cache_dir.display(),
+        private.display()
+    );
+    Ok(Staged {
+        script,
+        fallback: Some(fallback),
+    })
+}
+
+fn stage_below(parent: &Path) -> io::Result<PathBuf> {
+    let folder = parent.join(format!("runner-{}", content_hash()));
+    if is_intact(&folder) {
+        return Ok(folder.join("runner.py"));
+    }
+    create_private(parent)?;
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let written = parent.join(format!(".runner-{:016x}", u64::from_ne_bytes(random)));
+    let outcome = write_files(&written).and_then(|()| install(&written, &folder));
+    if outcome.is_err() {
+        // Nothing more can be done about a half-written folder; its name is never looked up.
+        let _ = fs::remove_dir_all(&written);
+    }
+    outcome?;
+    Ok(folder.join("runner.py"))
+}
+
+/// Moves a whole folder to its name; a broken one there is moved away first.
+fn install(written: &Path, folder: &Path) -> io::Result<()> {
+    if fs::rename(written, folder).is_ok() {
+        return Ok(());
+    }
+    if is_intact(folder) {
+        // Another process was faster.
+        return fs::remove_dir_all(written);
+    }
+    let broken = written.with_extension("broken");
+    fs::rename(folder, &broken)?;
+    let outcome = fs::rename(written, folder);
+    let _ = fs::remove_dir_all(&broken);
+    outcome
+}
+
+fn write_files(folder: &Path) -> io::Result<()> {
+    create_private(folder)?;
+    for (path, text) in FILES {
+        let file = folder.join(path);
+        if let Some(parent) = file.parent() {
+            create_private(parent)?;
+        }
+        fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+fn create_private(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+}
+
+/// True for a folder of ours that nobody else can write and that holds every file as embedded.
+fn is_intact(folder: &Path) -> bool {
+    let is_ours = fs::symlink_metadata(folder).is_ok_and(|found| {
+        found.is_dir()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.mode() & 0o022 == 0
+    });
+    is_ours
+        && FILES.iter().all(|(path, text)| {
+            fs::read(folder.join(path)).is_ok_and(|found| found == text.as_bytes())
+        })
+}
+
+/// Sixteen hexadecimal digits.
+fn content_hash() -> String {
+    let mut hash = Sha256::new();
+    for (path, text) in FILES {
+        hash.update(path.len().to_le_bytes());
+        hash.update(path);
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn every_file_of_the_folder_is_embedded() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/python");
+        let mut found = BTreeSet::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.extension().and_then(|e| e.to_str()) {
+                    _ if path.is_dir() => folders.push(path),
+                    // Interpreters leave compiled code beside them.
+                    extension => {
+                        if extension != Some("py") {
+                            continue;
+                        }
+                        let below = path.strip_prefix(&root).unwrap();
+                        found.insert(below.to_str().unwrap().to_owned());
+                    }
+                }
+            }
+        }
+        let embedded: BTreeSet<String> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        assert_eq!(embedded, found);
+    }
+
+    #[test]
+    fn staged_once_and_mended_when_broken() {
+        let cache = tempfile::tempdir().unwrap();
+        let parent = cache.path().join("a/b");
+        let script = stage(&parent).unwrap().script;
+        assert_eq!(fs::read_to_string(&script).unwrap(), FILES[0].1);
+        let folder = script.parent().unwrap();
+        assert_eq!(fs::metadata(folder).unwrap().mode() & 0o777, 0o700);
+        let inode = fs::metadata(folder).unwrap().ino();
+        stage(&parent).unwrap();
+        assert_eq!(fs::metadata(folder).unwrap().ino(), inode, "staged again");
+        fs::write(&script, "truncated").unwrap();
+        stage(&parent).unwrap();
+        assert_eq!(fs::read_to_string(&script).unwrap(), FILES[0].1);
+        assert_eq!(
+            fs::read_dir(&parent).unwrap().count(),
+            1,
+            "nothing is left behind"
+        );
+    }
+
+    #[test]
+    fn an_unwritable_cache_is_told_and_replaced() {
+        let cache = tempfile::tempdir().unwrap();
+        let file = cache.path().join("file");
+        fs::write(&file, "").unwrap();
+        let staged = stage(&file.join("cache")).unwrap();
+        assert!(staged.script.is_file());
+        assert!(staged.fallback.unwrap().contains("cannot be written"));
+    }
+
+    #[test]
+    fn a_folder_others_can_write_is_not_trusted() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = stage(cache.path())
+            .unwrap()
+            .script
+            .parent()
+            .unwrap()
+            .to_owned();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        stage(cache.path()).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    }
+}

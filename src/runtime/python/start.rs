@@ -1,0 +1,324 @@
+//! Bringing an interpreter up: the first candidate that becomes ready.
+//!
+//! In: the plan's facts and the control handles. Out: a ready interpreter, or why there is none. Invariants: no probe
+//! runs before the real thing; every failure is kept for the message; an interpreter that did not get ready is gone
+//! before the next is tried. Absent on purpose: cells; what a cell is told of a failure is the owner's affair.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
+use super::control::Control;
+use super::events::Events;
+use super::find::{Candidate, Search, find};
+use super::interpreter::{Interpreter, Launch, Step};
+use super::map::{Kind, interrupted};
+use super::order::Item;
+use super::stage::stage;
+use super::terminal::InnerTerminal;
+use super::wire::{Frame, PROTOCOL, excerpt};
+use crate::runtime::connect::RuntimePlan;
+
+/// How long an interpreter may take until it is ready.
+const BUDGET: Duration = Duration::from_secs(30);
+/// After this long the user is told that it takes long.
+const SLOW: Duration = Duration::from_secs(5);
+/// Pause before the one retry when the system was out of descriptors or processes.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// What an interpreter may print before it is ready, in bytes; more is not a Python.
+const EARLY_OUTPUT: usize = 1024 * 1024;
+const OLDEST: (u32, u32) = (3, 8);
+
+/// What came of it.
+pub(super) enum Start {
+    /// Ready, with what it printed on the way.
+    Up(Box<Interpreter>, RuntimeInfo, Vec<Early>),
+    /// No candidate became ready.
+    Failed(StartFailure),
+    /// Nobody wants it any more.
+    Abandoned,
+}
+
+/// Output from before an interpreter was ready.
+pub(super) struct Early {
+    pub(super) stream: OutputStream,
+    pub(super) bytes: Vec<u8>,
+}
+
+enum Trial {
+    Ready(Box<Interpreter>, RuntimeInfo, Vec<Early>),
+    Failed(String),
+    Abandoned,
+}
+
+/// Starts interpreters for one runtime.
+pub(super) struct Starter<'a> {
+    pub(super) plan: &'a RuntimePlan,
+    pub(super) control: &'a Control,
+    pub(super) events: &'a Events,
+    pub(super) terminal: Option<&'a InnerTerminal>,
+    pub(super) restarted: bool,
+}
+
+impl Starter<'_> {
+    /// Tries the candidates in turn.
+    pub(super) fn start(&self) -> Start {
+        let script = match self.stage() {
+            Ok(script) => script,
+            Err(failure) => return Start::Failed(failure),
+        };
+        let configured = self.plan.interpreter.as_deref();
+        let Search {
+            candidates,
+            rejected: mut failures,
+        } = find(configured, &self.plan.cwd, &self.plan.variables);
+        for candidate in &candidates {
+            match self.try_candidate(&script, candidate) {
+                Trial::Ready(interpreter, info, early) => {
+                    if !failures.is_empty() && !self.restarted {
+                        self.events.send(RuntimeEvent::Notice(format!(
+                            "{}; using {}",
+                            failures.join("; "),
+                            info.executable
+                        )));
+                    }
+                    return Start::Up(interpreter, info, early);
+                }
+                Trial::Failed(why) => failures.push(format!(
+                    "{} ({}) {why}",
+                    candidate.program.display(),
+                    candidate.origin
+                )),
+                Trial::Abandoned => return Start::Abandoned,
+            }
+        }
+        let message = match failures.as_slice() {
+            [] => "no python3 or python found on PATH".to_owned(),
+            failures => format!("no Python could be started: {}", failures.join("; ")),
+        };
+        let hint = match configured {
+            Some(_) => "name another interpreter with --python PATH, or leave it out",
+            None => "install python3 (3.8 or newer), or name an interpreter with --python PATH",
+        };
+        Start::Failed(StartFailure {
+            message,
+            hint: hint.to_owned(),
+        })
+    }
+
+    fn stage(&self) -> Result<PathBuf, StartFailure> {
+        let staged = stage(&self.plan.cache_dir).map_err(|error| StartFailure {
+            message: format!("the Python runner cannot be written anywhere: {error}"),
+            hint: format!("make {} writable", self.plan.cache_dir.display()),
+        })?;
+        if let Some(notice) = staged.fallback.filter(|_| !self.restarted) {
+            self.events.send(RuntimeEvent::Notice(notice));
+        }
+        Ok(staged.script)
+    }
+
+    fn try_candidate(&self, script: &Path, candidate: &Candidate) -> Trial {
+        let launch = Launch {
+            script,
+            cwd: &self.plan.cwd,
+            no_ipython: self.plan.no_ipython,
+            terminal: self.terminal,
+        };
+        let began = Instant::now();
+        let started = Interpreter::start(&launch, candidate).or_else(|error| {
+            if !is_passing(&error) {
+                return Err(error);
+            }
+            std::thread::sleep(RETRY_PAUSE);
+            Interpreter::start(&launch, candidate)
+        });
+        let interpreter = match started {
+            Ok(interpreter) => interpreter,
+            Err(error) => return Trial::Failed(format!("cannot be started: {error}")),
+        };
+        self.control.set_group(Some(interpreter.group()));
+        let trial = self.await_ready(interpreter, candidate, began);
+        if !matches!(trial, Trial::Ready(..)) {
+            self.control.set_group(None);
+        }
+        trial
+    }
+
+    fn await_ready(
+        &self,
+        mut interpreter: Interpreter,
+        candidate: &Candidate,
+        began: Instant,
+    ) -> Trial {
+        let mut early = Vec::new();
+        let mut told = self.restarted;
+        loop {
+            match take_early(&mut interpreter, &mut early) {
+                Some(Ok(ready)) => {
+                    let info = RuntimeInfo {
+                        pid: ready.pid,
+                        executable: Some(ready.executable)
+                            .filter(|path| !path.is_empty())
+                            .unwrap_or_else(|| candidate.program.display().to_string()),
+                        python: ready.python,
+                        ipython: ready.ipython,
+                        milliseconds: began.elapsed().as_secs_f64() * 1000.0,
+                        restarted: self.restarted,
+                    };
+                    return Trial::Ready(Box::new(interpreter), info, early);
+                }
+                Some(Err(why)) => return Trial::Failed(why),
+                None => {}
+            }
+            for (id, request) in self.control.take_cancelled() {
+                if let Some(kind) = Kind::of(&request) {
+                    self.events.send(interrupted(id, kind));
+                }
+            }
+            if self.is_unwanted() {
+                interpreter.group().signal(Signal::KILL);
+                return Trial::Abandoned;
+            }
+            let elapsed = began.elapsed();
+            if elapsed >= BUDGET {
+                return Trial::Failed(format!("did not get ready in {} s", BUDGET.as_secs()));
+            }
+            if elapsed >= SLOW && !told {
+                told = true;
+                self.events.send(RuntimeEvent::Notice(format!(
+                    "{} is still starting after {} s",
+                    candidate.program.display(),
+                    SLOW.as_secs()
+                )));
+            }
+            let next = if told { BUDGET } else { SLOW };
+            match interpreter.step(self.control, Some(next.saturating_sub(elapsed))) {
+                Step::Ended => return self.bury(interpreter, early),
+                Step::Idle => drop(interpreter.order.force().map(|item| keep(item, &mut early))),
+                Step::Active => {}
+            }
+        }
+    }
+
+    /// True when the runtime closes, or is shut down with nothing left to run.
+    fn is_unwanted(&self) -> bool {
+        let runs_code = |request: &_| Kind::of(request).is_some_and(Kind::runs_code);
+        self.control.is_closing()
+            || (self
+                .control
+                .has_request(|request| Kind::of(request) == Some(Kind::Shutdown))
+                && !self.control.has_request(runs_code))
+    }
+
+    /// Tells how an interpreter ended that never became ready.
+    fn bury(&self, mut interpreter: Interpreter, mut early: Vec<Early>) -> Trial {
+        if let Some(what) = interpreter.confusion.take() {
+            return Trial::Failed(format!(
+                "is not a Python that can run the runner; it sent: {what}"
+            ));
+        }
+        let status = interpreter.reap(Duration::from_secs(1));
+        while interpreter.read_rest() {
+            if let Some(Err(why)) = take_early(&mut interpreter, &mut early) {
+                return Trial::Failed(why);
+            }
+        }
+        interpreter.close_streams();
+        if let Some(Err(why)) = take_early(&mut interpreter, &mut early) {
+            return Trial::Failed(why);
+        }
+        let ended = match status {
+            Ok(status) => format!("ended at once ({status})"),
+            Err(error) => format!("ended at once ({error})"),
+        };
+        let printed: Vec<u8> = early.into_iter().flat_map(|early| early.bytes).collect();
+        let words = printed
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .rfind(|line| !line.is_empty());
+        Trial::Failed(match words {
+            Some(words) => format!("{ended}: {}", excerpt(words)),
+            None => ended,
+        })
+    }
+}
+
+struct Ready {
+    pid: u32,
+    python: String,
+    ipython: Option<String>,
+    executable: String,
+}
+
+/// Collects output until the interpreter is ready, or has said why it will not be.
+fn take_early(
+    interpreter: &mut Interpreter,
+    early: &mut Vec<Early>,
+) -> Option<Result<Ready, String>> {
+    while let Some(item) = interpreter.order.next() {
+        match keep(item, early) {
+            Some(Frame::Ready {
+                pid,
+                python,
+                ipython,
+                protocol,
+                executable,
+            }) => {
+                return Some(if protocol != PROTOCOL {
+                    Err(format!(
+                        "speaks version {protocol} of the protocol, not {PROTOCOL}"
+                    ))
+                } else if version(&python).is_some_and(|version| version < OLDEST) {
+                    Err(format!("is Python {python}; 3.8 or newer is needed"))
+                } else {
+                    Ok(Ready {
+                        pid,
+                        python,
+                        ipython,
+                        executable,
+                    })
+                });
+            }
+            Some(Frame::Error { error, .. }) => {
+                return Some(Err(format!("failed: {}: {}", error.ename, error.evalue)));
+            }
+            _ => {}
+        }
+        let size: usize = early.iter().map(|early| early.bytes.len()).sum();
+        if size > EARLY_OUTPUT {
+            let start = early.first().map(|early| excerpt(&early.bytes));
+            return Some(Err(format!(
+                "is not a Python that can run the runner; it prints without end: {}",
+                start.unwrap_or_default()
+            )));
+        }
+    }
+    None
+}
+
+/// Keeps output, hands back frames.
+fn keep(item: Item, early: &mut Vec<Early>) -> Option<Frame> {
+    match item {
+        Item::Output { stream, bytes, .. } => {
+            early.push(Early { stream, bytes });
+            None
+        }
+        Item::Frame(frame) => Some(frame),
+    }
+}
+
+/// Major and minor of `3.11.7`.
+fn version(python: &str) -> Option<(u32, u32)> {
+    let mut parts = python.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// True when the system may have what is missing in a moment.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [Errno::MFILE, Errno::NFILE, Errno::AGAIN];
+    Errno::from_io_error(error).is_some_and(|error| passing.contains(&error))
+}

@@ -1,0 +1,176 @@
+//! The pseudo-terminal the cells own: made once for every interpreter, one handle for all of them.
+//!
+//! In: what the user types, the size of the window. Out: the master's bytes are read by `interpreter.rs`. Invariants:
+//! a handle outlives every interpreter and does nothing between two of them; writing never blocks; a suspend character
+//! is never acted upon (nobody could resume the interpreter). Absent on purpose: the user's own terminal.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, tcgetattr,
+    tcsetattr, tcsetwinsize,
+};
+
+use super::super::{CellTerminal, Interrupter, TerminalMode, TerminalSize};
+use super::control::Control;
+
+/// What control-C sends.
+const INTERRUPT: u8 = 3;
+
+/// The handle; see the module.
+#[derive(Debug)]
+pub(super) struct InnerTerminal {
+    state: Mutex<State>,
+    control: Arc<Control>,
+}
+
+#[derive(Debug)]
+struct State {
+    master: Option<Arc<OwnedFd>>,
+    size: TerminalSize,
+    foreground_program: bool,
+}
+
+impl InnerTerminal {
+    pub(super) fn new(size: TerminalSize, control: Arc<Control>) -> Self {
+        let state = State {
+            master: None,
+            size,
+            foreground_program: false,
+        };
+        InnerTerminal {
+            state: Mutex::new(state),
+            control,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a new pair and gives out its ends, the master's first. What is typed from now on goes there.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn open(&self) -> io::Result<(Arc<OwnedFd>, OwnedFd)> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let slave = match ioctl_tiocgptpeer(&master, flags) {
+            Ok(slave) => slave,
+            Err(_) => {
+                use rustix::fs::{Mode, OFlags};
+                let name = ptsname(&master, Vec::new())?;
+                let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+                rustix::fs::open(name, flags, Mode::empty())?
+            }
+        };
+        let mut termios = tcgetattr(&slave)?;
+        make_sane(&mut termios);
+        tcsetattr(&slave, OptionalActions::Now, &termios)?;
+        let mut state = self.state();
+        tcsetwinsize(&slave, window(state.size))?;
+        rustix::io::ioctl_fionbio(&master, true)?;
+        let master = Arc::new(master);
+        state.master = Some(Arc::clone(&master));
+        state.foreground_program = false;
+        Ok((master, slave))
+    }
+
+    /// The interpreter is gone.
+    pub(super) fn close(&self) {
+        self.state().master = None;
+    }
+
+    /// Whether a program of the cell owns the screen.
+    pub(super) fn set_foreground_program(&self, owns: bool) {
+        self.state().foreground_program = owns;
+    }
+}
+
+impl CellTerminal for InnerTerminal {
+    fn type_bytes(&self, bytes: &[u8]) {
+        if self.control.is_starting() {
+            // A signal would hit Python's own start-up: cancel what waits for it instead.
+            if bytes.contains(&INTERRUPT) {
+                self.control.interrupt();
+                return;
+            }
+        }
+        let state = self.state();
+        let Some(master) = &state.master else { return };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match rustix::io::write(master, rest) {
+                Ok(count @ 1..) => rest = &rest[count..],
+                Err(rustix::io::Errno::INTR) => {}
+                // Full, or nobody there: dropped, as the contract says.
+                _ => return,
+            }
+        }
+    }
+
+    fn resize(&self, size: TerminalSize) {
+        let mut state = self.state();
+        state.size = size;
+        if let Some(master) = &state.master {
+            // Fails only when the other end is gone.
+            let _ = tcsetwinsize(master, window(size));
+        }
+    }
+
+    fn mode(&self) -> TerminalMode {
+        let state = self.state();
+        let flags = state
+            .master
+            .as_ref()
+            .and_then(|master| tcgetattr(master).ok())
+            .map_or(LocalModes::ISIG | LocalModes::ICANON, |termios| {
+                termios.local_modes
+            });
+        TerminalMode {
+            signals: flags.contains(LocalModes::ISIG),
+            canonical: flags.contains(LocalModes::ICANON),
+            foreground_program: state.foreground_program,
+        }
+    }
+}
+
+/// True when a program has taken the terminal out of line mode and does its own echo, as editors, pagers and line
+/// editors do. The runner does so too, for a moment after each cell, to take back what was typed ahead; it is known by
+/// reads that never wait (VMIN and VTIME both zero).
+pub(super) fn is_raw(master: impl AsFd) -> bool {
+    tcgetattr(master).is_ok_and(|termios| {
+        let waits = termios.special_codes[SpecialCodeIndex::VMIN] > 0
+            || termios.special_codes[SpecialCodeIndex::VTIME] > 0;
+        waits
+            && !termios
+                .local_modes
+                .intersects(LocalModes::ICANON | LocalModes::ECHO)
+    })
+}
+
+fn make_sane(termios: &mut Termios) {
+    termios.input_modes |= InputModes::IUTF8 | InputModes::ICRNL;
+    termios.local_modes |= LocalModes::ECHO
+        | LocalModes::ECHOE
+        | LocalModes::ECHOK
+        | LocalModes::ICANON
+        | LocalModes::ISIG
+        | LocalModes::IEXTEN;
+    // Zero is "no such character".
+    termios.special_codes[SpecialCodeIndex::VSUSP] = 0;
+}
+
+fn window(size: TerminalSize) -> Winsize {
+    Winsize {
+        ws_row: size.rows,
+        ws_col: size.columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}

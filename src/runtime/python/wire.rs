@@ -1,0 +1,389 @@
+//! The lines that cross the two private pipes: requests down, frames up; protocol version 1.
+//!
+//! In: a [`RuntimeRequest`] and its id, or one line of the frame pipe. Out: one line of JSON, or a [`Frame`].
+//! Invariants: a request is one line; a frame of an unknown type or with unknown fields is accepted and ignored; a line
+//! that is not a frame is an error that names what was there. Lone surrogate escapes, which Python can write and Rust
+//! text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`, `map.rs`).
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::super::{InputReply, RequestId, RuntimeRequest, Stdin};
+
+/// The version of the protocol this host speaks.
+pub(super) const PROTOCOL: u64 = 1;
+
+/// Longest frame line, in bytes.
+pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024 + 64 * 1024;
+
+/// The line of a request; none for a reply to a question, which has a line of its own ([`reply_line`]).
+pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
+    let id = id.0;
+    let value = match request {
+        RuntimeRequest::Execute(cell) => json!({
+            "type": "exec",
+            "id": id,
+            "code": cell.code,
+            "silent": cell.silent,
+            "storeHistory": cell.execution_count.is_some(),
+            "executionCount": cell.execution_count,
+            "stdin": match cell.stdin {
+                Stdin::Terminal => "terminal",
+                Stdin::Ask => "ask",
+                Stdin::Refuse => "refuse",
+            },
+            "allowStdin": cell.stdin != Stdin::Refuse,
+        }),
+        RuntimeRequest::Complete {
+            code,
+            position,
+            deep,
+        } => json!({
+            "type": "complete",
+            "id": id,
+            "code": code,
+            "pos": position.0,
+            "engine": if *deep { "jedi" } else { "plain" },
+        }),
+        RuntimeRequest::Inspect {
+            code,
+            position,
+            detailed,
+        } => json!({
+            "type": "inspect",
+            "id": id,
+            "code": code,
+            "pos": position.0,
+            "level": u8::from(*detailed),
+        }),
+        RuntimeRequest::DescribeTools { names } => {
+            json!({"type": "tool", "op": "describe", "id": id, "names": names})
+        }
+        RuntimeRequest::CallTool { name, arguments } => {
+            json!({"type": "tool", "op": "call", "id": id, "name": name, "args": arguments})
+        }
+        RuntimeRequest::SetVariables { values } => {
+            let values: Map<String, Value> = values
+                .iter()
+                .map(|(name, text)| (name.clone(), Value::String(text.clone())))
+                .collect();
+            json!({"type": "set", "id": id, "values": values})
+        }
+        RuntimeRequest::ReplyInput { .. } => return None,
+        RuntimeRequest::Shutdown => json!({"type": "exit", "id": id}),
+    };
+    Some(line_of(&value))
+}
+
+/// The line of a reply to the question the runner called `call`.
+pub(super) fn reply_line(call: &Value, reply: &InputReply) -> Vec<u8> {
+    line_of(&match reply {
+        InputReply::Line(line) => json!({"type": "input_reply", "id": call, "value": line}),
+        InputReply::Eof => json!({"type": "input_reply", "id": call, "eof": true}),
+    })
+}
+
+fn line_of(value: &Value) -> Vec<u8> {
+    let mut line = value.to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// One frame and its place in the output.
+#[derive(Debug)]
+pub(super) struct SyncedFrame {
+    /// The number of the marks that stand in the streams where this frame belongs; `None`: anywhere.
+    pub(super) sync: Option<u64>,
+    /// The frame.
+    pub(super) frame: Frame,
+}
+
+/// What the runner says.
+#[derive(Debug, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum Frame {
+    Ready {
+        pid: u32,
+        python: String,
+        #[serde(default)]
+        ipython: Option<String>,
+        protocol: u64,
+        #[serde(default)]
+        executable: String,
+    },
+    Started {
+        #[serde(default)]
+        id: FrameId,
+    },
+    Result {
+        #[serde(default)]
+        id: FrameId,
+        bundle: Map<String, Value>,
+        #[serde(default)]
+        execution_count: Option<u32>,
+    },
+    Display {
+        bundle: Map<String, Value>,
+        #[serde(default)]
+        display_id: Option<String>,
+        #[serde(default)]
+        update: bool,
+    },
+    Clear {
+        #[serde(default)]
+        wait: bool,
+    },
+    Page {
+        bundle: Map<String, Value>,
+    },
+    InputRequest {
+        #[serde(default)]
+        id: FrameId,
+        call: Value,
+        #[serde(default)]
+        prompt: String,
+        #[serde(default)]
+        password: bool,
+    },
+    NextInput {
+        #[serde(default)]
+        id: FrameId,
+        text: String,
+    },
+    ExitRequested {
+        #[serde(default)]
+        id: FrameId,
+        /// What `exit()` was given: nothing, a number or a text.
+        #[serde(default)]
+        code: Value,
+    },
+    Error {
+        #[serde(default)]
+        id: FrameId,
+        #[serde(flatten)]
+        error: Raised,
+    },
+    Done {
+        #[serde(default)]
+        id: FrameId,
+        #[serde(default)]
+        status: String,
+        #[serde(default)]
+        cancelled: bool,
+        #[serde(default)]
+        ms: f64,
+        #[serde(default)]
+        cwd: Option<String>,
+        #[serde(default)]
+        typeahead: String,
+    },
+    Answer {
+        #[serde(default)]
+        id: FrameId,
+        #[serde(flatten)]
+        answer: Map<String, Value>,
+    },
+    /// A type this host does not know, `status` among them.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The request a frame belongs to; none when the runner had none at hand (empty text on the wire).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "Value")]
+pub(super) struct FrameId(pub(super) Option<RequestId>);
+
+impl From<Value> for FrameId {
+    fn from(value: Value) -> Self {
+        FrameId(value.as_u64().map(RequestId))
+    }
+}
+
+/// An exception on the wire.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Raised {
+    pub(super) ename: String,
+    pub(super) evalue: String,
+    pub(super) traceback: Vec<String>,
+}
+
+/// Reads one line of the frame pipe, without its newline.
+///
+/// # Errors
+/// The start of the line, when it is not a frame.
+pub(super) fn parse_frame(line: &[u8]) -> Result<SyncedFrame, String> {
+    let parsed = serde_json::from_slice::<Value>(line).or_else(|error| {
+        mend_surrogates(line).map_or(Err(error), |mended| serde_json::from_slice(&mended))
+    });
+    let Ok(value @ Value::Object(_)) = parsed else {
+        return Err(excerpt(line));
+    };
+    let sync = value.get("sync").and_then(Value::as_u64);
+    let frame = Frame::deserialize(value).map_err(|error| format!("{error}: {}", excerpt(line)))?;
+    Ok(SyncedFrame { sync, frame })
+}
+
+/// The start of foreign bytes, fit for a message.
+pub(super) fn excerpt(bytes: &[u8]) -> String {
+    let shown = &bytes[..bytes.len().min(120)];
+    let text: String = String::from_utf8_lossy(shown)
+        .chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
+    if shown.len() < bytes.len() {
+        text + "…"
+    } else {
+        text
+    }
+}
+
+/// `line` with each unpaired `\ud8xx` escape turned into `\ufffd`; `None` when there is none.
+fn mend_surrogates(line: &[u8]) -> Option<Vec<u8>> {
+    let mut mended = line.to_vec();
+    let mut changed = false;
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &line[at..]) {
+        let escape = at + found;
+        at = match surrogate(line, escape) {
+            None => escape + 2,
+            Some(high)
+                if high < 0xdc00
+                    && surrogate(line, escape + 6).is_some_and(|low| low >= 0xdc00) =>
+            {
+                escape + 12
+            }
+            Some(_) => {
+                mended[escape + 2..escape + 6].copy_from_slice(b"fffd");
+                changed = true;
+                escape + 6
+            }
+        };
+        if at >= line.len() {
+            break;
+        }
+    }
+    changed.then_some(mended)
+}
+
+/// The surrogate escaped at `at`, if one is.
+fn surrogate(line: &[u8], at: usize) -> Option<u16> {
+    let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let code = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xd800..0xe000).contains(&code).then_some(code)
+}
+
+/// Cuts the frame pipe into lines.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    buffer: Vec<u8>,
+    /// Bytes known to hold no newline.
+    searched: usize,
+}
+
+impl Lines {
+    /// Adds what was read.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next whole line, without its newline. An endless one is handed out in part: no frame is that long.
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            self.searched = self.buffer.len();
+            return (self.searched > LONGEST_LINE).then(|| self.rest());
+        };
+        let rest = self.buffer.split_off(self.searched + found + 1);
+        let mut line = std::mem::replace(&mut self.buffer, rest);
+        line.pop();
+        self.searched = 0;
+        Some(line)
+    }
+
+    /// What stands after the last newline.
+    pub(super) fn rest(&mut self) -> Vec<u8> {
+        self.searched = 0;
+        std::mem::take(&mut self.buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lone_surrogates_are_mended_and_pairs_kept() {
+        let line = br#"{"type":"error","id":3,"sync":4,"ename":"\ud800","evalue":"\ud83d\ude00 \\ud800 \udc00\ud800x","traceback":["\"\ud800"]}"#;
+        let SyncedFrame { sync, frame } = parse_frame(line).unwrap();
+        assert_eq!(sync, Some(4));
+        let Frame::Error { id, error } = frame else {
+            panic!("{frame:?}")
+        };
+        assert_eq!(id, FrameId(Some(RequestId(3))));
+        assert_eq!(error.ename, "\u{fffd}");
+        assert_eq!(error.evalue, "😀 \\ud800 \u{fffd}\u{fffd}x");
+        assert_eq!(error.traceback, ["\"\u{fffd}"]);
+    }
+
+    #[test]
+    fn unknown_types_and_fields_are_accepted_and_garbage_is_not() {
+        for line in [
+            r#"{"type":"telemetry","x":1}"#,
+            r#"{"type":"status","id":1,"event":{"op":"cd"}}"#,
+        ] {
+            let parsed = parse_frame(line.as_bytes()).unwrap();
+            assert!(matches!(parsed.frame, Frame::Unknown), "{line}");
+        }
+        assert!(matches!(
+            parse_frame(br#"{"type":"started","id":1,"new":true}"#)
+                .unwrap()
+                .frame,
+            Frame::Started {
+                id: FrameId(Some(RequestId(1)))
+            }
+        ));
+        for line in ["hello", "", "[]", "7", r#"{"id":1}"#, "\u{1b}[31m"] {
+            let told = parse_frame(line.as_bytes()).unwrap_err();
+            assert!(!told.contains('\u{1b}'), "{told}");
+        }
+    }
+
+    #[test]
+    fn lines_come_whole_however_they_were_read() {
+        let text = b"one\ntwo\n\nthree";
+        for size in 1..text.len() {
+            let mut lines = Lines::default();
+            let mut got = Vec::new();
+            for chunk in text.chunks(size) {
+                lines.push(chunk);
+                got.extend(std::iter::from_fn(|| lines.next()));
+            }
+            assert_eq!(got, [b"one".to_vec(), b"two".to_vec(), Vec::new()]);
+            assert_eq!(lines.rest(), b"three");
+        }
+    }
+
+    #[test]
+    fn requests_are_one_line_each() {
+        let line = request_line(
+            RequestId(7),
+            &RuntimeRequest::SetVariables {
+                values: vec![("a".into(), "x\ny\u{2028}".into())],
+            },
+        )
+        .unwrap();
+        assert_eq!(memchr::memchr(b'\n', &line), Some(line.len() - 1));
+        let value: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(value["values"]["a"], "x\ny\u{2028}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Display width: how many terminal columns a text takes.
+//!
+//! In: text without control characters (see the sanitisers; a control character counts as no column). Out: columns,
+//! counted by grapheme cluster, so that a base with its marks, an emoji sequence or a flag is one unit that is never
+//! cut. Invariant: `columns(a) + columns(b) == columns(a + b)` whenever the cut between them is a cluster boundary.
+//! Absent on purpose: ambiguous-width guessing (narrow, as all common terminals default to).
+//! Unicode data: the versions of `unicode-width` 0.2 and `unicode-segmentation` 1.13.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Terminal columns that `text` takes.
+pub fn columns(text: &str) -> usize {
+    if is_plain_ascii(text) {
+        text.len()
+    } else {
+        clusters(text).map(|(_, width)| width).sum()
+    }
+}
+
+/// The grapheme clusters of `text`, each with its columns (0, 1 or 2).
+pub fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    text.graphemes(true)
+        .map(|cluster| (cluster, cluster.width().min(2)))
+}
+
+/// Splits `text` after the longest run of whole clusters that takes at most `limit` columns.
+pub fn split_at_columns(text: &str, limit: usize) -> (&str, &str) {
+    if is_plain_ascii(text) {
+        return text.split_at(limit.min(text.len()));
+    }
+    let mut used = 0;
+    let mut end = 0;
+    for (cluster, width) in clusters(text) {
+        if used + width > limit {
+            break;
+        }
+        used += width;
+        end += cluster.len();
+    }
+    text.split_at(end)
+}
+
+/// Printable ASCII only: one byte is one column and one cluster.
+pub fn is_plain_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_columns_by_cluster() {
+        for (text, expected) in [
+            ("", 0),
+            ("abc", 3),
+            ("漢字", 4),
+            ("e\u{301}", 1),
+            ("👩\u{200d}💻", 2),
+            ("🇩🇪", 2),
+            ("a漢b", 4),
+        ] {
+            assert_eq!(columns(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn never_cuts_a_cluster() {
+        assert_eq!(split_at_columns("漢字", 3), ("漢", "字"));
+        assert_eq!(split_at_columns("漢字", 1), ("", "漢字"));
+        assert_eq!(split_at_columns("abc", 2), ("ab", "c"));
+        assert_eq!(split_at_columns("abc", 9), ("abc", ""));
+        assert_eq!(split_at_columns("xe\u{301}y", 2), ("xe\u{301}", "y"));
+    }
+}

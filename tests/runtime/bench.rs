@@ -1,0 +1,203 @@
+//! What the runtime tests stand on: a runtime with its events, collected cell by cell.
+//!
+//! Every wait has a limit. Absent on purpose: assertions about time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
+use ipycodex::runtime::{
+    CellTerminal, Death, Execute, Finish, Interrupter, OutputStream, RequestId, Runtime,
+    RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin, TerminalSize,
+};
+
+/// No test waits longer for one event.
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
+pub(super) const BOTH: [Form; 2] = [Form::Pipes, Form::Terminal];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Form {
+    Pipes,
+    Terminal,
+}
+
+pub(super) struct Bench {
+    pub(super) runtime: Option<Box<dyn Runtime>>,
+    pub(super) events: RuntimeEvents,
+    pub(super) waiter: tokio::runtime::Runtime,
+    pub(super) folder: tempfile::TempDir,
+}
+
+/// Everything told of one cell.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Output and displays in order: `out`, `err`, `tty`, `foreign` or `show`, and the text.
+    pub(super) steps: Vec<(&'static str, String)>,
+    pub(super) error: Option<String>,
+    pub(super) finish: Finish,
+}
+
+impl Told {
+    pub(super) fn text(&self) -> String {
+        let shown = self.steps.iter().filter(|(kind, _)| *kind != "show");
+        shown.map(|(_, text)| text.replace("\r\n", "\n")).collect()
+    }
+
+    pub(super) fn shown(&self) -> Vec<&str> {
+        let shown = self.steps.iter().filter(|(kind, _)| *kind == "show");
+        shown.map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+pub(super) fn plan(form: Form) -> (RuntimePlan, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let terminal = (form == Form::Terminal).then_some(TerminalSize {
+        columns: 90,
+        rows: 33,
+    });
+    let plan = RuntimePlan {
+        kind: RuntimeKind::Embedded,
+        interpreter: None,
+        no_ipython: true,
+        cwd: folder.path().to_owned(),
+        variables: std::env::vars_os().collect(),
+        terminal,
+        cache_dir: folder.path().join("cache"),
+    };
+    (plan, folder)
+}
+
+impl Bench {
+    pub(super) fn start(form: Form) -> Self {
+        let (plan, folder) = plan(form);
+        Bench::with(plan, folder)
+    }
+
+    pub(super) fn with(plan: RuntimePlan, folder: tempfile::TempDir) -> Self {
+        let (runtime, events) = connect(plan);
+        let waiter = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        Bench {
+            runtime: Some(runtime),
+            events,
+            waiter,
+            folder,
+        }
+    }
+
+    pub(super) fn runtime(&mut self) -> &mut dyn Runtime {
+        self.runtime.as_deref_mut().unwrap()
+    }
+
+    pub(super) fn next(&mut self) -> RuntimeEvent {
+        let events = &mut self.events;
+        self.waiter
+            .block_on(async { tokio::time::timeout(LIMIT, events.recv()).await })
+            .expect("an event within the limit")
+            .expect("an open channel")
+    }
+
+    pub(super) fn until<T>(&mut self, mut wanted: impl FnMut(&RuntimeEvent) -> Option<T>) -> T {
+        loop {
+            let event = self.next();
+            if let Some(found) = wanted(&event) {
+                return found;
+            }
+        }
+    }
+
+    pub(super) fn ready(&mut self) -> RuntimeInfo {
+        self.until(|event| match event {
+            RuntimeEvent::Ready(info) => Some(info.clone()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn submit(&mut self, code: &str, stdin: Stdin) -> RequestId {
+        self.runtime().submit(RuntimeRequest::Execute(Execute {
+            code: code.into(),
+            execution_count: Some(1),
+            silent: false,
+            stdin,
+        }))
+    }
+
+    pub(super) fn run(&mut self, code: &str) -> Told {
+        let stdin = match self.runtime().terminal() {
+            Some(_) => Stdin::Terminal,
+            None => Stdin::Refuse,
+        };
+        let id = self.submit(code, stdin);
+        self.collect(id, |_, _| {})
+    }
+
+    /// Everything until the end of `id`; `act` sees the text so far whenever there is more.
+    pub(super) fn collect(&mut self, id: RequestId, mut act: impl FnMut(&mut Self, &str)) -> Told {
+        let mut steps = Vec::new();
+        let (mut error, mut text) = (None, String::new());
+        loop {
+            match self.next() {
+                RuntimeEvent::Output {
+                    id: Some(of),
+                    stream,
+                    bytes,
+                    foreign,
+                } if of == id => {
+                    let kind = match stream {
+                        _ if foreign => "foreign",
+                        OutputStream::Stdout => "out",
+                        OutputStream::Stderr => "err",
+                        OutputStream::Terminal => "tty",
+                    };
+                    let more = String::from_utf8_lossy(&bytes).into_owned();
+                    if text.len() < 1 << 20 {
+                        text += &more;
+                    }
+                    match steps.last_mut() {
+                        Some((last, before)) if *last == kind => String::push_str(before, &more),
+                        _ => steps.push((kind, more)),
+                    }
+                    act(self, &text);
+                }
+                RuntimeEvent::Display { id: of, display } if of == Some(id) => {
+                    steps.push((
+                        "show",
+                        display.bundle.text("text/plain").unwrap_or_default(),
+                    ));
+                }
+                RuntimeEvent::Error {
+                    id: of,
+                    error: raised,
+                } if of == id => {
+                    error = Some(format!("{}: {}", raised.name, raised.value));
+                }
+                RuntimeEvent::Finished { id: of, finish } if of == id => {
+                    return Told {
+                        steps,
+                        error,
+                        finish,
+                    };
+                }
+                RuntimeEvent::Started { id: of } if of == id => act(self, &text),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn interrupter(&mut self) -> Arc<dyn Interrupter> {
+        self.runtime().interrupter()
+    }
+
+    pub(super) fn terminal(&mut self) -> Arc<dyn CellTerminal> {
+        self.runtime().terminal().unwrap()
+    }
+
+    pub(super) fn died(&mut self) -> (Death, bool) {
+        self.until(|event| match event {
+            RuntimeEvent::Died { death, restarting } => Some((death.clone(), *restarting)),
+            _ => None,
+        })
+    }
+}

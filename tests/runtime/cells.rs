@@ -1,0 +1,310 @@
+//! Cells on the real interpreter: order, streams, interrupts, questions, tools.
+
+use ipycodex::runtime::{
+    Answer, Ending, InputReply, RuntimeEvent, RuntimeRequest, Stdin, ToolLookup,
+};
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::bench::{BOTH, Bench, Form, plan};
+
+#[test]
+fn values_errors_and_streams_arrive() {
+    let mut bench = Bench::start(Form::Pipes);
+    let info = bench.ready();
+    assert!(
+        info.pid > 1 && info.python.starts_with('3') && !info.restarted,
+        "{info:?}"
+    );
+    let told = bench.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n1+1");
+    assert_eq!(told.finish.ending, Ending::Ok);
+    assert_eq!(told.shown(), ["2"]);
+    assert!(told.steps.contains(&("out", "a\n".into())), "{told:?}");
+    assert!(told.steps.contains(&("err", "b\n".into())), "{told:?}");
+    let told = bench.run("1/0");
+    assert_eq!(told.finish.ending, Ending::Error);
+    assert_eq!(
+        told.error.as_deref(),
+        Some("ZeroDivisionError: division by zero")
+    );
+    assert_eq!(
+        told.finish.cwd.map(PathBuf::from),
+        Some(bench.folder.path().canonicalize().unwrap())
+    );
+}
+
+#[test]
+fn output_and_displays_keep_their_order() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let told = bench.run("for n in range(100):\n    print('p', n)\n    display(n)");
+        let expected: Vec<String> = (0..100)
+            .flat_map(|n| [format!("p {n}\n"), n.to_string()])
+            .collect();
+        let got: Vec<String> = told
+            .steps
+            .iter()
+            .map(|(_, text)| text.replace("\r\n", "\n"))
+            .collect();
+        assert_eq!(got, expected, "{form:?}");
+    }
+}
+
+#[test]
+fn a_big_write_arrives_whole() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let told = bench
+            .run("import os\ndata = b'x' * (4 << 20)\nwhile data: data = data[os.write(1, data):]");
+        assert_eq!(told.text().len(), 4 << 20, "{form:?}");
+        assert!(told.text().bytes().all(|b| b == b'x'), "{form:?}");
+    }
+}
+
+#[test]
+fn forged_marks_are_output() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let told = bench.run("print('\\x1b]7717;0123456789abcdef;9\\x07!')");
+        assert_eq!(
+            told.text(),
+            "\x1b]7717;0123456789abcdef;9\x07!\n",
+            "{form:?}"
+        );
+    }
+}
+
+#[test]
+fn a_closed_stdout_costs_nothing() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let told = bench.run("import os; os.close(1)");
+        assert_ne!(told.finish.ending, Ending::Interrupted);
+        assert_eq!(bench.run("print('back')\n5").shown(), ["5"], "{form:?}");
+    }
+}
+
+#[test]
+fn interrupts_stop_cells_and_keep_names() {
+    let cells = [
+        "import time; print('go', flush=True); time.sleep(1000)",
+        "print('go', flush=True)\nwhile True: pass",
+        "print('go', flush=True)\nimport asyncio; await asyncio.sleep(1000)",
+        "import subprocess; print('go', flush=True); subprocess.run(['sleep', '1000'])",
+    ];
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        bench.run("kept = 4");
+        let interrupter = bench.interrupter();
+        for code in cells {
+            let id = bench.submit(code, Stdin::Refuse);
+            let mut sent = false;
+            let told = bench.collect(id, |_, text| {
+                if text.contains("go") && !std::mem::replace(&mut sent, true) {
+                    interrupter.interrupt();
+                }
+            });
+            assert_eq!(told.finish.ending, Ending::Interrupted, "{form:?} {code}");
+        }
+        interrupter.interrupt();
+        assert_eq!(bench.run("kept").shown(), ["4"]);
+    }
+}
+
+#[test]
+fn an_interrupt_before_the_start_cancels_what_waits() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let interrupter = bench.interrupter();
+        let id = bench.submit("import time; time.sleep(1000)", Stdin::Refuse);
+        interrupter.interrupt();
+        assert_eq!(
+            bench.collect(id, |_, _| {}).finish.ending,
+            Ending::Interrupted
+        );
+        assert_eq!(bench.run("6").shown(), ["6"]);
+    }
+}
+
+#[test]
+fn output_after_the_end_belongs_to_no_cell() {
+    for form in BOTH {
+        let mut bench = Bench::start(form);
+        let told = bench.run(
+            "import threading\ngate = threading.Event()\ndef late():\n    gate.wait()\n    print('late', flush=True)\nthreading.Thread(target=late, daemon=True).start()",
+        );
+        assert_eq!(told.text(), "");
+        let id = bench.runtime().submit(RuntimeRequest::SetVariables {
+            values: vec![("x".into(), "y".into())],
+        });
+        bench.until(|event| {
+            matches!(event, RuntimeEvent::Answered { id: of, .. } if *of == id).then_some(())
+        });
+        bench.run("threading.Timer(0.05, gate.set).start()");
+        let (id, text) = bench.until(|event| match event {
+            RuntimeEvent::Output { id, bytes, .. } => Some((*id, bytes.clone())),
+            _ => None,
+        });
+        assert_eq!(id, None, "{form:?}");
+        assert_eq!(text.trim_ascii_end(), b"late");
+    }
+}
+
+#[test]
+fn input_is_asked_for_or_refused() {
+    let mut bench = Bench::start(Form::Pipes);
+    for (reply, expected) in [
+        (InputReply::Line("5".into()), Ok("'5'")),
+        (InputReply::Eof, Err("EOFError")),
+    ] {
+        let id = bench.submit("input('n? ')", Stdin::Ask);
+        let call = bench.until(|event| match event {
+            RuntimeEvent::InputRequested {
+                id: of,
+                call,
+                prompt,
+                password,
+            } => {
+                assert_eq!((*of, prompt.as_str(), *password), (id, "n? ", false));
+                Some(*call)
+            }
+            _ => None,
+        });
+        bench
+            .runtime()
+            .submit(RuntimeRequest::ReplyInput { call, reply });
+        let told = bench.collect(id, |_, _| {});
+        match expected {
+            Ok(shown) => assert_eq!(told.shown(), [shown]),
+            Err(name) => assert!(told.error.unwrap().starts_with(name)),
+        }
+    }
+    let told = bench.run("input()");
+    assert!(told.error.unwrap().starts_with("EOFError"));
+}
+
+#[test]
+fn tools_are_described_and_called() {
+    let mut bench = Bench::start(Form::Pipes);
+    bench.run("def add(a: int, b: int = 2):\n    'Adds.'\n    print('adding')\n    return a + b\nplain = 3");
+    let ask = |bench: &mut Bench, request| {
+        let id = bench.runtime().submit(request);
+        let mut printed = String::new();
+        let answer = bench.until(|event| match event {
+            RuntimeEvent::Output { id: of, bytes, .. } => {
+                assert_eq!(*of, Some(id));
+                printed += std::str::from_utf8(bytes).unwrap();
+                None
+            }
+            RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+            _ => None,
+        });
+        (answer, printed)
+    };
+    let names = ["add", "plain", "absent"].map(String::from).to_vec();
+    let (answer, _) = ask(&mut bench, RuntimeRequest::DescribeTools { names });
+    let Answer::Tools(tools) = answer else {
+        panic!("{answer:?}")
+    };
+    assert!(
+        matches!(&tools[0], ToolLookup::Found { name, description, .. } if name == "add" && description.contains("Adds.")),
+        "{tools:?}"
+    );
+    assert!(
+        matches!(&tools[1], ToolLookup::NotCallable(name) if name == "plain"),
+        "{tools:?}"
+    );
+    assert!(
+        matches!(&tools[2], ToolLookup::Missing(name) if name == "absent"),
+        "{tools:?}"
+    );
+    let call = |arguments| RuntimeRequest::CallTool {
+        name: "add".into(),
+        arguments,
+    };
+    let (answer, printed) = ask(&mut bench, call(serde_json::json!({"a": 40})));
+    let Answer::ToolResult(Ok(bundle)) = answer else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(bundle.text("text/plain").as_deref(), Some("42"));
+    assert_eq!(printed, "adding\n");
+    let (answer, _) = ask(&mut bench, call(serde_json::json!({"a": null})));
+    let Answer::ToolResult(Err(error)) = answer else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(error.name, "TypeError");
+}
+
+#[test]
+fn lone_surrogates_do_no_harm() {
+    let mut bench = Bench::start(Form::Pipes);
+    let told = bench.run("raise ValueError('x\\ud800y')");
+    assert_eq!(told.error.as_deref(), Some("ValueError: x\u{fffd}y"));
+    assert_eq!(bench.run("'\\ud800'").finish.ending, Ending::Ok);
+}
+
+#[test]
+fn a_large_value_passes_and_a_larger_one_is_replaced() {
+    let mut bench = Bench::start(Form::Pipes);
+    let show = |n: usize| format!("class Big:\n    def __repr__(self): return 'x' * {n}\nBig()");
+    let told = bench.run(&show(30 << 20));
+    assert_eq!(told.finish.ending, Ending::Ok);
+    assert!(!told.shown().is_empty());
+    let told = bench.run(&show(65 << 20));
+    assert_eq!(told.finish.ending, Ending::Ok);
+    assert_eq!(bench.run("1").shown(), ["1"]);
+}
+
+/// Pythons that have IPython are a matter of the machine; without one there is nothing to prove here.
+fn has_ipython() -> bool {
+    let found = Command::new("python3")
+        .args(["-c", "import IPython"])
+        .output();
+    found.is_ok_and(|outcome| outcome.status.success())
+}
+
+#[test]
+fn ipython_keeps_order_interrupts_and_names() {
+    if !has_ipython() {
+        return;
+    }
+    for form in BOTH {
+        let (mut plan, folder) = plan(form);
+        plan.no_ipython = false;
+        let mut bench = Bench::with(plan, folder);
+        assert!(bench.ready().ipython.is_some());
+        let told = bench.run("for n in range(100):\n    print('p', n)\n    display(n)");
+        let texts: Vec<String> = told
+            .steps
+            .iter()
+            .map(|(_, text)| text.trim_end().to_owned())
+            .collect();
+        let expected: Vec<String> = (0..100)
+            .flat_map(|n| [format!("p {n}"), n.to_string()])
+            .collect();
+        assert_eq!(texts, expected, "{form:?}");
+        let interrupter = bench.interrupter();
+        for code in [
+            "kept = 8\nimport time; print('go', flush=True); time.sleep(1000)",
+            "print('go', flush=True)\n!sleep 1000",
+        ] {
+            let id = bench.submit(code, Stdin::Refuse);
+            let mut sent = false;
+            let told = bench.collect(id, |_, text| {
+                if text.contains("go") && !std::mem::replace(&mut sent, true) {
+                    interrupter.interrupt();
+                }
+            });
+            assert_ne!(told.finish.ending, Ending::Error, "{form:?} {code}");
+        }
+        assert_eq!(bench.run("kept").shown(), ["8"]);
+        let told = bench.run("1/0");
+        assert_eq!(
+            told.error.as_deref(),
+            Some("ZeroDivisionError: division by zero")
+        );
+        let told = bench.run("%cd /\n!pwd");
+        assert!(told.text().ends_with("/\n"), "{told:?}");
+        assert_eq!(told.finish.cwd.as_deref(), Some("/"));
+    }
+}
