@@ -181,3 +181,97 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
     }
     event
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Script, Scripted};
+    use crate::agent::{
+        Agent, AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId,
+        TurnRequest, TurnSettings,
+    };
+    use serde_json::json;
+
+    fn request() -> TurnRequest {
+        TurnRequest {
+            instructions: String::new(),
+            history: Vec::new(),
+            input: Vec::new(),
+            tools: Vec::new(),
+            settings: TurnSettings {
+                model: None,
+                effort: Effort::Low,
+                search: Search::Off,
+                cwd: "/".into(),
+                threads: Threads::Session,
+                approvals: Approvals::Never,
+                sandbox: "read-only".into(),
+            },
+            thread: None,
+            schema: None,
+        }
+    }
+
+    fn text(turn: TurnId) -> AgentEvent {
+        AgentEvent::Text {
+            turn,
+            message: 0,
+            delta: "hi".into(),
+        }
+    }
+
+    fn finished(turn: TurnId, interrupted: bool) -> AgentEvent {
+        AgentEvent::Finished {
+            turn,
+            interrupted,
+            thread: None,
+        }
+    }
+
+    fn called(turn: TurnId) -> AgentEvent {
+        AgentEvent::ToolCalled {
+            turn,
+            call: ToolCall {
+                id: "c".into(),
+                name: "f".into(),
+                arguments: json!({}),
+            },
+        }
+    }
+
+    fn result(call: &str) -> AgentReply {
+        AgentReply::ToolResult {
+            call: call.into(),
+            success: true,
+            content: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_call_pauses_the_script_until_its_result() {
+        let any = TurnId(0);
+        let script = Script::new(vec![vec![called(any), text(any), finished(any, false)]]);
+        let (mut agent, mut events) = Scripted::new(script.clone());
+        let turn = agent.start(request());
+        assert_eq!(events.try_recv(), Ok(called(turn)));
+        agent.reply(turn, result("another"));
+        assert!(events.try_recv().is_err());
+        agent.reply(turn, result("c"));
+        assert_eq!(events.try_recv(), Ok(text(turn)));
+        assert_eq!(events.try_recv(), Ok(finished(turn, false)));
+        assert_eq!(script.replies(), [result("c")]);
+        assert_eq!(script.requests().len(), 1);
+        let beyond = agent.start(request());
+        assert_eq!(events.try_recv(), Ok(finished(beyond, false)));
+    }
+
+    #[test]
+    fn a_cancel_ends_a_turn_once() {
+        let (mut agent, mut events) = Scripted::new(Script::new(vec![vec![text(TurnId(9))]]));
+        let turn = agent.start(request());
+        assert_eq!(events.try_recv(), Ok(text(turn)));
+        agent.cancel(turn);
+        agent.cancel(turn);
+        assert_eq!(events.try_recv(), Ok(finished(turn, true)));
+        assert!(events.try_recv().is_err());
+    }
+}

@@ -305,3 +305,14 @@ fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
         }
     }
 }
+
+#[test]
+fn dropping_an_agent_that_nobody_listens_to_does_not_hang() {
+    let folder = folder();
+    let mut bench = Bench::new(faulty("100,000 deltas", folder.path()));
+    bench.agent.start(request("first?", folder.path()));
+    while !matches!(bench.next(), AgentEvent::Text { .. }) {}
+    // The receiver outlives the agent, full.
+    let Bench { agent, .. } = bench;
+    drop(agent);
+}

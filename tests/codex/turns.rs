@@ -32,6 +32,7 @@ fn a_turn_streams_and_the_next_goes_on_in_its_thread() {
         ["think", "more"]
     );
     assert_eq!(told.sent, 1);
+    assert!(told.progress.is_empty(), "{:?}", told.progress);
     let usage = told.usage.expect("counts");
     assert_eq!(
         (usage.input, usage.cached, usage.output, usage.reasoning),

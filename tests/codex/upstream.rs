@@ -1,7 +1,7 @@
 //! The real app-server when the model's service fails, stammers or floods, or nobody is logged in.
 
-use ipycodex::agent::FailureKind;
 use ipycodex::agent::connect::AgentKind;
+use ipycodex::agent::{AgentEvent, FailureKind};
 
 use super::bench::{Bench, folder, plan, request};
 use super::real::real;
@@ -171,4 +171,25 @@ fn a_prompt_too_long_for_codex_is_said() {
         "{told:?}"
     );
     assert_eq!(bench.run(real.request("short")).text(), "fine");
+}
+
+#[test]
+fn a_network_that_is_down_is_said_and_can_be_left() {
+    let Some(real) = real("gpt-5.5", Endpoint::script(Vec::new())) else {
+        return;
+    };
+    // Nobody listens on port 1.
+    let config = real.home().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text.replace(&format!(":{}/", real.endpoint.port()), ":1/");
+    std::fs::write(&config, text).unwrap();
+    let mut bench = real.bench();
+    let turn = bench.agent.start(real.request("first?"));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Progress { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    assert!(told.progress[0].contains("Reconnecting"), "{told:?}");
 }

@@ -29,6 +29,13 @@ fn failure(kind: FailureKind, message: String, hints: &[&str]) -> AgentFailure {
 /// The process could not be started.
 pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
     let program = error.program.display();
+    if name == "demo" {
+        let message = format!(
+            "the offline agent could not be started: `{program}`: {}",
+            error.source
+        );
+        return failure(FailureKind::Missing, message, &[]);
+    }
     if error.source.kind() == io::ErrorKind::NotFound {
         return failure(
             FailureKind::Missing,

@@ -12,7 +12,8 @@ use super::seed;
 use super::turn::Running;
 use super::wire::account::GetAccountResponse;
 use super::wire::thread::{
-    DynamicToolSpec, ThreadInjectItemsParams, ThreadResponse, ThreadResumeParams, ThreadStartParams,
+    DynamicToolSpec, ThreadInjectItemsParams, ThreadParams, ThreadResponse, ThreadResumeParams,
+    ThreadStartParams,
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
 use crate::agent::{
@@ -39,6 +40,13 @@ impl Driver {
             }
             (Purpose::Account, outcome) => self.admitted(outcome).await,
             (Purpose::Resume(turn), outcome) => self.resumed(turn, outcome).await,
+            (Purpose::Open(turn), outcome) if !self.at_hand(turn) => {
+                // Its turn was cancelled meanwhile: nobody will use this thread.
+                if let (Some(link), Some(id)) = (&mut self.link, outcome.ok().and_then(thread_id)) {
+                    let params = ThreadParams { thread_id: &id };
+                    link.ask(Purpose::Courtesy, "thread/unsubscribe", &params);
+                }
+            }
             (Purpose::Open(turn), outcome) => self.opened(turn, outcome).await,
             (Purpose::Seed(turn), outcome) if self.at_hand(turn) => {
                 self.seeded(turn, outcome).await;
