@@ -173,25 +173,6 @@ pub enum Effort {
     ExtraHigh,
 }
 
-impl Effort {
-    /// The letter users choose it by.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Effort::Low => "l",
-            Effort::Medium => "m",
-            Effort::High => "h",
-            Effort::ExtraHigh => "x",
-        }
-    }
-
-    /// The effort of a letter, lower case.
-    pub fn from_letter(letter: &str) -> Option<Self> {
-        [Effort::Low, Effort::Medium, Effort::High, Effort::ExtraHigh]
-            .into_iter()
-            .find(|e| e.letter() == letter)
-    }
-}
-
 /// How much the agent searches the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
@@ -203,25 +184,6 @@ pub enum Search {
     Medium,
     /// `h`
     High,
-}
-
-impl Search {
-    /// The letter, or `off`, users choose it by.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Search::Off => "off",
-            Search::Low => "l",
-            Search::Medium => "m",
-            Search::High => "h",
-        }
-    }
-
-    /// The search of a letter or `off`, lower case.
-    pub fn from_letter(letter: &str) -> Option<Self> {
-        [Search::Off, Search::Low, Search::Medium, Search::High]
-            .into_iter()
-            .find(|s| s.letter() == letter)
-    }
 }
 
 /// How the conversation is kept on the agent's side.

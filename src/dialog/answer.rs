@@ -189,6 +189,11 @@ const DETAILS: &str = "<details class='tool-usage-details'>";
 /// Characters a result is cut to on its line.
 const RESULT_CHARACTERS: usize = 100;
 
+/// `f(x=1)`: arguments sorted by name, as Python writes them.
+pub fn call_line(name: &str, arguments: &Value) -> String {
+    python::call(name, arguments).replace(['\n', '\r'], " ")
+}
+
 /// `f(x=1) => 2` on one line, the result cut to 100 characters.
 pub fn tool_line(name: &str, arguments: &Value, result: &str) -> String {
     result_line(&python::call(name, arguments), result)
@@ -307,5 +312,4 @@ fn html(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
 mod tests;

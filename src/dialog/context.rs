@@ -211,5 +211,4 @@ fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 #[cfg(test)]
-#[path = "context_tests.rs"]
 mod tests;

@@ -68,6 +68,14 @@ impl Transcript {
         self.sequences.finish(|piece| page.apply(piece));
     }
 
+    /// Ends the stream and puts `text` on lines of its own: a value or a traceback, in the order it was shown.
+    pub fn own_lines(&mut self, text: &str) {
+        self.finish();
+        self.page.rows.fresh_line(&mut self.page.store);
+        self.push(text.as_bytes());
+        self.push(b"\n");
+    }
+
     /// The text so far.
     pub fn snapshot(&self) -> TranscriptText {
         let mut store = self.page.store.clone();

@@ -1,1 +1,243 @@
-//! The session: owns the turn and the record, and is what every front-end talks to.
+//! The session: owns the turn, the numbering and the queue; joins runtime, agent and record.
+//!
+//! One loop on one thread (`task.rs`) takes commands and the events of both peers; nothing in it waits for a reply.
+//! Front-ends hold a [`SessionHandle`] and read one [`Run`] per input. An interrupt goes beside the queue: to the
+//! runtime directly, to the agent as the next thing the loop does.
+//!
+//! Absent on purpose: terminals, Codex, Python, SQL.
+
+mod cell;
+mod choices;
+mod commands;
+mod events;
+mod exchange;
+mod prompt;
+mod routing;
+mod slots;
+mod task;
+mod tools;
+mod turn;
+
+pub use choices::Choices;
+pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use slots::{ConnectAgent, ConnectRuntime};
+pub use task::notice as report_notice;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+
+use crate::agent::InputPart;
+use crate::history::{History, RecordedThread, SessionStart};
+use crate::input::Mode;
+use crate::report::Report;
+use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
+
+/// Everything a session is made of.
+pub struct Parts {
+    /// Connects the runtime when it is first needed.
+    pub runtime: ConnectRuntime,
+    /// Connects the agent when it is first needed.
+    pub agent: ConnectAgent,
+    /// The record, opened.
+    pub history: History,
+    /// What the record has to say.
+    pub reports: UnboundedReceiver<Report>,
+    /// The system prompt.
+    pub instructions: String,
+    /// The choices to begin with.
+    pub choices: Choices,
+    /// The working directory to begin with.
+    pub cwd: PathBuf,
+    /// Who answers `input()`.
+    pub stdin: Stdin,
+    /// Named in the listing of settings: label and path.
+    pub places: Vec<(String, PathBuf)>,
+    /// True when an earlier session is taken up: its numbering has to be known before the first input.
+    pub resumed: bool,
+    /// The interpreter starts before it is needed.
+    pub python_at_once: bool,
+}
+
+/// One input, and what comes with it.
+#[derive(Debug, Clone, Default)]
+pub struct Submission {
+    /// As typed.
+    pub text: String,
+    /// In prompt mode nearly everything is a prompt.
+    pub prompt_mode: bool,
+    /// Given to the agent before the prompt.
+    pub attached: Vec<InputPart>,
+    /// JSON schema the answer must fit.
+    pub schema: Option<Value>,
+}
+
+impl Submission {
+    fn mode(&self) -> Mode {
+        if self.prompt_mode {
+            Mode::Prompts
+        } else {
+            Mode::Cells
+        }
+    }
+}
+
+/// Talks to a session; clones talk to the same one.
+#[derive(Clone)]
+pub struct SessionHandle {
+    commands: UnboundedSender<Command>,
+    shared: Arc<Shared>,
+}
+
+/// What handles may see without asking the loop.
+#[derive(Default)]
+struct Shared {
+    next_line: AtomicU32,
+    interrupter: Mutex<Option<Arc<dyn Interrupter>>>,
+}
+
+/// What a handle asks of the loop, and what tasks of the loop report back.
+enum Command {
+    Submit(Submission, events::RunSender),
+    Interrupt,
+    ReplyInput(u64, InputReply),
+    Ask(RuntimeRequest, oneshot::Sender<Answer>),
+    WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    WarmAgent,
+    Choices(oneshot::Sender<Choices>),
+    Started(Result<SessionStart, Report>, Option<RecordedThread>),
+    RecordRead(Box<crate::dialog::Dialog>),
+    Said(events::RunSender, SessionEvent),
+    AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
+    Close(oneshot::Sender<Closed>),
+}
+
+/// What is left when a session has ended.
+#[derive(Debug, Clone, Default)]
+pub struct Closed {
+    /// The session's number, when something of it was recorded.
+    pub resumable: Option<i64>,
+}
+
+/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
+    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
+    let (background, run) = events::stream();
+    let shared = Arc::new(Shared {
+        next_line: AtomicU32::new(1),
+        ..Shared::default()
+    });
+    let handle = SessionHandle {
+        commands: commands.clone(),
+        shared: Arc::clone(&shared),
+    };
+    std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || task::run(parts, inbox, commands, background, shared))
+        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
+    Ok((handle, run))
+}
+
+impl SessionHandle {
+    /// Hands in an input; its events come from the run returned.
+    pub fn submit(&self, submission: Submission) -> Run {
+        let (sender, run) = events::stream();
+        // A loop that ended drops the sender, which ends the run.
+        let _ = self.commands.send(Command::Submit(submission, sender));
+        run
+    }
+
+    /// The number the next input takes.
+    pub fn next_line(&self) -> u32 {
+        self.shared.next_line.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the record has told where the session begins.
+    ///
+    /// # Errors
+    /// The session to take up is not in the record.
+    pub fn started(&self) -> Result<SessionStart, Report> {
+        let (answer, answered) = oneshot::channel();
+        let gone = || Report::failure("the session has ended");
+        self.commands
+            .send(Command::AwaitStart(answer))
+            .map_err(|_| gone())?;
+        answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// Interrupts what runs, cell or turn.
+    pub fn interrupt(&self) {
+        let _ = self.commands.send(Command::Interrupt);
+    }
+
+    /// Ends the interpreter at once; its variables are lost.
+    pub fn kill_runtime(&self) {
+        let interrupter = self
+            .shared
+            .interrupter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(interrupter) = interrupter {
+            interrupter.kill();
+        }
+    }
+
+    /// Answers a cell that asked for input.
+    pub fn reply_input(&self, call: u64, reply: InputReply) {
+        let _ = self.commands.send(Command::ReplyInput(call, reply));
+    }
+
+    /// Starts the interpreter if it does not run yet; returns the terminal its cells own, if they own one.
+    pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::WarmRuntime(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Starts the agent's process if it does not run yet; does not wait for it.
+    pub fn warm_agent(&self) {
+        let _ = self.commands.send(Command::WarmAgent);
+    }
+
+    /// The choices in force.
+    pub fn choices(&self) -> Option<Choices> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Choices(answer)).ok()?;
+        answered.blocking_recv().ok()
+    }
+
+    /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
+    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.commands.send(Command::Ask(request, answer));
+        answered
+    }
+
+    /// Ends the session: stops what runs, writes what is there, ends both peers. Waits at most `patience`.
+    pub fn close(&self, patience: Duration) -> Closed {
+        let (answer, answered) = oneshot::channel();
+        if self.commands.send(Command::Close(answer)).is_err() {
+            return Closed::default();
+        }
+        // A thread only to bound the wait: the receiver itself has no deadline.
+        let (done, finished) = std::sync::mpsc::channel();
+        let wait = move || done.send(answered.blocking_recv().unwrap_or_default());
+        if std::thread::Builder::new()
+            .name("close".into())
+            .spawn(wait)
+            .is_err()
+        {
+            return Closed::default();
+        }
+        finished.recv_timeout(patience).unwrap_or_default()
+    }
+}

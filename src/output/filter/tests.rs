@@ -1,3 +1,5 @@
+//! Hostile bytes through the filter: a corpus split at every byte, properties, a virtual screen.
+
 use super::*;
 use std::num::NonZeroU16;
 

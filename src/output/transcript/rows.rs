@@ -83,13 +83,18 @@ impl Rows {
 
     /// A line of its own, after which the next text starts a new line.
     pub(super) fn own_line(&mut self, text: &str, store: &mut Store) {
+        self.fresh_line(store);
+        self.write_in_row(text, store);
+        self.newline(store);
+    }
+
+    /// Puts the cursor at the start of an empty line below everything.
+    pub(super) fn fresh_line(&mut self, store: &mut Store) {
         self.row = self.rows.len() - 1;
         self.column = None;
         if self.rows[self.row].width() > 0 {
             self.newline(store);
         }
-        self.write_in_row(text, store);
-        self.newline(store);
     }
 
     pub(super) fn carriage_return(&mut self) {

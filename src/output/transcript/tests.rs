@@ -1,3 +1,5 @@
+//! Terminal bytes to plain text: cases as data, properties over any split.
+
 use super::*;
 use proptest::prelude::*;
 

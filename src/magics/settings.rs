@@ -1,0 +1,46 @@
+//! The listing of settings and files: `%ipycodex` alone.
+
+use crate::config::Choice;
+use crate::magics::View;
+use crate::session::Choices;
+
+const NAMES: [&str; 9] = [
+    "model",
+    "completion_model",
+    "think",
+    "search",
+    "code_theme",
+    "log_exact",
+    "threads",
+    "approvals",
+    "sandbox",
+];
+
+/// Every choice and every file, a line each.
+pub(super) fn listing(view: &View<'_>) -> String {
+    let choices = NAMES.iter().map(|name| shown(name, view.choices));
+    let places = view
+        .places
+        .iter()
+        .map(|(label, path)| format!("{label}=PosixPath('{}')", path.display()));
+    choices.chain(places).collect::<Vec<_>>().join("\n")
+}
+
+/// One choice as it is shown: `self.think='l'`.
+pub(super) fn shown(name: &str, choices: &Choices) -> String {
+    let quoted = |value: &str| format!("self.{name}='{value}'");
+    match name {
+        "model" => quoted(&choices.model),
+        "completion_model" => quoted(&choices.completion_model),
+        "think" => quoted(choices.think.word()),
+        "search" => quoted(choices.search.word()),
+        "code_theme" => quoted(&choices.code_theme),
+        "log_exact" => format!(
+            "self.log_exact={}",
+            if choices.log_exact { "True" } else { "False" }
+        ),
+        "threads" => quoted(choices.threads.word()),
+        "approvals" => quoted(choices.approvals.word()),
+        _ => quoted(choices.sandbox.word()),
+    }
+}

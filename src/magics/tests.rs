@@ -1,0 +1,130 @@
+//! Commands as data: a line in, orders or the error line out.
+
+use super::*;
+use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::config::Sandbox;
+
+fn choices() -> Choices {
+    Choices {
+        model: "gpt-5.5".into(),
+        completion_model: String::new(),
+        think: Effort::Low,
+        search: Search::Low,
+        code_theme: "monokai".into(),
+        log_exact: false,
+        threads: Threads::Session,
+        approvals: Approvals::Never,
+        sandbox: Sandbox::WorkspaceWrite,
+    }
+}
+
+fn check(line: &str, expected: Result<&str, &str>) {
+    let choices = choices();
+    let places = [("CONFIG_PATH".to_owned(), PathBuf::from("/c/config.json"))];
+    let got = run(
+        line,
+        &View {
+            choices: &choices,
+            places: &places,
+        },
+    );
+    let said = got.map(|orders| {
+        orders
+            .iter()
+            .filter_map(|order| match order {
+                Order::Say(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+            .join("|")
+    });
+    assert_eq!(
+        said.as_ref().map(String::as_str).map_err(String::as_str),
+        expected,
+        "{line}"
+    );
+}
+
+#[test]
+fn values_are_shown_and_set() {
+    check("think", Ok("self.think='l'"));
+    check("think m", Ok("self.think='m'"));
+    check("think H", Ok("self.think='h'"));
+    check("search off", Ok("self.search='off'"));
+    check("log_exact yes", Ok("self.log_exact=True"));
+    check("model ''", Ok("self.model=''"));
+    check("threads ephemeral", Ok("self.threads='ephemeral'"));
+}
+
+#[test]
+fn bad_values_name_the_allowed_ones() {
+    check("think q", Err("think must be one of h/l/m/x, got 'q'"));
+    check(
+        "log_exact maybe",
+        Err("log_exact must be a boolean, got 'maybe'"),
+    );
+    check(
+        "bogus",
+        Err("Unknown command: 'bogus'. Run %ipycodex help for available commands."),
+    );
+    check(
+        "help bogus",
+        Err("Unknown command: 'bogus'. Run %ipycodex help for available commands."),
+    );
+}
+
+#[test]
+fn setting_orders_the_choice() {
+    let choices = choices();
+    let orders = run(
+        "think x",
+        &View {
+            choices: &choices,
+            places: &[],
+        },
+    )
+    .unwrap();
+    assert!(matches!(&orders[0], Order::Choose(chosen) if chosen.think == Effort::ExtraHigh));
+}
+
+#[test]
+fn alone_lists_everything() {
+    let choices = choices();
+    let places = [("CONFIG_PATH".to_owned(), PathBuf::from("/c/config.json"))];
+    let orders = run(
+        "",
+        &View {
+            choices: &choices,
+            places: &places,
+        },
+    )
+    .unwrap();
+    let [Order::Say(text)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert!(
+        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("CONFIG_PATH=PosixPath('/c/config.json')"),
+        "{text}"
+    );
+}
+
+#[test]
+fn help_has_a_line_for_every_command() {
+    let choices = choices();
+    let orders = run(
+        "help",
+        &View {
+            choices: &choices,
+            places: &[],
+        },
+    )
+    .unwrap();
+    let [Order::Say(text)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert_eq!(text.lines().count(), TABLE.len());
+}

@@ -1,0 +1,129 @@
+//! A running cell: what it has shown so far, and what of it goes to the record.
+
+use crate::history::{History, State};
+use crate::output::mime::MimeBundle;
+use crate::output::transcript::Transcript;
+use crate::runtime::{Ending, Finish, RequestId, RuntimeEvent};
+use crate::session::events::{RunSender, SessionEvent};
+
+/// Bytes of output kept for the record, head and tail; the rest is counted.
+const KEPT: usize = 1 << 20;
+
+/// A cell between its submission and its end.
+pub(super) struct CellRun {
+    /// The request it is.
+    pub id: RequestId,
+    /// `n` of `In [n]`.
+    line: u32,
+    shown: Transcript,
+    bundles: Vec<MimeBundle>,
+    out: RunSender,
+}
+
+/// What came of an event.
+pub(super) enum CellStep {
+    /// The cell goes on.
+    On,
+    /// The cell ended; the interpreter's directory afterwards, when it said.
+    Ended(Option<String>),
+}
+
+impl CellRun {
+    pub(super) fn new(id: RequestId, line: u32, out: RunSender) -> Self {
+        CellRun {
+            id,
+            line,
+            shown: Transcript::new(KEPT),
+            bundles: Vec::new(),
+            out,
+        }
+    }
+
+    /// Where its events go.
+    pub(super) fn out(&self) -> &RunSender {
+        &self.out
+    }
+
+    /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
+    pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
+        match event {
+            RuntimeEvent::Output {
+                stream,
+                bytes,
+                foreign,
+                ..
+            } => {
+                self.shown.push(&bytes);
+                self.out.send(SessionEvent::Output {
+                    stream,
+                    bytes,
+                    foreign,
+                });
+            }
+            RuntimeEvent::Display { display, .. } => {
+                self.shown.own_lines(&display.bundle.for_model());
+                self.bundles.push(display.bundle.clone());
+                self.out.send(SessionEvent::Display(display));
+            }
+            RuntimeEvent::Error { error, .. } => {
+                self.shown.own_lines(&error.plain());
+                self.out.send(SessionEvent::Raised(error));
+            }
+            RuntimeEvent::Clear { wait, .. } => {
+                self.shown = Transcript::new(KEPT);
+                self.out.send(SessionEvent::Clear { wait });
+            }
+            RuntimeEvent::Page { bundle, .. } => self.out.send(SessionEvent::Page(bundle)),
+            RuntimeEvent::InputRequested {
+                call,
+                prompt,
+                password,
+                ..
+            } => {
+                self.out.send(SessionEvent::InputRequested {
+                    call,
+                    prompt,
+                    password,
+                });
+            }
+            RuntimeEvent::ExitRequested { code, .. } => self.out.send(SessionEvent::Leave(code)),
+            RuntimeEvent::NextInput { text, .. } => self.out.send(SessionEvent::Refill(text)),
+            RuntimeEvent::Finished { finish, .. } => return self.finish(finish, history),
+            _ => {}
+        }
+        CellStep::On
+    }
+
+    fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
+        let state = match &finish.ending {
+            Ending::Ok => State::Complete,
+            Ending::Error => State::Failed,
+            Ending::Interrupted => State::Cancelled,
+            Ending::Died(death) => {
+                self.shown
+                    .own_lines(&format!("[the interpreter ended: {death}]"));
+                State::Failed
+            }
+        };
+        self.shown.finish();
+        let shown = self.shown.snapshot();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates; a duration in ms"
+        )]
+        let took = finish.milliseconds.max(0.0) as u64;
+        history.output(
+            self.line,
+            &shown.text,
+            std::mem::take(&mut self.bundles),
+            state,
+            took,
+        );
+        self.out.send(SessionEvent::CellEnded {
+            ending: finish.ending,
+            typeahead: finish.typeahead,
+        });
+        CellStep::Ended(finish.cwd)
+    }
+}

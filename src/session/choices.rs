@@ -1,0 +1,59 @@
+//! What can be chosen while a session runs: starts as the settings say, changed by commands, never written back.
+
+use std::path::PathBuf;
+
+use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
+use crate::config::{Choice, Sandbox, Settings};
+
+/// The choices in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices {
+    /// Empty: the agent's own default.
+    pub model: String,
+    /// Empty: the agent's own default.
+    pub completion_model: String,
+    /// How much to think.
+    pub think: Effort,
+    /// How much to search.
+    pub search: Search,
+    /// Name of the code theme.
+    pub code_theme: String,
+    /// Whether raw prompts and answers are logged.
+    pub log_exact: bool,
+    /// How the conversation is kept by the agent.
+    pub threads: Threads,
+    /// Whether the user is asked before commands and edits.
+    pub approvals: Approvals,
+    /// What the agent's commands may touch.
+    pub sandbox: Sandbox,
+}
+
+impl Choices {
+    /// The choices a session begins with.
+    pub fn of(settings: &Settings) -> Self {
+        Choices {
+            model: settings.model.clone().unwrap_or_default(),
+            completion_model: settings.completion_model.clone().unwrap_or_default(),
+            think: settings.think,
+            search: settings.search,
+            code_theme: settings.code_theme.clone(),
+            log_exact: settings.log_exact,
+            threads: settings.threads,
+            approvals: settings.approvals,
+            sandbox: settings.sandbox,
+        }
+    }
+
+    /// The choices as a turn in `cwd` needs them.
+    pub(super) fn turn_settings(&self, cwd: PathBuf) -> TurnSettings {
+        TurnSettings {
+            model: (!self.model.is_empty()).then(|| self.model.clone()),
+            effort: self.think,
+            search: self.search,
+            cwd,
+            threads: self.threads,
+            approvals: self.approvals,
+            sandbox: self.sandbox.word().to_owned(),
+        }
+    }
+}

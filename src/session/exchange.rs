@@ -1,0 +1,327 @@
+//! The way of a prompt through the loop: record read, tools looked up, turn begun, its actions carried out.
+//!
+//! Owns the agent and what is known of its thread. A turn that was stopped is over for the user at once; the agent may
+//! still be finishing it, and the next turn waits for that.
+
+use std::time::Instant;
+
+use crate::agent::{AgentEvent, TurnId, TurnRequest};
+use crate::dialog::Dialog;
+use crate::history::{Outcome, RecordedThread, TurnKey};
+use crate::runtime::{Answer, RequestId, RuntimeRequest};
+use crate::session::events::{Notice, SessionEvent, TurnOutcome};
+use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
+use crate::session::slots::AgentSlot;
+use crate::session::task::Session;
+use crate::session::tools::{Offered, returned};
+use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
+
+/// The agent and the threads it keeps for us.
+pub(super) struct Exchanges {
+    pub(super) agent: AgentSlot,
+    instructions: String,
+    thread: Option<RecordedThread>,
+    /// A stopped turn the agent has not ended yet.
+    ending: Option<TurnId>,
+    /// A request that waits for that end.
+    held_back: Option<Box<(TurnRequest, Before, TurnKey)>>,
+}
+
+impl Exchanges {
+    pub(super) fn new(agent: AgentSlot, instructions: String) -> Self {
+        Exchanges {
+            agent,
+            instructions,
+            thread: None,
+            ending: None,
+            held_back: None,
+        }
+    }
+
+    /// Takes what the record knows of an earlier process's thread: its id and digest.
+    pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
+        self.thread = thread;
+    }
+}
+
+impl Session {
+    /// The conversation has been read: looks the tools up, or goes on when there are none.
+    pub(super) fn on_record_read(&mut self, dialog: Dialog) {
+        let Some(mut prompt) = self.take_prompt() else {
+            return;
+        };
+        if !matches!(prompt.phase, Phase::Reading) {
+            self.keep_prompt(prompt);
+            return;
+        }
+        let offered = Offered::of(&prompt.text, &dialog);
+        let names = offered.names();
+        if names.is_empty() {
+            self.begin_turn(prompt, &dialog, Vec::new());
+            return;
+        }
+        let id = self
+            .connected_runtime()
+            .submit(RuntimeRequest::DescribeTools { names });
+        prompt.phase = Phase::LookingUp {
+            id,
+            dialog: Box::new(dialog),
+            offered,
+        };
+        self.keep_prompt(prompt);
+    }
+
+    /// An answer of the runtime to a prompt: its tools, or the return of one.
+    pub(super) fn on_tool_answer(&mut self, id: RequestId, answer: Answer) {
+        let Some(mut prompt) = self.take_prompt() else {
+            return;
+        };
+        match prompt.phase {
+            Phase::LookingUp {
+                id: asked,
+                dialog,
+                offered,
+            } if asked == id => {
+                prompt.phase = Phase::Reading;
+                let found = match answer {
+                    Answer::Tools(found) => offered.resolve(found),
+                    Answer::Failed(why) => Err(why),
+                    _ => Err("the interpreter did not say what the tools are".to_owned()),
+                };
+                match found {
+                    Ok(tools) => self.begin_turn(prompt, &dialog, tools),
+                    Err(line) => {
+                        prompt
+                            .out()
+                            .send(SessionEvent::Notice(Notice::warning(line)));
+                        prompt.give_back();
+                        self.finish_current();
+                    }
+                }
+            }
+            Phase::Running(ref mut running) if running.tool == Some(id) => {
+                running.tool = None;
+                let result = match answer {
+                    Answer::ToolResult(result) => returned(result),
+                    Answer::Failed(why) => failed_tool(&why),
+                    _ => failed_tool("the interpreter gave no result"),
+                };
+                self.keep_prompt(prompt);
+                self.on_turn(TurnEvent::ToolReturned(result));
+            }
+            _ => self.keep_prompt(prompt),
+        }
+    }
+
+    /// Everything is there: the turn begins, or waits for the end of the one before.
+    fn begin_turn(
+        &mut self,
+        mut prompt: Box<PromptRun>,
+        dialog: &Dialog,
+        tools: Vec<crate::agent::ToolSpec>,
+    ) {
+        let around = Surroundings {
+            instructions: &self.exchanges.instructions,
+            choices: &self.choices,
+            cwd: self.cwd.clone(),
+            thread: self.exchanges.thread.as_ref(),
+        };
+        let (request, before) = prompt.request(dialog, tools, &around);
+        let key =
+            self.history
+                .begin_prompt(prompt.line, PromptRun::history_line(dialog), &prompt.text);
+        if self.exchanges.ending.is_some() {
+            self.exchanges.held_back = Some(Box::new((request, before, key)));
+            prompt.phase = Phase::Reading;
+        } else {
+            let id = self.exchanges.agent.get().start(request);
+            prompt.phase = Phase::Running(Box::new(Running::new(id, key, before)));
+        }
+        self.keep_prompt(prompt);
+    }
+
+    /// Something the agent said.
+    pub(super) fn on_agent(&mut self, event: AgentEvent) {
+        let turn = turn_of(&event);
+        if self.exchanges.ending == Some(turn) {
+            if matches!(
+                event,
+                AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
+            ) {
+                self.exchanges.ending = None;
+                self.start_held_back();
+            }
+            return;
+        }
+        let current = self.prompt().is_some_and(
+            |prompt| matches!(&prompt.phase, Phase::Running(running) if running.id == turn),
+        );
+        if current {
+            self.on_turn(TurnEvent::Agent(event));
+        }
+    }
+
+    fn start_held_back(&mut self) {
+        let Some(held) = self.exchanges.held_back.take() else {
+            return;
+        };
+        let (request, before, key) = *held;
+        let Some(mut prompt) = self.take_prompt() else {
+            return;
+        };
+        let id = self.exchanges.agent.get().start(request);
+        prompt.phase = Phase::Running(Box::new(Running::new(id, key, before)));
+        self.keep_prompt(prompt);
+    }
+
+    /// Ctrl-C on a prompt, wherever it stands.
+    pub(super) fn interrupt_prompt(&mut self) {
+        if self
+            .prompt()
+            .is_some_and(|prompt| matches!(prompt.phase, Phase::Running(_)))
+        {
+            self.on_turn(TurnEvent::Interrupted);
+            return;
+        }
+        let Some(prompt) = self.take_prompt() else {
+            return;
+        };
+        let end = TurnEnd {
+            outcome: TurnOutcome::Interrupted,
+            stored: String::new(),
+            usage: None,
+            thread: None,
+        };
+        if let Some(held) = self.exchanges.held_back.take() {
+            let (_, _, key) = *held;
+            self.history
+                .finish_prompt(key, Outcome::Interrupted, "", None);
+        }
+        prompt.tell_end(&end);
+        self.finish_current();
+    }
+
+    /// Feeds the machine and does what it says.
+    fn on_turn(&mut self, event: TurnEvent) {
+        let Some(prompt) = self.prompt() else {
+            return;
+        };
+        let Phase::Running(running) = &mut prompt.phase else {
+            return;
+        };
+        let (id, actions) = (running.id, running.turn.on(event));
+        for action in actions {
+            self.carry_out(id, action);
+        }
+        self.save_answer();
+    }
+
+    fn carry_out(&mut self, turn: TurnId, action: TurnAction) {
+        match action {
+            TurnAction::Show(event) => {
+                if let Some(prompt) = self.prompt() {
+                    prompt.out().send(SessionEvent::Answer(event));
+                }
+            }
+            TurnAction::CallTool(call) => {
+                let request = RuntimeRequest::CallTool {
+                    name: call.name,
+                    arguments: call.arguments,
+                };
+                let id = self.connected_runtime().submit(request);
+                if let Some(PromptRun {
+                    phase: Phase::Running(running),
+                    ..
+                }) = self.prompt()
+                {
+                    running.tool = Some(id);
+                }
+            }
+            TurnAction::InterruptTool => {
+                if let Some(interrupter) = self.runtime.interrupter() {
+                    interrupter.interrupt();
+                }
+            }
+            TurnAction::Reply(reply) => self.exchanges.agent.get().reply(turn, reply),
+            TurnAction::CancelAgent => {
+                self.exchanges.agent.get().cancel(turn);
+                self.exchanges.ending = Some(turn);
+            }
+            TurnAction::End(end) => self.end_turn(&end),
+        }
+    }
+
+    fn end_turn(&mut self, end: &TurnEnd) {
+        let Some(mut prompt) = self.take_prompt() else {
+            return;
+        };
+        let phase = std::mem::replace(&mut prompt.phase, Phase::Reading);
+        if let Phase::Running(running) = phase {
+            // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
+            self.exchanges.thread = running.record(end, &self.history);
+            self.history.thread(self.exchanges.thread.clone());
+        }
+        if self.runtime.is_connected() && !matches!(end.outcome, TurnOutcome::Failed(_)) {
+            let values = vec![
+                ("_ai_last_prompt".to_owned(), prompt.text.clone()),
+                ("_ai_last_response".to_owned(), end.stored.clone()),
+            ];
+            self.runtime
+                .get()
+                .submit(RuntimeRequest::SetVariables { values });
+        }
+        prompt.tell_end(end);
+        self.finish_current();
+    }
+
+    /// Saves the answer so far when that is due.
+    pub(super) fn save_answer(&mut self) {
+        let history = self.history.clone();
+        if let Some(PromptRun {
+            phase: Phase::Running(running),
+            ..
+        }) = self.prompt()
+        {
+            running.save_if_due(&history);
+        }
+    }
+
+    /// When the answer has to be saved at the latest.
+    pub(super) fn save_deadline(&mut self) -> Option<Instant> {
+        match self.prompt() {
+            Some(PromptRun {
+                phase: Phase::Running(running),
+                ..
+            }) => running.save_deadline(),
+            _ => None,
+        }
+    }
+}
+
+fn failed_tool(why: &str) -> ToolReturn {
+    let text = format!("Error: {why}");
+    ToolReturn {
+        content: vec![crate::agent::InputPart::Text(text.clone())],
+        text,
+        success: false,
+    }
+}
+
+/// The turn an event belongs to.
+fn turn_of(event: &AgentEvent) -> TurnId {
+    match event {
+        AgentEvent::Sent { turn }
+        | AgentEvent::Text { turn, .. }
+        | AgentEvent::Restarted { turn, .. }
+        | AgentEvent::Thought { turn, .. }
+        | AgentEvent::CommandStarted { turn, .. }
+        | AgentEvent::CommandOutput { turn, .. }
+        | AgentEvent::CommandRan { turn, .. }
+        | AgentEvent::ToolCalled { turn, .. }
+        | AgentEvent::FilesChanged { turn, .. }
+        | AgentEvent::Progress { turn, .. }
+        | AgentEvent::Usage { turn, .. }
+        | AgentEvent::Finished { turn, .. }
+        | AgentEvent::Failed { turn, .. } => *turn,
+    }
+}

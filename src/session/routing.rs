@@ -1,0 +1,110 @@
+//! What the runtime says, and whom it concerns: the running cell, a prompt's tool, whoever asked, or the background.
+
+use std::path::PathBuf;
+
+use crate::runtime::{Answer, RequestId, RuntimeEvent};
+use crate::session::cell::CellStep;
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::task::{Current, Session};
+
+impl Session {
+    pub(super) fn on_runtime(&mut self, event: RuntimeEvent) {
+        match event {
+            RuntimeEvent::Ready(info) if info.restarted => {
+                let message = "a new interpreter is ready; the variables of the old one are gone";
+                self.out_or_background()
+                    .send(SessionEvent::Notice(Notice::note(message)));
+            }
+            RuntimeEvent::Ready(_) | RuntimeEvent::Started { .. } => {}
+            RuntimeEvent::StartFailed(failure) => {
+                let notice = Notice::warning(failure.message).hint(failure.hint);
+                self.out_or_background().send(SessionEvent::Notice(notice));
+            }
+            RuntimeEvent::Died { death, restarting } => {
+                self.asked.clear();
+                self.out_or_background()
+                    .send(SessionEvent::RuntimeDied { death, restarting });
+            }
+            RuntimeEvent::Notice(text) => {
+                self.out_or_background()
+                    .send(SessionEvent::Notice(Notice::note(text)));
+            }
+            RuntimeEvent::Answered { id, answer } => self.on_answer(id, answer),
+            event => self.on_cell_event(event),
+        }
+    }
+
+    fn on_answer(&mut self, id: RequestId, answer: Answer) {
+        if let Some(asker) = self.asked.remove(&id) {
+            // Whoever asked may have gone.
+            let _ = asker.send(answer);
+        } else {
+            self.on_tool_answer(id, answer);
+        }
+    }
+
+    /// An event of a running cell, of a tool call, or of the background.
+    fn on_cell_event(&mut self, event: RuntimeEvent) {
+        let id = request_of(&event);
+        if let (Some(Current::Cell(cell)), Some(id)) = (&mut self.current, id)
+            && cell.id == id
+        {
+            if let CellStep::Ended(cwd) = cell.on(event, &self.history) {
+                if let Some(cwd) = cwd {
+                    self.cwd = PathBuf::from(cwd);
+                }
+                self.finish_current();
+            }
+            return;
+        }
+        let out = match (&self.current, id) {
+            (Some(current @ Current::Prompt(_)), Some(_)) => current.out(),
+            _ => &self.background,
+        };
+        match event {
+            RuntimeEvent::Output {
+                stream,
+                bytes,
+                foreign,
+                ..
+            } => {
+                out.send(SessionEvent::Output {
+                    stream,
+                    bytes,
+                    foreign,
+                });
+            }
+            RuntimeEvent::Display { display, .. } => out.send(SessionEvent::Display(display)),
+            RuntimeEvent::InputRequested {
+                call,
+                prompt,
+                password,
+                ..
+            } => {
+                out.send(SessionEvent::InputRequested {
+                    call,
+                    prompt,
+                    password,
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The request an event belongs to.
+fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
+    match event {
+        RuntimeEvent::Output { id, .. } | RuntimeEvent::Display { id, .. } => *id,
+        RuntimeEvent::Started { id }
+        | RuntimeEvent::Clear { id, .. }
+        | RuntimeEvent::Page { id, .. }
+        | RuntimeEvent::InputRequested { id, .. }
+        | RuntimeEvent::Error { id, .. }
+        | RuntimeEvent::ExitRequested { id, .. }
+        | RuntimeEvent::NextInput { id, .. }
+        | RuntimeEvent::Finished { id, .. }
+        | RuntimeEvent::Answered { id, .. } => Some(*id),
+        _ => None,
+    }
+}

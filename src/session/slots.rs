@@ -1,0 +1,74 @@
+//! The two peers of a session, connected when first needed: their handles and the receivers of their events.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::Receiver;
+
+use crate::agent::{Agent, AgentEvent};
+use crate::runtime::{Interrupter, Runtime, RuntimeEvent, RuntimeRequest};
+
+/// Makes a runtime and the receiver of its events.
+pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
+
+/// Makes an agent and the receiver of its events.
+pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
+
+type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
+
+/// A peer that may not be connected yet.
+pub(super) struct Slot<P: ?Sized, E> {
+    connect: Option<Connect<P, E>>,
+    live: Option<(Box<P>, Receiver<E>)>,
+}
+
+pub(super) type RuntimeSlot = Slot<dyn Runtime, RuntimeEvent>;
+pub(super) type AgentSlot = Slot<dyn Agent, AgentEvent>;
+
+impl<P: ?Sized, E> Slot<P, E> {
+    pub(super) fn new(connect: Connect<P, E>) -> Self {
+        Slot {
+            connect: Some(connect),
+            live: None,
+        }
+    }
+
+    /// The peer, connected now if it was not.
+    pub(super) fn get(&mut self) -> &mut P {
+        if let Some(connect) = self.connect.take() {
+            self.live = Some(connect());
+        }
+        let (peer, _) = self
+            .live
+            .as_mut()
+            .expect("connected by the line above or earlier");
+        peer
+    }
+
+    /// True once connected.
+    pub(super) fn is_connected(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// The next event; never returns while there is no peer or when its events have ended.
+    pub(super) async fn next(&mut self) -> E {
+        if let Some((_, events)) = &mut self.live
+            && let Some(event) = events.recv().await
+        {
+            return event;
+        }
+        std::future::pending().await
+    }
+}
+
+impl RuntimeSlot {
+    /// The interrupter, if a runtime is connected.
+    pub(super) fn interrupter(&self) -> Option<Arc<dyn Interrupter>> {
+        self.live.as_ref().map(|(runtime, _)| runtime.interrupter())
+    }
+
+    /// Submits when connected; there is nobody to end otherwise.
+    pub(super) fn shut_down(&mut self) -> Option<crate::runtime::RequestId> {
+        let (runtime, _) = self.live.as_mut()?;
+        Some(runtime.submit(RuntimeRequest::Shutdown))
+    }
+}

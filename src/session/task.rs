@@ -1,0 +1,419 @@
+//! The loop: commands and events of both peers in, one thing done at a time.
+//!
+//! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
+//! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::oneshot;
+
+use crate::history::{History, RecordedThread, SessionStart};
+use crate::input::{Input, classify, prompt_source};
+use crate::report::Report;
+use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
+use crate::session::cell::CellRun;
+use crate::session::choices::Choices;
+use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
+use crate::session::exchange::Exchanges;
+use crate::session::prompt::PromptRun;
+use crate::session::slots::{AgentSlot, RuntimeSlot};
+use crate::session::{Closed, Command, Parts, Shared, Submission};
+
+/// How long the end of a session waits for an interpreter's at-exit functions.
+const LEAVE: Duration = Duration::from_millis(1500);
+
+/// The state of the loop.
+pub(super) struct Session {
+    pub(super) runtime: RuntimeSlot,
+    pub(super) history: History,
+    pub(super) choices: Choices,
+    pub(super) cwd: PathBuf,
+    pub(super) exchanges: Exchanges,
+    pub(super) places: Vec<(String, PathBuf)>,
+    /// Set once the record has answered.
+    pub(super) start: Option<Result<SessionStart, Report>>,
+    awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
+    pub(super) inbox: UnboundedSender<Command>,
+    pub(super) background: RunSender,
+    pub(super) current: Option<Current>,
+    waiting: VecDeque<(Submission, RunSender)>,
+    pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
+    shared: Arc<Shared>,
+    stdin: Stdin,
+    next_line: u32,
+    recorded: bool,
+    /// Inputs wait while an earlier session's numbering is not known.
+    numbering_unknown: bool,
+}
+
+/// What is being worked on.
+pub(super) enum Current {
+    Cell(Box<CellRun>),
+    Prompt(Box<PromptRun>),
+}
+
+impl Current {
+    pub(super) fn out(&self) -> &RunSender {
+        match self {
+            Current::Cell(cell) => cell.out(),
+            Current::Prompt(prompt) => prompt.out(),
+        }
+    }
+}
+
+/// Runs a session until it is closed.
+pub(super) fn run(
+    parts: Parts,
+    inbox: UnboundedReceiver<Command>,
+    commands: UnboundedSender<Command>,
+    background: RunSender,
+    shared: Arc<Shared>,
+) {
+    let Ok(executor) = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+    else {
+        background.send(SessionEvent::Notice(Notice::warning(
+            "could not start the session's timer",
+        )));
+        return;
+    };
+    let Parts {
+        runtime,
+        agent,
+        history,
+        reports,
+        instructions,
+        choices,
+        cwd,
+        stdin,
+        places,
+        resumed,
+        python_at_once,
+    } = parts;
+    let mut session = Session {
+        runtime: RuntimeSlot::new(runtime),
+        history,
+        choices,
+        cwd,
+        exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
+        places,
+        start: None,
+        awaiting_start: Vec::new(),
+        inbox: commands,
+        background,
+        current: None,
+        waiting: VecDeque::new(),
+        asked: HashMap::new(),
+        shared,
+        stdin,
+        next_line: 1,
+        recorded: false,
+        numbering_unknown: resumed,
+    };
+    if python_at_once {
+        session.connected_runtime();
+    }
+    executor.block_on(session.work(inbox, reports));
+}
+
+impl Session {
+    async fn work(
+        mut self,
+        mut inbox: UnboundedReceiver<Command>,
+        mut reports: UnboundedReceiver<Report>,
+    ) {
+        let (history, started) = (self.history.clone(), self.inbox.clone());
+        tokio::spawn(async move {
+            let start = history.session().await;
+            let thread = match &start {
+                Ok(start) if start.resumed => history.recorded_thread().await,
+                _ => None,
+            };
+            let _ = started.send(Command::Started(start, thread));
+        });
+        loop {
+            let out = self.current.as_ref().map(|current| current.out().clone());
+            let keeps_up =
+                out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
+            let save_at = self.save_deadline();
+            tokio::select! {
+                biased;
+                command = inbox.recv() => match command {
+                    Some(Command::Close(answer)) => {
+                        let closed = self.leave().await;
+                        let _ = answer.send(closed);
+                        return;
+                    }
+                    Some(command) => self.on_command(command),
+                    None => return,
+                },
+                Some(report) = reports.recv() => self.background.send(SessionEvent::Notice(notice(&report))),
+                event = self.runtime.next(), if keeps_up => self.on_runtime(event),
+                event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
+                () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
+                () = at(save_at), if save_at.is_some() => self.save_answer(),
+            }
+        }
+    }
+
+    fn on_command(&mut self, command: Command) {
+        match command {
+            Command::Submit(submission, out) => {
+                self.waiting.push_back((submission, out));
+                self.take_next();
+            }
+            Command::Interrupt => self.interrupt(),
+            Command::ReplyInput(call, reply) => {
+                if self.runtime.is_connected() {
+                    self.runtime
+                        .get()
+                        .submit(RuntimeRequest::ReplyInput { call, reply });
+                }
+            }
+            Command::Ask(request, answer) => {
+                let id = self.connected_runtime().submit(request);
+                self.asked.insert(id, answer);
+            }
+            Command::WarmRuntime(answer) => {
+                let _ = answer.send(self.connected_runtime().terminal());
+            }
+            Command::WarmAgent => self.exchanges.agent.get().warm_up(),
+            Command::Choices(answer) => {
+                let _ = answer.send(self.choices.clone());
+            }
+            Command::Started(start, thread) => self.on_started(start, thread),
+            Command::RecordRead(dialog) => self.on_record_read(*dialog),
+            Command::Said(out, event) => out.send(event),
+            Command::AwaitStart(answer) => match &self.start {
+                Some(start) => drop(answer.send(start.clone())),
+                None => self.awaiting_start.push(answer),
+            },
+            Command::Close(_) => unreachable!("taken by the loop"),
+        }
+    }
+
+    fn on_started(&mut self, start: Result<SessionStart, Report>, thread: Option<RecordedThread>) {
+        self.numbering_unknown = false;
+        if let Ok(start) = &start
+            && start.resumed
+        {
+            self.set_next_line(start.next_line);
+            self.exchanges.thread_known(thread);
+        }
+        for waiting in self.awaiting_start.drain(..) {
+            // Whoever waited may have gone.
+            let _ = waiting.send(start.clone());
+        }
+        self.start = Some(start);
+        self.take_next();
+    }
+
+    /// The runtime, connected, with its interrupter where the handles find it.
+    pub(super) fn connected_runtime(&mut self) -> &mut dyn crate::runtime::Runtime {
+        if !self.runtime.is_connected() {
+            self.runtime.get();
+            let interrupter = self.runtime.interrupter();
+            *self
+                .shared
+                .interrupter
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = interrupter;
+        }
+        self.runtime.get()
+    }
+
+    /// The session's number; 0 while it is not known.
+    pub(super) fn session_number(&self) -> i64 {
+        match &self.start {
+            Some(Ok(start)) => start.number,
+            _ => 0,
+        }
+    }
+
+    fn set_next_line(&mut self, line: u32) {
+        self.next_line = line;
+        self.shared.next_line.store(line, Ordering::Relaxed);
+    }
+
+    /// Works off what waits, one at a time.
+    fn take_next(&mut self) {
+        while self.current.is_none() && !self.numbering_unknown {
+            let Some((submission, out)) = self.waiting.pop_front() else {
+                return;
+            };
+            self.begin(submission, out);
+        }
+    }
+
+    fn begin(&mut self, submission: Submission, out: RunSender) {
+        let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
+        match classify(&source, submission.mode()) {
+            Input::Empty => {}
+            Input::Leave => out.send(SessionEvent::Leave(0)),
+            Input::Command { line } => {
+                self.number(&source, RunKind::Command, &out);
+                self.command(&line, &out);
+            }
+            Input::Prompt(prompt) => {
+                if let Some(hint) = prompt.hint {
+                    out.send(SessionEvent::Notice(Notice::note(hint)));
+                }
+                let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, &out);
+                let mut run = PromptRun::new(line, prompt.text, source, out);
+                run.attached = submission.attached;
+                run.schema = submission.schema;
+                self.current = Some(Current::Prompt(Box::new(run)));
+                self.read_record();
+            }
+            Input::Note { source: code, .. } | Input::Cell { source: code } => {
+                let line = self.number(&source, RunKind::Cell, &out);
+                let stdin = self.stdin;
+                let execute = Execute {
+                    code,
+                    execution_count: Some(line),
+                    silent: false,
+                    stdin,
+                };
+                let id = self
+                    .connected_runtime()
+                    .submit(RuntimeRequest::Execute(execute));
+                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, out))));
+            }
+        }
+    }
+
+    /// Gives the input its number and records it, before anything comes of it.
+    fn number(&mut self, source: &str, kind: RunKind, out: &RunSender) -> u32 {
+        let line = self.next_line;
+        self.set_next_line(line + 1);
+        self.recorded = true;
+        self.history.input(line, source, source);
+        out.send(SessionEvent::Numbered { line, kind });
+        line
+    }
+
+    /// Reads the conversation; it comes back as a command.
+    fn read_record(&self) {
+        let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        tokio::spawn(async move {
+            let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
+        });
+    }
+
+    fn interrupt(&mut self) {
+        match &self.current {
+            Some(Current::Cell(_)) => {
+                if let Some(interrupter) = self.runtime.interrupter() {
+                    interrupter.interrupt();
+                }
+            }
+            Some(Current::Prompt(_)) => self.interrupt_prompt(),
+            None => {}
+        }
+    }
+
+    /// The run in progress is over; the next one begins.
+    pub(super) fn finish_current(&mut self) {
+        self.current = None;
+        self.take_next();
+    }
+
+    /// Takes the prompt being worked on, if it is one.
+    pub(super) fn take_prompt(&mut self) -> Option<Box<PromptRun>> {
+        match self.current.take() {
+            Some(Current::Prompt(prompt)) => Some(prompt),
+            other => {
+                self.current = other;
+                None
+            }
+        }
+    }
+
+    /// Puts it back.
+    pub(super) fn keep_prompt(&mut self, prompt: Box<PromptRun>) {
+        self.current = Some(Current::Prompt(prompt));
+    }
+
+    /// The prompt being worked on.
+    pub(super) fn prompt(&mut self) -> Option<&mut PromptRun> {
+        match &mut self.current {
+            Some(Current::Prompt(prompt)) => Some(prompt),
+            _ => None,
+        }
+    }
+
+    pub(super) fn out_or_background(&self) -> &RunSender {
+        self.current.as_ref().map_or(&self.background, Current::out)
+    }
+
+    /// Stops what runs, writes what is there and ends both peers.
+    async fn leave(&mut self) -> Closed {
+        self.interrupt();
+        self.waiting.clear();
+        self.history.close();
+        if let Some(id) = self.runtime.shut_down() {
+            let gone = async {
+                loop {
+                    match self.runtime.next().await {
+                        RuntimeEvent::Answered { id: answered, .. } if answered == id => return,
+                        RuntimeEvent::Died { .. } => return,
+                        RuntimeEvent::Output {
+                            stream,
+                            bytes,
+                            foreign,
+                            ..
+                        } => {
+                            self.background.send(SessionEvent::Output {
+                                stream,
+                                bytes,
+                                foreign,
+                            });
+                        }
+                        _ => {}
+                    }
+                }
+            };
+            // An interpreter that does not leave is ended when its handle is dropped.
+            let _ = tokio::time::timeout(LEAVE, gone).await;
+        }
+        self.history.flush().await;
+        let start = self.start.as_ref().and_then(|start| start.as_ref().ok());
+        let resumable = start
+            .filter(|start| start.recorded && self.recorded)
+            .map(|start| start.number);
+        Closed { resumable }
+    }
+}
+
+/// A report of the record as a line for the user.
+pub fn notice(report: &Report) -> Notice {
+    let mut message = report.message.clone();
+    for cause in &report.causes {
+        message.push_str(": ");
+        message.push_str(cause);
+    }
+    Notice {
+        message,
+        hints: report.hints.clone(),
+        warning: true,
+    }
+}
+
+async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
+    if let Some(out) = out {
+        out.ready().await;
+    }
+    background.ready().await;
+}
+
+async fn at(instant: Option<Instant>) {
+    if let Some(instant) = instant {
+        tokio::time::sleep_until(instant.into()).await;
+    }
+}

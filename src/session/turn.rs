@@ -1,0 +1,249 @@
+//! One exchange with the agent as a pure machine: events in, actions out.
+//!
+//! Owns the answer so far and the calls that wait. Knows no channel, no clock and no peer, so every path (tool rounds,
+//! an interrupt at any moment, late events of a dead turn, a lost interpreter) is a table of events in `turn/tests.rs`.
+//!
+//! Invariants: exactly one [`TurnAction::End`] comes out and nothing after it; every tool call the agent made is
+//! answered once or the turn has ended; an interrupt ends the turn for the user at once, while the agent may still be
+//! finishing ([`Turn::on`] then says so by returning nothing).
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, ToolCall, Usage};
+use crate::dialog::{Answer, CommandRecord, ToolRecord, call_line, interrupted, tool_line};
+use crate::session::events::{AnswerEvent, TurnOutcome};
+
+/// What can happen to a turn.
+#[derive(Debug, Clone)]
+pub(super) enum TurnEvent {
+    /// The agent said something.
+    Agent(AgentEvent),
+    /// The tool that was called returned.
+    ToolReturned(ToolReturn),
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone)]
+pub(super) struct ToolReturn {
+    /// For the record and for the eye.
+    pub text: String,
+    /// For the model.
+    pub content: Vec<InputPart>,
+    /// False for exceptions and refusals.
+    pub success: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TurnAction {
+    /// Show this.
+    Show(AnswerEvent),
+    /// Call this tool; [`TurnEvent::ToolReturned`] is owed.
+    CallTool(ToolCall),
+    /// Interrupt the tool that is running; its return is no longer waited for.
+    InterruptTool,
+    /// Tell the agent.
+    Reply(AgentReply),
+    /// Stop the agent's turn.
+    CancelAgent,
+    /// The turn is over for the user.
+    End(Box<TurnEnd>),
+}
+
+/// How a turn ended and what is left of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TurnEnd {
+    /// How.
+    pub outcome: TurnOutcome,
+    /// The answer in its stored form.
+    pub stored: String,
+    /// Tokens, when the agent told.
+    pub usage: Option<Usage>,
+    /// The agent's thread, when it can be gone on with.
+    pub thread: Option<String>,
+}
+
+/// One exchange.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    answer: Answer,
+    usage: Option<Usage>,
+    running_tool: Option<ToolCall>,
+    waiting_tools: VecDeque<ToolCall>,
+    ended: bool,
+    received: usize,
+}
+
+impl Turn {
+    /// Bytes of answer received so far: grows with every change of [`Turn::stored`].
+    pub(super) fn size(&self) -> usize {
+        self.received
+    }
+
+    /// The answer so far, in its stored form.
+    pub(super) fn stored(&self) -> String {
+        self.answer.stored()
+    }
+
+    /// Takes an event; returns what is to be done, in order.
+    pub(super) fn on(&mut self, event: TurnEvent) -> Vec<TurnAction> {
+        if self.ended {
+            return Vec::new();
+        }
+        match event {
+            TurnEvent::Agent(event) => self.on_agent(event),
+            TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned),
+            TurnEvent::Interrupted => {
+                let mut actions = vec![TurnAction::CancelAgent];
+                if self.running_tool.is_some() {
+                    actions.push(TurnAction::InterruptTool);
+                }
+                actions.push(self.end(TurnOutcome::Interrupted, None));
+                actions
+            }
+        }
+    }
+
+    fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnAction> {
+        let shown = match event {
+            AgentEvent::Sent { .. } => return Vec::new(),
+            AgentEvent::Text { message, delta, .. } => {
+                self.received += delta.len();
+                self.answer.text(message, &delta);
+                AnswerEvent::Text { message, delta }
+            }
+            AgentEvent::Restarted { message, .. } => {
+                self.answer.restarted(message);
+                AnswerEvent::Restarted { message }
+            }
+            AgentEvent::Thought { part, delta, .. } => {
+                self.received += delta.len();
+                self.answer.thought(part, &delta);
+                AnswerEvent::Thought { part, delta }
+            }
+            AgentEvent::CommandStarted { id, command, .. } => {
+                AnswerEvent::CommandStarted { id, command }
+            }
+            AgentEvent::CommandOutput { id, delta, .. } => AnswerEvent::CommandOutput { id, delta },
+            AgentEvent::CommandRan { command, .. } => {
+                self.received += command.output.len() + 1;
+                self.answer.command(&CommandRecord {
+                    id: command.id.clone(),
+                    command: command.command.clone(),
+                    cwd: command.cwd,
+                    output: command.output.clone(),
+                    exit_code: command.exit_code,
+                    status: command.status,
+                });
+                AnswerEvent::CommandRan {
+                    id: command.id,
+                    command: command.command,
+                    exit_code: command.exit_code,
+                    output: command.output,
+                }
+            }
+            AgentEvent::ToolCalled { call, .. } => {
+                self.waiting_tools.push_back(call);
+                return self.next_tool();
+            }
+            AgentEvent::FilesChanged { changes, .. } => AnswerEvent::FilesChanged(changes),
+            AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
+            AgentEvent::Usage { usage, .. } => {
+                self.usage = Some(usage);
+                return Vec::new();
+            }
+            AgentEvent::Finished {
+                interrupted,
+                thread,
+                ..
+            } => {
+                // An agent that stops by itself leaves a thread without the partial answer: not to be gone on with.
+                let (outcome, thread) = if interrupted {
+                    (TurnOutcome::Interrupted, None)
+                } else {
+                    (TurnOutcome::Complete, thread)
+                };
+                return self.end_with_tool(outcome, thread);
+            }
+            AgentEvent::Failed { failure, .. } => return self.fail(failure),
+        };
+        vec![TurnAction::Show(shown)]
+    }
+
+    /// Starts the next waiting tool when none runs: one at a time, in order.
+    fn next_tool(&mut self) -> Vec<TurnAction> {
+        if self.running_tool.is_some() {
+            return Vec::new();
+        }
+        let Some(call) = self.waiting_tools.pop_front() else {
+            return Vec::new();
+        };
+        self.running_tool = Some(call.clone());
+        let line = call_line(&call.name, &call.arguments);
+        vec![
+            TurnAction::Show(AnswerEvent::ToolStarted { call: line }),
+            TurnAction::CallTool(call),
+        ]
+    }
+
+    fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<TurnAction> {
+        let Some(call) = self.running_tool.take() else {
+            return Vec::new();
+        };
+        let line = tool_line(&call.name, &call.arguments, &returned.text);
+        self.received += returned.text.len() + 1;
+        self.answer.tool(&ToolRecord {
+            id: call.id.clone(),
+            name: call.name,
+            arguments: call.arguments,
+            result: returned.text,
+            success: returned.success,
+        });
+        let mut actions = vec![
+            TurnAction::Show(AnswerEvent::ToolRan {
+                line,
+                success: returned.success,
+            }),
+            TurnAction::Reply(AgentReply::ToolResult {
+                call: call.id,
+                success: returned.success,
+                content: returned.content,
+            }),
+        ];
+        actions.extend(self.next_tool());
+        actions
+    }
+
+    fn fail(&mut self, failure: AgentFailure) -> Vec<TurnAction> {
+        self.end_with_tool(TurnOutcome::Failed(failure), None)
+    }
+
+    /// Ends the turn; a tool that still runs is interrupted, since nobody waits for it any more.
+    fn end_with_tool(&mut self, outcome: TurnOutcome, thread: Option<String>) -> Vec<TurnAction> {
+        let mut actions = Vec::new();
+        if self.running_tool.is_some() {
+            actions.push(TurnAction::InterruptTool);
+        }
+        actions.push(self.end(outcome, thread));
+        actions
+    }
+
+    fn end(&mut self, outcome: TurnOutcome, thread: Option<String>) -> TurnAction {
+        self.ended = true;
+        let stored = match outcome {
+            TurnOutcome::Interrupted => interrupted(&self.answer.stored()),
+            TurnOutcome::Complete | TurnOutcome::Failed(_) => self.answer.stored(),
+        };
+        TurnAction::End(Box::new(TurnEnd {
+            outcome,
+            stored,
+            usage: self.usage,
+            thread,
+        }))
+    }
+}

@@ -1,0 +1,195 @@
+//! The turn as tables of events: what comes in, what must come out.
+
+use serde_json::json;
+
+use super::*;
+use crate::agent::{FailureKind, TurnId};
+
+const TURN: TurnId = TurnId(1);
+
+fn text(delta: &str) -> TurnEvent {
+    TurnEvent::Agent(AgentEvent::Text {
+        turn: TURN,
+        message: 1,
+        delta: delta.into(),
+    })
+}
+
+fn call(id: &str) -> TurnEvent {
+    let call = ToolCall {
+        id: id.into(),
+        name: "f".into(),
+        arguments: json!({"x": 1}),
+    };
+    TurnEvent::Agent(AgentEvent::ToolCalled { turn: TURN, call })
+}
+
+fn finished() -> TurnEvent {
+    TurnEvent::Agent(AgentEvent::Finished {
+        turn: TURN,
+        interrupted: false,
+        thread: Some("T".into()),
+    })
+}
+
+fn returned(text: &str) -> TurnEvent {
+    TurnEvent::ToolReturned(ToolReturn {
+        text: text.into(),
+        content: vec![InputPart::Text(text.into())],
+        success: true,
+    })
+}
+
+fn failed() -> TurnEvent {
+    let failure = AgentFailure {
+        kind: FailureKind::Died,
+        message: "gone".into(),
+        hints: Vec::new(),
+    };
+    TurnEvent::Agent(AgentEvent::Failed {
+        turn: TURN,
+        failure,
+    })
+}
+
+/// A word for each action, so that a table reads at a glance.
+fn word(action: &TurnAction) -> String {
+    match action {
+        TurnAction::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
+        TurnAction::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
+        TurnAction::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
+        TurnAction::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
+        TurnAction::Show(_) => "show".into(),
+        TurnAction::CallTool(call) => format!("call {}", call.id),
+        TurnAction::InterruptTool => "interrupt tool".into(),
+        TurnAction::Reply(AgentReply::ToolResult { call, .. }) => format!("reply {call}"),
+        TurnAction::CancelAgent => "cancel".into(),
+        TurnAction::End(end) => match &end.outcome {
+            TurnOutcome::Complete => format!("complete [{}] {}", end.stored, end.thread.is_some()),
+            TurnOutcome::Interrupted => {
+                format!("interrupted [{}] {}", end.stored, end.thread.is_some())
+            }
+            TurnOutcome::Failed(_) => format!("failed {}", end.thread.is_some()),
+        },
+    }
+}
+
+fn check(events: Vec<TurnEvent>, expected: &[&str]) {
+    let mut turn = Turn::default();
+    let got: Vec<String> = events
+        .into_iter()
+        .flat_map(|event| turn.on(event))
+        .map(|action| word(&action))
+        .collect();
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn an_answer_is_shown_and_kept() {
+    check(
+        vec![text("Hel"), text("lo"), finished()],
+        &["show Hel", "show lo", "complete [Hello] true"],
+    );
+}
+
+#[test]
+fn nothing_comes_after_the_end() {
+    check(
+        vec![finished(), text("late"), finished(), failed()],
+        &["complete [] true"],
+    );
+}
+
+#[test]
+fn a_restarted_text_replaces_what_was_cut() {
+    let restart = TurnEvent::Agent(AgentEvent::Restarted {
+        turn: TURN,
+        message: 1,
+    });
+    check(
+        vec![text("Hel"), restart, text("Hello"), finished()],
+        &["show Hel", "restart", "show Hello", "complete [Hello] true"],
+    );
+}
+
+#[test]
+fn tools_run_one_at_a_time_in_order() {
+    check(
+        vec![call("a"), call("b"), returned("1"), returned("2")],
+        &[
+            "begin f(x=1)",
+            "call a",
+            "ran f(x=1) => 1",
+            "reply a",
+            "begin f(x=1)",
+            "call b",
+            "ran f(x=1) => 2",
+            "reply b",
+        ],
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_at_once_and_keeps_the_part() {
+    check(
+        vec![text("Hel"), TurnEvent::Interrupted, text("lo"), finished()],
+        &[
+            "show Hel",
+            "cancel",
+            "interrupted [Hel\n<system>user interrupted</system>] false",
+        ],
+    );
+}
+
+#[test]
+fn an_interrupt_before_the_first_word_keeps_nothing() {
+    check(
+        vec![TurnEvent::Interrupted, TurnEvent::Interrupted],
+        &["cancel", "interrupted [] false"],
+    );
+}
+
+#[test]
+fn an_interrupt_stops_the_running_tool_and_its_return_is_dropped() {
+    let mut turn = Turn::default();
+    let mut words: Vec<String> = Vec::new();
+    for event in [call("a"), call("b"), TurnEvent::Interrupted, returned("1")] {
+        words.extend(turn.on(event).iter().map(word));
+    }
+    assert_eq!(
+        words[..4],
+        ["begin f(x=1)", "call a", "cancel", "interrupt tool"]
+    );
+    assert_eq!(words.len(), 5, "{words:?}");
+    assert!(words[4].starts_with("interrupted"), "{words:?}");
+}
+
+#[test]
+fn a_lost_agent_fails_the_turn_and_stops_its_tool() {
+    check(
+        vec![call("a"), failed()],
+        &["begin f(x=1)", "call a", "interrupt tool", "failed false"],
+    );
+    check(vec![text("Hel"), failed()], &["show Hel", "failed false"]);
+}
+
+#[test]
+fn an_agent_that_stops_by_itself_leaves_no_thread() {
+    let stopped = TurnEvent::Agent(AgentEvent::Finished {
+        turn: TURN,
+        interrupted: true,
+        thread: Some("T".into()),
+    });
+    check(
+        vec![text("a"), stopped],
+        &[
+            "show a",
+            "interrupted [a\n<system>user interrupted</system>] false",
+        ],
+    );
+}
+
+#[test]
+fn a_return_nobody_waits_for_is_ignored() {
+    check(vec![returned("1"), finished()], &["complete [] true"]);
+}
