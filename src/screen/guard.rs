@@ -73,6 +73,17 @@ impl TerminalGuard {
         self.terminal.set(&mode);
     }
 
+    /// Host mode with (`true`) output as it is, for a program in a cell that makes its own line ends, or as usual.
+    pub fn raw_output(&self, raw: bool) {
+        let mut mode = self.terminal.saved.clone();
+        make_host(&mut mode);
+        if raw {
+            mode.output_modes &= !OutputModes::OPOST;
+        }
+        self.terminal.taken.store(true, Ordering::SeqCst);
+        self.terminal.set(&mode);
+    }
+
     /// The mode from before the start, for a while: a suspension, a program in the foreground.
     pub fn restore(&self) {
         self.terminal.restore();

@@ -68,6 +68,8 @@ pub struct Screen {
 struct Sinks {
     out: Sink,
     err: Sink,
+    /// For cells that write to standard error while that is a terminal.
+    err_filter: Option<Filter>,
     /// Where filters put their bytes; kept for its memory.
     scratch: Vec<u8>,
 }
@@ -103,6 +105,9 @@ impl Screen {
             sinks: Arc::new(Mutex::new(Sinks {
                 out,
                 err,
+                err_filter: environment
+                    .stderr_is_terminal
+                    .then(|| Filter::new(Policy::Cell)),
                 scratch: Vec::new(),
             })),
             facts: Arc::new(Facts {
@@ -143,6 +148,33 @@ impl Screen {
     /// [`ScreenError`].
     pub fn cell(&self, filter: &mut Filter, bytes: &[u8]) -> Result<(), ScreenError> {
         self.filtered(|out| filter.push(bytes, out))
+    }
+
+    /// Writes bytes as they came to standard output; for a front-end whose output is not a terminal.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn raw_out(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.sinks().out.write(bytes)
+    }
+
+    /// Writes a cell's bytes to standard error: as they came, or filtered when it is a terminal.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn raw_err(&self, bytes: &[u8]) -> Result<(), ScreenError> {
+        let mut sinks = self.sinks();
+        let sinks = &mut *sinks;
+        sinks.out.flush()?;
+        match &mut sinks.err_filter {
+            None => sinks.err.write(bytes)?,
+            Some(filter) => {
+                sinks.scratch.clear();
+                filter.push(bytes, &mut sinks.scratch);
+                sinks.err.write(&sinks.scratch)?;
+            }
+        }
+        sinks.err.flush()
     }
 
     /// Ends a cell's output: colours reset, the cursor below all of it and, when `fresh_line`, at a line's start.

@@ -1,3 +1,5 @@
+//! The writer: what passes, what is refused, what a closed reader means.
+
 use super::*;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;

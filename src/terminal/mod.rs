@@ -1,1 +1,270 @@
 //! The REPL: line editor, cells on their own terminal, streamed answers.
+//!
+//! The terminal has one owner at a time: the editor between runs, the display during one. In both states keys are
+//! neither echoed nor turned into signals by the terminal (`screen::guard`), so nothing typed is lost or shown twice.
+//!
+//! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
+
+mod background;
+mod colours;
+mod editor;
+mod prompt;
+mod recall;
+mod signals;
+mod typing;
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use reedline::ExternalPrinter;
+
+use crate::display::{Aftermath, Display, Showing, say};
+use crate::history::Recall;
+use crate::markdown::Appearance;
+use crate::report::Report;
+use crate::runtime::CellTerminal;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{Next, Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use background::Background;
+use editor::{Edited, Editor, typed_text};
+use prompt::Label;
+use signals::Attached;
+use typing::{Signal, Target, Typing};
+
+/// Lines of background output that may wait in the editor.
+const PRINTER_LINES: usize = 1024;
+
+/// How long the end of the session may take.
+const LEAVE: Duration = Duration::from_secs(4);
+
+/// What the REPL is given.
+pub struct Options {
+    /// The writer.
+    pub screen: Screen,
+    /// How markdown looks.
+    pub appearance: Appearance,
+    /// Inputs of earlier sessions.
+    pub recall: Recall,
+    /// Everything is a prompt.
+    pub prompt_mode: bool,
+    /// Said before the first prompt.
+    pub reports: Vec<Report>,
+}
+
+/// Runs until the user leaves; returns the exit status.
+///
+/// # Errors
+/// When the terminal cannot be read or written.
+pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result<i32, Report> {
+    let guard = TerminalGuard::acquire().map(Arc::new);
+    if let Some(guard) = &guard {
+        guard.restore_on_panic();
+        guard.host_mode();
+    }
+    let attached = Attached::default();
+    let restorer = guard.as_ref().map(|guard| guard.restorer());
+    signals::listen(
+        session.clone(),
+        options.screen.clone(),
+        restorer,
+        Arc::clone(&attached),
+    )?;
+    let printer = ExternalPrinter::new(PRINTER_LINES);
+    let lines = printer.sender();
+    let warm = session.clone();
+    let editor = Editor::new(editor::Options {
+        recall: options.recall,
+        colour: options.screen.colour(),
+        prompt_mode: options.prompt_mode,
+        printer,
+        on_prompt: Box::new(move || warm.warm_agent()),
+    });
+    let background = Background::start(
+        background,
+        lines,
+        editor.snapshot(),
+        options.screen.colour(),
+    )?;
+    let mut shell = Shell {
+        session: session.clone(),
+        screen: options.screen,
+        appearance: options.appearance,
+        prompt_mode: options.prompt_mode,
+        editor,
+        background,
+        guard,
+        attached,
+    };
+    for report in &options.reports {
+        say(&shell.screen, &crate::session::report_notice(report))?;
+    }
+    let status = shell.work()?;
+    shell.leave()?;
+    if let Some(guard) = &shell.guard {
+        guard.restore();
+    }
+    Ok(status)
+}
+
+struct Shell {
+    session: SessionHandle,
+    screen: Screen,
+    appearance: Appearance,
+    prompt_mode: bool,
+    editor: Editor,
+    background: Background,
+    guard: Option<Arc<TerminalGuard>>,
+    attached: Attached,
+}
+
+impl Shell {
+    fn work(&mut self) -> Result<i32, Report> {
+        let mut begin_with = String::new();
+        loop {
+            self.show_background()?;
+            let label = Label::new(self.session.next_line(), self.prompt_mode);
+            self.background.set_editing(true);
+            let edited = self.editor.read(&label, &std::mem::take(&mut begin_with));
+            self.background.set_editing(false);
+            match edited? {
+                Edited::Cleared => {}
+                Edited::Left => return Ok(0),
+                Edited::Submitted(text) => {
+                    let aftermath = self.run(text)?;
+                    if let Some(status) = aftermath.leave {
+                        return Ok(status);
+                    }
+                    begin_with = aftermath.refill;
+                    begin_with.push_str(&typed_text(&aftermath.typeahead));
+                    self.screen.trusted(b"\n")?;
+                    self.screen.flush()?;
+                }
+            }
+        }
+    }
+
+    /// Runs one input to its end.
+    fn run(&mut self, text: String) -> Result<Aftermath, Report> {
+        let submission = Submission {
+            text,
+            prompt_mode: self.prompt_mode,
+            ..Submission::default()
+        };
+        let run = self.session.submit(submission);
+        let mut display = Display::new(self.screen.clone(), self.appearance, self.guard.clone());
+        let mut typing = None;
+        let mut drawn = Instant::now();
+        let outcome = loop {
+            let next = match run.next(Some(Duration::ZERO)) {
+                Next::Nothing => {
+                    if let Err(error) = self.screen.flush() {
+                        break Err(error);
+                    }
+                    run.next(display.patience())
+                }
+                next => next,
+            };
+            let shown = match next {
+                Next::Ended => break display.settle(),
+                Next::Nothing => Ok(()),
+                Next::Event(event) => {
+                    if let SessionEvent::Numbered { kind, .. } = *event {
+                        typing = self.begin_typing(kind, &mut display);
+                    }
+                    display.on(*event)
+                }
+            };
+            let ticked = match display.patience() {
+                Some(tick) if drawn.elapsed() >= tick => {
+                    drawn = Instant::now();
+                    display.tick()
+                }
+                _ => Ok(()),
+            };
+            if let Err(error) = shown.and(ticked) {
+                break Err(error);
+            }
+        };
+        let mut aftermath = display.into_aftermath();
+        if let Some(typing) = typing {
+            aftermath.typeahead.extend(typing.stop());
+        }
+        outcome?;
+        self.screen.flush()?;
+        Ok(aftermath)
+    }
+
+    /// Gives the keyboard to what runs.
+    fn begin_typing(&self, kind: RunKind, display: &mut Display) -> Option<Typing> {
+        let target = match kind {
+            RunKind::Command => return None,
+            RunKind::Prompt => {
+                display.begin_answer();
+                Target::Turn
+            }
+            RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
+        };
+        let (screen, guard) = (self.screen.clone(), self.guard.clone());
+        let on_signal = move |signal| {
+            let said = match signal {
+                Signal::InterruptedTwice => {
+                    let text = "interrupt sent; once more kills the kernel (variables are lost)";
+                    say(&screen, &Notice::warning(text))
+                }
+                Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
+                Signal::Suspend => {
+                    suspend(guard.as_deref());
+                    Ok(())
+                }
+            };
+            // A screen that is gone is noticed by the display.
+            drop(said);
+        };
+        Typing::start(target, self.session.clone(), on_signal).ok()
+    }
+
+    /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
+    fn cells(&self) -> Option<Arc<dyn CellTerminal>> {
+        let mut attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner);
+        if attached.is_none() {
+            *attached = self.session.warm_runtime();
+        }
+        if let Some(cells) = &*attached {
+            cells.resize(self.screen.size());
+        }
+        attached.clone()
+    }
+
+    fn show_background(&self) -> Result<(), Report> {
+        let text = self.background.drain();
+        if !text.is_empty() {
+            self.screen.trusted(text.as_bytes())?;
+            self.screen.flush()?;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), Report> {
+        let closed = self.session.close(LEAVE);
+        self.show_background()?;
+        if let Some(number) = closed.resumable {
+            self.screen
+                .trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;
+        }
+        self.screen.flush()?;
+        Ok(())
+    }
+}
+
+/// Ctrl-Z: the terminal is given back while we are stopped.
+fn suspend(guard: Option<&TerminalGuard>) {
+    if let Some(guard) = guard {
+        guard.restore();
+    }
+    // In an orphaned process group nothing happens, which is right.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+    if let Some(guard) = guard {
+        guard.host_mode();
+    }
+}

@@ -1,0 +1,302 @@
+//! An answer on the screen: streamed markdown, reasoning as a quote, commands live and then one line.
+//!
+//! Finished lines are printed once and belong to the scrollback; only the tail (an unfinished block, a running command,
+//! the wait for the first word) is redrawn, at most [`TICK`] often. On a terminal that cannot move its cursor nothing is
+//! drawn that would have to be redrawn.
+
+use std::time::{Duration, Instant};
+
+use nu_ansi_term::Style;
+
+use crate::agent::{FileChange, Usage};
+use crate::dialog::command_line;
+use crate::markdown::{Appearance, Line, MarkdownStream};
+use crate::output::filter::{Filter, Policy};
+use crate::output::limits::grouped;
+use crate::screen::live::LiveRegion;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{AnswerEvent, TurnOutcome};
+use crate::text::escape::{cut, visible};
+
+/// How often the tail is redrawn at most: 60 times a second.
+pub(super) const TICK: Duration = Duration::from_millis(16);
+
+/// A wait shorter than this shows nothing.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Lines of a running command that are shown.
+const COMMAND_LINES: usize = 8;
+
+/// Bytes of a running command's output that are looked at for them.
+const COMMAND_TAIL: usize = 4096;
+
+/// What is being streamed.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Kind {
+    Text(u64),
+    Thought(u64),
+}
+
+/// An answer as it comes.
+pub(super) struct AnswerView {
+    screen: Screen,
+    appearance: Appearance,
+    live: LiveRegion,
+    stream: Option<(Kind, MarkdownStream)>,
+    /// What runs at this moment: its line and the end of its output.
+    running: Vec<Running>,
+    started: Instant,
+    /// Something was printed: a blank line separates what comes next.
+    printed: bool,
+    dirty: bool,
+}
+
+struct Running {
+    id: String,
+    line: String,
+    output: String,
+}
+
+impl AnswerView {
+    pub(super) fn new(screen: Screen, appearance: Appearance) -> Self {
+        let live = LiveRegion::new(screen.colour());
+        AnswerView {
+            screen,
+            appearance,
+            live,
+            stream: None,
+            running: Vec::new(),
+            started: Instant::now(),
+            printed: false,
+            dirty: false,
+        }
+    }
+
+    /// Takes a piece of the answer.
+    pub(super) fn on(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
+        self.dirty = true;
+        match event {
+            AnswerEvent::Text { message, delta } => self.stream(Kind::Text(message), &delta),
+            AnswerEvent::Thought { part, delta } => self.stream(Kind::Thought(part), &delta),
+            AnswerEvent::Restarted { message } => {
+                if let Some((kind, stream)) = &mut self.stream
+                    && *kind == Kind::Text(message)
+                {
+                    stream.restart();
+                }
+                self.line(
+                    "↻ the connection was lost; the answer starts again",
+                    Style::new().dimmed(),
+                )
+            }
+            AnswerEvent::CommandStarted { id, command } => {
+                self.settle()?;
+                self.running.push(Running {
+                    id,
+                    line: format!("⌛ {command}"),
+                    output: String::new(),
+                });
+                Ok(())
+            }
+            AnswerEvent::CommandOutput { id, delta } => {
+                if let Some(running) = self.running.iter_mut().find(|running| running.id == id) {
+                    running.output.push_str(&delta);
+                    let surplus = running.output.len().saturating_sub(COMMAND_TAIL);
+                    let keep = (surplus..)
+                        .find(|at| running.output.is_char_boundary(*at))
+                        .unwrap_or_default();
+                    running.output.drain(..keep);
+                }
+                Ok(())
+            }
+            AnswerEvent::CommandRan {
+                id,
+                command,
+                exit_code,
+                output,
+            } => {
+                self.running.retain(|running| running.id != id);
+                self.tool_line(&command_line(&command, exit_code, &output))
+            }
+            AnswerEvent::ToolStarted { call } => {
+                self.settle()?;
+                self.running.push(Running {
+                    id: String::new(),
+                    line: format!("⌛ {call}"),
+                    output: String::new(),
+                });
+                Ok(())
+            }
+            AnswerEvent::ToolRan { line, .. } => {
+                self.running.retain(|running| !running.id.is_empty());
+                self.tool_line(&line)
+            }
+            AnswerEvent::FilesChanged(changes) => {
+                changes.iter().try_for_each(|change| self.file_line(change))
+            }
+            AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
+        }
+    }
+
+    /// Redraws the tail when something changed, or the wait has to be shown.
+    pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
+        let waiting = !self.printed && self.stream.is_none() && self.started.elapsed() > PATIENCE;
+        if self.dirty || waiting || !self.running.is_empty() {
+            self.dirty = false;
+            self.draw()?;
+        }
+        Ok(())
+    }
+
+    /// Something else is to be printed: the tail becomes final, the cursor stands at the start of a line.
+    pub(super) fn settle(&mut self) -> Result<(), ScreenError> {
+        if let Some((_, mut stream)) = self.stream.take() {
+            stream.finish();
+            let size = self.screen.size();
+            let frame = stream.frame(usize::from(size.columns), usize::MAX);
+            self.printed |= !frame.settled.is_empty();
+            let bytes = self.live.draw(&frame.settled, &[], size);
+            self.screen.trusted(&bytes)?;
+        } else {
+            let bytes = self.live.clear();
+            self.screen.trusted(&bytes)?;
+        }
+        self.screen.flush()
+    }
+
+    /// The last lines: how it ended, what it cost.
+    pub(super) fn end(
+        &mut self,
+        outcome: &TurnOutcome,
+        usage: Option<Usage>,
+        took: Duration,
+    ) -> Result<(), ScreenError> {
+        self.running.clear();
+        self.settle()?;
+        match outcome {
+            TurnOutcome::Complete => {
+                let seconds = format!("{:.1} s", took.as_secs_f64());
+                let cost = usage.map_or(seconds.clone(), |usage| {
+                    format!(
+                        "{} in · {} out · {seconds}",
+                        grouped(usage.input),
+                        grouped(usage.output)
+                    )
+                });
+                self.line(&cost, Style::new().dimmed())
+            }
+            TurnOutcome::Interrupted => self.line("stopped", Style::new()),
+            TurnOutcome::Failed(failure) => {
+                self.line(
+                    &format!("error: {}", failure.message),
+                    nu_ansi_term::Color::Red.normal(),
+                )?;
+                failure
+                    .hints
+                    .iter()
+                    .try_for_each(|hint| self.line(&format!("  hint: {hint}"), Style::new()))
+            }
+        }
+    }
+
+    fn stream(&mut self, kind: Kind, delta: &str) -> Result<(), ScreenError> {
+        if self
+            .stream
+            .as_ref()
+            .is_none_or(|(current, _)| *current != kind)
+        {
+            self.settle()?;
+            self.separate()?;
+            let stream = match kind {
+                Kind::Text(_) => MarkdownStream::new(self.appearance),
+                Kind::Thought(_) => MarkdownStream::quoted(self.appearance),
+            };
+            self.stream = Some((kind, stream));
+        }
+        if let Some((_, stream)) = &mut self.stream {
+            stream.push(delta);
+        }
+        Ok(())
+    }
+
+    /// A blank line between what was printed and what comes.
+    fn separate(&mut self) -> Result<(), ScreenError> {
+        if self.printed {
+            self.screen.trusted(b"\n")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), ScreenError> {
+        let size = self.screen.size();
+        let rich = self.screen.rich();
+        let rows = if rich {
+            usize::from(size.rows).saturating_sub(2).max(1)
+        } else {
+            0
+        };
+        let mut settled = Vec::new();
+        let mut live = Vec::new();
+        if let Some((_, stream)) = &mut self.stream {
+            let frame = stream.frame(usize::from(size.columns), rows.max(1));
+            settled = frame.settled;
+            live = frame.live;
+        }
+        let columns = usize::from(size.columns);
+        for running in &self.running {
+            live.push(Line::plain_text(&cut(&running.line, columns)));
+            let lines: Vec<&str> = running.output.lines().collect();
+            let shown = lines.len().saturating_sub(COMMAND_LINES.min(rows));
+            live.extend(
+                lines[shown..]
+                    .iter()
+                    .map(|line| Line::plain_text(&cut(&visible(line), columns))),
+            );
+        }
+        if live.is_empty() && self.stream.is_none() && !self.printed {
+            let seconds = self.started.elapsed().as_secs();
+            let wait = format!("… waiting for the answer, {seconds} s (Ctrl-C stops)");
+            live.push(Line::plain_text(&cut(&wait, columns)));
+        }
+        self.printed |= !settled.is_empty();
+        live.truncate(rows);
+        let bytes = self.live.draw(&settled, &live, size);
+        self.screen.trusted(&bytes)?;
+        self.screen.flush()
+    }
+
+    /// `🔧 f(x=1) => 2`.
+    fn tool_line(&mut self, text: &str) -> Result<(), ScreenError> {
+        self.line(&format!("🔧 {text}"), Style::new())
+    }
+
+    fn file_line(&mut self, change: &FileChange) -> Result<(), ScreenError> {
+        self.line(&format!("✎ {} {}", change.kind, change.path), Style::new())
+    }
+
+    /// Prints one final line of foreign text.
+    fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
+        self.settle()?;
+        let safe = visible(text);
+        let line = if self.screen.colour() && style != Style::new() {
+            style.paint(safe.as_ref()).to_string()
+        } else {
+            safe.into_owned()
+        };
+        self.screen.trusted(line.as_bytes())?;
+        self.screen.trusted(b"\n")?;
+        self.printed = true;
+        self.screen.flush()
+    }
+
+    /// Output of a tool, above the tail.
+    pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.settle()?;
+        let mut filter = Filter::new(Policy::Cell);
+        self.screen.cell(&mut filter, bytes)?;
+        self.screen.end_cell(&mut filter, true)?;
+        self.printed = true;
+        self.screen.flush()
+    }
+}

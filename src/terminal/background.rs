@@ -1,0 +1,130 @@
+//! What happens while nothing runs: output of threads and tasks, notices, a dead interpreter.
+//!
+//! One thread takes the session's background events. While the editor reads, their text is printed above the input, but
+//! only when the cursor stands in the input's last line (the editor's painter loses lines otherwise); until then, and
+//! while something runs, it waits and is printed before the next prompt.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::display::{died, notice_text};
+use crate::output::filter::{Filter, Policy};
+use crate::report::Report;
+use crate::session::{Next, Run, SessionEvent};
+use crate::terminal::editor::Shared;
+
+/// How often a held-back line is tried again.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Bytes that are kept while nobody can show them; the newest win.
+const KEPT: usize = 1 << 20;
+
+/// Lines waiting to be shown.
+#[derive(Clone, Default)]
+pub(super) struct Background {
+    waiting: Arc<Mutex<VecDeque<String>>>,
+    editing: Arc<AtomicBool>,
+}
+
+impl Background {
+    /// Begins to take events; lines go to `printer` while the editor reads.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub(super) fn start(
+        events: Run,
+        printer: SyncSender<String>,
+        snapshot: Shared,
+        colour: bool,
+    ) -> Result<Self, Report> {
+        let background = Background::default();
+        let taken = background.clone();
+        let take = move || {
+            let mut filter = Filter::new(Policy::Text);
+            let mut partial = String::new();
+            loop {
+                let patience = (!taken.is_empty()).then_some(RETRY);
+                match events.next(patience) {
+                    Next::Ended => return,
+                    Next::Nothing => {}
+                    Next::Event(event) => match *event {
+                        SessionEvent::Output { bytes, .. } => {
+                            let mut safe = Vec::new();
+                            filter.push(&bytes, &mut safe);
+                            partial.push_str(&String::from_utf8_lossy(&safe));
+                            while let Some(end) = partial.find('\n') {
+                                taken.add(partial.drain(..=end).collect());
+                            }
+                        }
+                        SessionEvent::Notice(notice) => taken.add(notice_text(&notice, colour)),
+                        SessionEvent::RuntimeDied { death, restarting } => {
+                            taken.add(notice_text(&died(&death.to_string(), restarting), colour));
+                        }
+                        SessionEvent::Display(display) => {
+                            taken.add(display.bundle.for_model() + "\n")
+                        }
+                        _ => {}
+                    },
+                }
+                let in_last_line = snapshot
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .cursor_in_last_line();
+                if taken.editing.load(Ordering::SeqCst) && in_last_line {
+                    taken.hand_over(&printer);
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("background".into())
+            .spawn(take)
+            .map_err(|error| {
+                Report::failure("could not start the thread for background output").because(error)
+            })?;
+        Ok(background)
+    }
+
+    /// Whether the editor reads.
+    pub(super) fn set_editing(&self, editing: bool) {
+        self.editing.store(editing, Ordering::SeqCst);
+    }
+
+    /// Everything that waits, to be printed now.
+    pub(super) fn drain(&self) -> String {
+        self.waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+            .collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
+    fn add(&self, line: String) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push_back(line);
+        let mut kept: usize = waiting.iter().map(String::len).sum();
+        while kept > KEPT {
+            kept -= waiting.pop_front().map_or(kept, |line| line.len());
+        }
+    }
+
+    fn hand_over(&self, printer: &SyncSender<String>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(line) = waiting.pop_front() {
+            let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
+            if printer.try_send(text).is_err() {
+                waiting.push_front(line);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `.
+
+use std::borrow::Cow;
+
+use nu_ansi_term::Color;
+use reedline::{Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
+
+/// The label of one input.
+#[derive(Debug, Clone)]
+pub(super) struct Label {
+    left: String,
+    continuation: String,
+}
+
+impl Label {
+    /// `In [n]: `, or `Pr [n]: ` in prompt mode.
+    pub(super) fn new(line: u32, prompt_mode: bool) -> Self {
+        let left = format!("{} [{line}]: ", if prompt_mode { "Pr" } else { "In" });
+        let continuation = format!("{:>1$}", "...: ", left.len());
+        Label { left, continuation }
+    }
+}
+
+impl Prompt for Label {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.left)
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.continuation)
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        let state = match search.status {
+            PromptHistorySearchStatus::Passing => "",
+            PromptHistorySearchStatus::Failing => "failing ",
+        };
+        Cow::Owned(format!("({state}reverse-search: {}) ", search.term))
+    }
+
+    fn get_prompt_color(&self) -> Color {
+        Color::Green
+    }
+
+    fn get_prompt_multiline_color(&self) -> Color {
+        Color::Green
+    }
+
+    fn get_indicator_color(&self) -> Color {
+        Color::Green
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_ipythons_and_line_up() {
+        for (line, prompt_mode, left, continuation) in [
+            (1, false, "In [1]: ", "   ...: "),
+            (12, false, "In [12]: ", "    ...: "),
+            (3, true, "Pr [3]: ", "   ...: "),
+        ] {
+            let label = Label::new(line, prompt_mode);
+            assert_eq!(label.render_prompt_left(), left);
+            assert_eq!(label.render_prompt_multiline_indicator(), continuation);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Signals: a new size, and the ones that end us.
+//!
+//! A hang-up is a save point: the turn stops, what is there is committed, children end, the terminal is given back, and
+//! then we die by the same signal, so that whoever waits sees it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::Signals;
+
+use crate::report::Report;
+use crate::runtime::CellTerminal;
+use crate::screen::Screen;
+use crate::screen::guard::Restorer;
+use crate::session::SessionHandle;
+
+/// How long the session may take to commit and to end its children.
+const SAVE: Duration = Duration::from_millis(1800);
+
+/// The cell's terminal, once there is one.
+pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
+
+/// Begins to listen.
+///
+/// # Errors
+/// When handlers or a thread cannot be had.
+pub(super) fn listen(
+    session: SessionHandle,
+    screen: Screen,
+    restorer: Option<Restorer>,
+    cells: Attached,
+) -> Result<(), Report> {
+    let failed = |error| Report::failure("could not listen for signals").because(error);
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH]).map_err(failed)?;
+    let listen = move || {
+        for signal in signals.forever() {
+            if signal == SIGWINCH {
+                if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
+                    cells.resize(screen.size());
+                }
+                continue;
+            }
+            if let Some(restorer) = &restorer {
+                restorer.restore();
+            }
+            session.close(SAVE);
+            // Returns only when the signal cannot be raised; then its number has to do as the status.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            std::process::exit(128 + signal);
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(listen)
+        .map_err(failed)?;
+    Ok(())
+}

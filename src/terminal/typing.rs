@@ -1,0 +1,173 @@
+//! The keyboard while a cell or a turn runs.
+//!
+//! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal;
+//! while a turn runs Ctrl-C stops it and everything else is kept for the editor. One thread per run reads, and is
+//! stopped through a pipe, so no byte is read once the run is over.
+
+use std::io::PipeWriter;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::runtime::CellTerminal;
+use crate::session::SessionHandle;
+
+const CTRL_C: u8 = 0x03;
+const CTRL_Z: u8 = 0x1a;
+const CTRL_BACKSLASH: u8 = 0x1c;
+
+/// A second Ctrl-C within this time is a second try, not a new one.
+const SECOND_TRY: Duration = Duration::from_secs(2);
+
+/// Where the keys go.
+pub(super) enum Target {
+    /// To the cell's own terminal.
+    Cell(Arc<dyn CellTerminal>),
+    /// Nowhere: Ctrl-C stops the turn, the rest is kept.
+    Turn,
+}
+
+/// What a key means to the shell itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// A second Ctrl-C in a cell.
+    InterruptedTwice,
+    /// A third: the kernel goes.
+    Kill,
+    /// Ctrl-Z.
+    Suspend,
+}
+
+/// Reads the keyboard until it is stopped.
+pub(super) struct Typing {
+    stop: PipeWriter,
+    reader: JoinHandle<Vec<u8>>,
+}
+
+impl Typing {
+    /// Begins to read; `on_signal` is called on the reading thread.
+    ///
+    /// # Errors
+    /// When no pipe or thread can be had.
+    pub(super) fn start(
+        target: Target,
+        session: SessionHandle,
+        on_signal: impl Fn(Signal) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (stopped, stop) = std::io::pipe()?;
+        let read = move || {
+            let mut keys = Keys::new(target, session, on_signal);
+            let stdin = std::io::stdin();
+            loop {
+                let mut sources = [
+                    PollFd::new(&stopped, PollFlags::IN),
+                    PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
+                ];
+                match poll(&mut sources, None) {
+                    Ok(_) => {}
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(_) => break,
+                }
+                if !sources[0].revents().is_empty() {
+                    break;
+                }
+                let mut chunk = [0; 4096];
+                match rustix::io::read(&stdin, &mut chunk) {
+                    Ok(0) => break,
+                    Ok(count) => keys.take(&chunk[..count]),
+                    Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                    Err(_) => break,
+                }
+            }
+            keys.kept
+        };
+        let reader = std::thread::Builder::new()
+            .name("typing".into())
+            .spawn(read)?;
+        Ok(Typing { stop, reader })
+    }
+
+    /// Stops reading; returns what was typed for nobody.
+    pub(super) fn stop(self) -> Vec<u8> {
+        drop(self.stop);
+        self.reader.join().unwrap_or_default()
+    }
+}
+
+/// Decides for each byte.
+struct Keys<F> {
+    target: Target,
+    session: SessionHandle,
+    on_signal: F,
+    kept: Vec<u8>,
+    tries: Vec<Instant>,
+}
+
+impl<F: Fn(Signal)> Keys<F> {
+    fn new(target: Target, session: SessionHandle, on_signal: F) -> Self {
+        Keys {
+            target,
+            session,
+            on_signal,
+            kept: Vec::new(),
+            tries: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        match &self.target {
+            Target::Turn => {
+                for &byte in bytes {
+                    match byte {
+                        CTRL_C => self.session.interrupt(),
+                        CTRL_Z => (self.on_signal)(Signal::Suspend),
+                        CTRL_BACKSLASH => {}
+                        byte => self.kept.push(byte),
+                    }
+                }
+            }
+            Target::Cell(terminal) => {
+                let terminal = Arc::clone(terminal);
+                // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
+                let mut rest = bytes;
+                while let Some(at) = rest
+                    .iter()
+                    .position(|byte| matches!(*byte, CTRL_C | CTRL_Z))
+                {
+                    let (before, from) = rest.split_at(at);
+                    terminal.type_bytes(before);
+                    if terminal.mode().signals {
+                        self.control(from[0], terminal.as_ref());
+                    } else {
+                        terminal.type_bytes(&from[..1]);
+                    }
+                    rest = &from[1..];
+                }
+                terminal.type_bytes(rest);
+            }
+        }
+    }
+
+    fn control(&mut self, byte: u8, terminal: &dyn CellTerminal) {
+        if byte == CTRL_Z {
+            (self.on_signal)(Signal::Suspend);
+            return;
+        }
+        self.tries.retain(|earlier| earlier.elapsed() < SECOND_TRY);
+        self.tries.push(Instant::now());
+        match self.tries.len() {
+            1 => terminal.type_bytes(&[CTRL_C]),
+            2 => {
+                terminal.type_bytes(&[CTRL_C]);
+                (self.on_signal)(Signal::InterruptedTwice);
+            }
+            _ => {
+                (self.on_signal)(Signal::Kill);
+                self.session.kill_runtime();
+            }
+        }
+    }
+}
