@@ -1,1 +1,183 @@
 //! The only wiring: surroundings and settings in, a running session out.
+//!
+//! Names the concrete runtime and agent. Nothing here waits: files are read, threads are started, and whatever can go
+//! wrong later arrives as an event or a report.
+
+use std::path::PathBuf;
+
+use crate::agent::connect::{AgentKind, AgentPlan, Patience};
+use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
+use crate::environment::Environment;
+use crate::history::{self, Begin, History, Opening, Recall};
+use crate::markdown::{Appearance, Theme};
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::runtime::connect::{RuntimeKind, RuntimePlan};
+use crate::screen::Screen;
+use crate::session::{self, Choices, Parts, Run, SessionHandle};
+
+/// What a front-end wants.
+pub struct Wanted {
+    /// What the command line set.
+    pub flags: ConfigFlags,
+    /// An earlier session to take up.
+    pub resume: Option<i64>,
+    /// Cells get a pseudo-terminal of their own.
+    pub cells_own_a_terminal: bool,
+    /// Who answers `input()`.
+    pub stdin: Stdin,
+    /// The interpreter starts before it is needed.
+    pub python_at_once: bool,
+}
+
+/// A running session and what its front-end needs beside it.
+pub struct Assembly {
+    /// The session.
+    pub session: SessionHandle,
+    /// What happens outside of runs.
+    pub background: Run,
+    /// The writer.
+    pub screen: Screen,
+    /// How markdown looks.
+    pub appearance: Appearance,
+    /// Inputs of earlier sessions.
+    pub recall: Recall,
+    /// The record.
+    pub history: History,
+    /// What holds for this run.
+    pub settings: Settings,
+    /// What was wrong with the settings.
+    pub reports: Vec<Report>,
+}
+
+/// Builds a session.
+///
+/// # Errors
+/// When a thread or standard output cannot be had, or the settings name what does not exist yet.
+pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, Report> {
+    let (settings, reports) = resolve(&wanted.flags, environment);
+    let paths = &settings.paths;
+    let screen = Screen::open(environment, settings.color)?;
+    let cwd = environment
+        .cwd
+        .clone()
+        .or_else(|| environment.home.clone())
+        .unwrap_or_else(|| PathBuf::from("/"));
+    let opening = Opening {
+        path: paths.history.clone(),
+        record: settings.record,
+    };
+    let begin = Begin {
+        cwd: cwd.to_string_lossy().into_owned(),
+        resume: wanted.resume,
+        provider: settings.agent.to_string(),
+    };
+    let (history, history_reports) = history::open(opening, begin);
+    let theme = Theme::named(&settings.code_theme).unwrap_or_default();
+    let appearance = Appearance {
+        colour: screen.colour(),
+        links: false,
+        theme,
+    };
+    let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
+    let agent = agent_plan(environment, &settings, cwd.clone())?;
+    let parts = Parts {
+        runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
+        agent: Box::new(move || crate::agent::connect::connect(agent)),
+        history: history.clone(),
+        reports: history_reports,
+        instructions: settings.system_prompt.clone(),
+        choices: Choices::of(&settings),
+        cwd,
+        stdin: wanted.stdin,
+        places: places(paths),
+        resumed: wanted.resume.is_some(),
+        python_at_once: wanted.python_at_once,
+    };
+    let (session, background) = session::start(parts)?;
+    if wanted.resume.is_some() {
+        let start = session.started()?;
+        if start.number == 0 {
+            return Err(Report::failure(format!(
+                "`{}` is locked by another program",
+                settings.paths.history.display()
+            ))
+            .hint("close what holds it, then resume again"));
+        }
+    }
+    let recall = history.recall();
+    Ok(Assembly {
+        session,
+        background,
+        screen,
+        appearance,
+        recall,
+        history,
+        settings,
+        reports,
+    })
+}
+
+fn runtime_plan(
+    environment: &Environment,
+    wanted: &Wanted,
+    settings: &Settings,
+    screen: &Screen,
+    cwd: PathBuf,
+) -> Result<RuntimePlan, Report> {
+    let kind = match &settings.runtime {
+        RuntimeChoice::Embedded => RuntimeKind::Embedded,
+        other => return Err(unavailable("runtime", &other.to_string(), "embedded")),
+    };
+    Ok(RuntimePlan {
+        kind,
+        interpreter: settings.python.clone(),
+        no_ipython: !settings.ipython,
+        cwd,
+        variables: environment.variables.clone(),
+        terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
+        cache_dir: settings.paths.cache_dir.clone(),
+    })
+}
+
+fn agent_plan(
+    environment: &Environment,
+    settings: &Settings,
+    cwd: PathBuf,
+) -> Result<AgentPlan, Report> {
+    let kind = match &settings.agent {
+        AgentChoice::Codex => AgentKind::Codex {
+            command: settings.codex_command.clone(),
+        },
+        AgentChoice::Demo => AgentKind::Demo {
+            program: environment
+                .program
+                .clone()
+                .unwrap_or_else(|| PathBuf::from("ipycodex")),
+        },
+        other => return Err(unavailable("agent", &other.to_string(), "codex, demo")),
+    };
+    Ok(AgentPlan {
+        kind,
+        variables: environment.variables.clone(),
+        cwd,
+        client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        patience: Patience::default(),
+    })
+}
+
+fn unavailable(what: &str, chosen: &str, known: &str) -> Report {
+    Report::usage(format!("this version has no {what} `{chosen}`"))
+        .hint(format!("choose one of: {known}"))
+}
+
+/// The files `%ipycodex` lists.
+fn places(paths: &Paths) -> Vec<(String, PathBuf)> {
+    [
+        ("CONFIG_PATH", &paths.config_file),
+        ("SYSP_PATH", &paths.system_prompt),
+        ("HISTORY_PATH", &paths.history),
+    ]
+    .map(|(label, path)| (label.to_owned(), path.clone()))
+    .to_vec()
+}

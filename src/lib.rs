@@ -34,6 +34,7 @@
 //! | [`screen`] | 3 | the one writer to the terminal |
 //! | [`session`] | 4 | the turn, the record, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
+//! | [`display`] | 5 | runs on a terminal: cells, streamed answers |
 //! | [`terminal`] | 5 | the REPL |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
@@ -44,6 +45,7 @@ pub mod batch;
 pub mod cli;
 pub mod config;
 pub mod dialog;
+pub mod display;
 pub mod environment;
 pub mod files;
 pub mod history;

@@ -1,3 +1,5 @@
 //! Start-up: arguments in, exit code out.
 
-fn main() {}
+fn main() {
+    std::process::exit(ipycodex::cli::main());
+}

@@ -1,1 +1,294 @@
-//! The front-end without an editor: `-c`, piped text, `ask`, `run`.
+//! The front-end without an editor: `-c`, piped text, `run`, `ask`.
+//!
+//! Inputs are worked off in order; the exit code is that of the first failure. On a terminal it shows what the REPL
+//! shows; anywhere else bytes go out as they came, values as plain text, answers as raw markdown, errors to standard
+//! error.
+
+mod plain;
+
+use std::io::Read;
+
+use serde_json::json;
+
+use crate::display::{Display, Showing};
+use crate::markdown::Appearance;
+use crate::report::Report;
+use crate::runtime::{Ending, InputReply};
+use crate::screen::Screen;
+use crate::session::{
+    AnswerEvent, Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome,
+};
+use plain::Plain;
+
+/// How a batch runs.
+pub struct Options {
+    /// The writer.
+    pub screen: Screen,
+    /// How markdown looks on a terminal.
+    pub appearance: Appearance,
+    /// Standard output is a terminal.
+    pub terminal: bool,
+    /// Stop at the first failure.
+    pub stop: bool,
+    /// Cells may read standard input (it is not where the cells come from).
+    pub stdin_is_free: bool,
+}
+
+/// Runs inputs to their end; returns the exit code of the first failure, or 0.
+///
+/// # Errors
+/// When nothing can be written any more.
+pub fn run(
+    session: &SessionHandle,
+    background: &Run,
+    inputs: impl IntoIterator<Item = Submission>,
+    options: &Options,
+) -> Result<i32, Report> {
+    let mut first_failure = 0;
+    for input in inputs {
+        let run = session.submit(input);
+        let ended = show(session, &run, options)?;
+        drain(background, options)?;
+        if first_failure == 0 {
+            first_failure = ended.code;
+        }
+        if ended.left || (options.stop && first_failure != 0) {
+            break;
+        }
+    }
+    options.screen.flush()?;
+    Ok(first_failure)
+}
+
+/// How one input ended.
+#[derive(Default)]
+struct Ended {
+    code: i32,
+    left: bool,
+}
+
+fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
+    let mut view: Box<dyn Showing> = if options.terminal {
+        Box::new(Display::new(
+            options.screen.clone(),
+            options.appearance,
+            None,
+        ))
+    } else {
+        Box::new(Plain::new(options.screen.clone()))
+    };
+    let mut ended = Ended::default();
+    loop {
+        let event = match run.next(Some(std::time::Duration::ZERO)) {
+            Next::Nothing => {
+                options.screen.flush()?;
+                run.next(view.patience())
+            }
+            next => next,
+        };
+        match event {
+            Next::Ended => break,
+            Next::Nothing => view.tick()?,
+            Next::Event(event) => {
+                note(&event, &mut ended);
+                if let SessionEvent::InputRequested { call, prompt, .. } = &*event {
+                    session.reply_input(*call, answer_input(prompt, options)?);
+                }
+                view.on(*event)?;
+            }
+        }
+    }
+    view.settle()?;
+    Ok(ended)
+}
+
+/// Takes from an event what the exit code depends on.
+fn note(event: &SessionEvent, ended: &mut Ended) {
+    match event {
+        SessionEvent::Raised(error) if error.name == "SystemExit" => {
+            ended.left = true;
+            ended.code = exit_status(&error.value);
+        }
+        SessionEvent::Leave(status) => {
+            ended.left = true;
+            ended.code = *status;
+        }
+        SessionEvent::CellEnded { ending, .. } if ended.code == 0 && !ended.left => {
+            ended.code = match ending {
+                Ending::Ok => 0,
+                Ending::Interrupted => 130,
+                Ending::Error | Ending::Died(_) => 1,
+            };
+        }
+        SessionEvent::TurnEnded { outcome, .. } => {
+            ended.code = match outcome {
+                TurnOutcome::Complete => 0,
+                TurnOutcome::Interrupted => 130,
+                TurnOutcome::Failed(_) => 1,
+            };
+        }
+        SessionEvent::Notice(notice) if notice.warning && ended.code == 0 => ended.code = 1,
+        _ => {}
+    }
+}
+
+/// What `sys.exit(value)` means, from the exception's text.
+fn exit_status(value: &str) -> i32 {
+    match value.trim() {
+        "" | "None" => 0,
+        number => number
+            .parse::<i64>()
+            .map_or(1, |number| i32::from(number.to_le_bytes()[0])),
+    }
+}
+
+/// A line of standard input for a cell that asks.
+fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
+    if !options.stdin_is_free {
+        return Ok(InputReply::Eof);
+    }
+    options.screen.untrusted(prompt)?;
+    options.screen.flush()?;
+    let mut line = String::new();
+    match std::io::stdin().read_line(&mut line) {
+        Ok(0) | Err(_) => Ok(InputReply::Eof),
+        Ok(_) => Ok(InputReply::Line(
+            line.trim_end_matches(['\n', '\r']).to_owned(),
+        )),
+    }
+}
+
+/// Shows what came between runs.
+///
+/// # Errors
+/// When nothing can be written any more.
+pub fn drain(background: &Run, options: &Options) -> Result<(), Report> {
+    let mut view = Plain::new(options.screen.clone());
+    while let Next::Event(event) = background.next(Some(std::time::Duration::ZERO)) {
+        view.on(*event)?;
+    }
+    Ok(())
+}
+
+/// One prompt; its answer as JSON on standard output, or as in [`run`].
+///
+/// # Errors
+/// When nothing can be written any more.
+pub fn ask(
+    session: &SessionHandle,
+    prompt: Submission,
+    as_json: bool,
+    options: &Options,
+) -> Result<i32, Report> {
+    let run = session.submit(prompt);
+    if !as_json {
+        return Ok(show(session, &run, options)?.code);
+    }
+    let (mut answer, mut tools) = (String::new(), Vec::new());
+    let mut ended = Ended {
+        code: 1,
+        left: false,
+    };
+    let mut report = json!({"status": "failed", "answer": "", "error": "the session ended"});
+    loop {
+        match run.next(None) {
+            Next::Ended => break,
+            Next::Nothing => {}
+            Next::Event(event) => {
+                note(&event, &mut ended);
+                match *event {
+                    SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => {
+                        answer.push_str(&delta)
+                    }
+                    SessionEvent::Answer(AnswerEvent::Restarted { .. }) => answer.clear(),
+                    SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => tools.push(line),
+                    SessionEvent::TurnEnded {
+                        outcome,
+                        usage,
+                        took,
+                    } => {
+                        let (status, error) = match outcome {
+                            TurnOutcome::Complete => ("complete", None),
+                            TurnOutcome::Interrupted => ("interrupted", None),
+                            TurnOutcome::Failed(failure) => ("failed", Some(failure.message)),
+                        };
+                        report = json!({
+                            "status": status,
+                            "answer": answer,
+                            "error": error,
+                            "tools": tools,
+                            "input_tokens": usage.map(|usage| usage.input),
+                            "output_tokens": usage.map(|usage| usage.output),
+                            "seconds": took.as_secs_f64(),
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    options.screen.trusted(format!("{report}\n").as_bytes())?;
+    options.screen.flush()?;
+    Ok(ended.code)
+}
+
+/// Standard input as text.
+///
+/// # Errors
+/// When it cannot be read or is not UTF-8; then nothing has been run.
+pub fn standard_input() -> Result<String, Report> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Report::failure("cannot read standard input").because(error))?;
+    as_text(bytes, "standard input")
+}
+
+/// Bytes of a file of cells as text; a byte order mark is left out.
+///
+/// # Errors
+/// When they are not UTF-8: names the line and the byte.
+pub fn as_text(bytes: Vec<u8>, name: &str) -> Result<String, Report> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..at]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        Report::failure(format!(
+            "{name} is not valid UTF-8: byte {at}, line {line}; nothing was run"
+        ))
+        .hint("convert it, for example with `iconv -f latin1 -t utf-8`")
+    })?;
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_statuses_are_pythons() {
+        for (value, status) in [
+            ("", 0),
+            ("None", 0),
+            ("0", 0),
+            ("3", 3),
+            ("256", 0),
+            ("-1", 255),
+            ("no", 1),
+        ] {
+            assert_eq!(exit_status(value), status, "{value}");
+        }
+    }
+
+    #[test]
+    fn invalid_text_names_the_place() {
+        let report = as_text(b"a = 1\nb = '\xff'\n".to_vec(), "standard input").unwrap_err();
+        assert!(report.message.contains("byte 11, line 2"), "{report}");
+        assert_eq!(as_text(b"\xef\xbb\xbfx".to_vec(), "f").unwrap(), "x");
+    }
+}

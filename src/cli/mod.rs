@@ -1,1 +1,64 @@
 //! The command line: what was typed, and which front-end or subcommand it means.
+//!
+//! One file per subcommand; each is a function from arguments to an exit code or a report.
+
+mod args;
+mod ask;
+mod repl;
+mod run;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::environment::Environment;
+use crate::report::{Report, ReportKind};
+use args::{Arguments, Subcommands};
+
+/// Runs the program; returns its exit code. What went wrong is printed.
+pub fn main() -> i32 {
+    let environment = Environment::capture();
+    let arguments = match Arguments::try_parse_from(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed pipe is nobody's fault.
+            let _ = error.print();
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
+                _ => 2,
+            };
+        }
+    };
+    match dispatch(arguments, &environment) {
+        Ok(status) => status,
+        Err(report) => {
+            let status = report.exit_code();
+            if report.kind != ReportKind::BrokenPipe
+                && let Ok(screen) =
+                    crate::screen::Screen::open(&environment, crate::screen::ColorChoice::Auto)
+            {
+                // Without standard error the exit code has to say it.
+                let _ = screen.report(&report);
+            }
+            status
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Report> {
+    match arguments.command {
+        None if arguments.code.is_some()
+            || !environment.stdin_is_terminal
+            || !environment.stdout_is_terminal =>
+        {
+            run::piped(&arguments, environment)
+        }
+        None => repl::run(&arguments, environment),
+        Some(Subcommands::Ask(ref ask)) => ask::run(ask, &arguments, environment),
+        Some(Subcommands::Run(ref run)) => run::file(run, &arguments, environment),
+        Some(Subcommands::DemoAgent { .. }) => {
+            crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
+                .map(|()| 0)
+                .map_err(Report::from)
+        }
+    }
+}

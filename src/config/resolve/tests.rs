@@ -1,3 +1,5 @@
+//! Settings from files, environments and flags, through one `check`; broken files named with their line.
+
 use super::*;
 use crate::screen::ColorChoice;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Whole files or none: planted links, modes, injected failures.
+
 use super::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -1,0 +1,121 @@
+//! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
+
+use std::time::Duration;
+
+use crate::display::{Showing, died};
+use crate::output::mime::TerminalForm;
+use crate::runtime::OutputStream;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
+
+/// Shows one run without a terminal.
+pub(super) struct Plain {
+    screen: Screen,
+    /// The answer's text does not end in a newline yet.
+    open_line: bool,
+    message: Option<u64>,
+}
+
+impl Plain {
+    pub(super) fn new(screen: Screen) -> Self {
+        Plain {
+            screen,
+            open_line: false,
+            message: None,
+        }
+    }
+
+    fn answer(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
+        match event {
+            AnswerEvent::Text { message, delta } => {
+                if self.message.is_some_and(|earlier| earlier != message) {
+                    self.screen
+                        .raw_out(if self.open_line { b"\n\n" } else { b"\n" })?;
+                }
+                self.message = Some(message);
+                self.open_line = !delta.ends_with('\n') && (self.open_line || !delta.is_empty());
+                self.screen.raw_out(delta.as_bytes())
+            }
+            AnswerEvent::Restarted { .. } => self
+                .screen
+                .notice("the connection was lost; the answer starts again"),
+            AnswerEvent::ToolRan { line, .. } => self.screen.notice(&line),
+            AnswerEvent::Progress(message) => self.screen.notice(&message),
+            _ => Ok(()),
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) -> Result<(), ScreenError> {
+        self.screen.notice(&notice.message)?;
+        notice
+            .hints
+            .iter()
+            .try_for_each(|hint| self.screen.notice(&format!("  hint: {hint}")))
+    }
+
+    fn value(&mut self, form: TerminalForm) -> Result<(), ScreenError> {
+        match form {
+            TerminalForm::Nothing => Ok(()),
+            TerminalForm::Plain(text)
+            | TerminalForm::Markdown(text)
+            | TerminalForm::Image { text, .. } => {
+                self.screen.raw_out(text.as_bytes())?;
+                self.screen.raw_out(b"\n")
+            }
+        }
+    }
+}
+
+impl Showing for Plain {
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Output {
+                stream: OutputStream::Stderr,
+                bytes,
+                ..
+            } => self.screen.raw_err(&bytes),
+            SessionEvent::Output { bytes, .. } => self.screen.raw_out(&bytes),
+            SessionEvent::Display(display) => self.value(display.bundle.for_terminal()),
+            SessionEvent::Page(bundle) => self.value(bundle.for_terminal()),
+            SessionEvent::Raised(error) if error.name == "SystemExit" => Ok(()),
+            SessionEvent::Raised(error) => self.screen.notice(&error.plain()),
+            SessionEvent::Text(text) => {
+                self.screen.untrusted(&text)?;
+                self.screen.trusted(b"\n")
+            }
+            SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::RuntimeDied { death, restarting } => {
+                self.notice(&died(&death.to_string(), restarting))
+            }
+            SessionEvent::Answer(event) => self.answer(event),
+            SessionEvent::TurnEnded {
+                outcome: TurnOutcome::Failed(failure),
+                ..
+            } => self.notice(&Notice {
+                message: format!("error: {}", failure.message),
+                hints: failure.hints,
+                warning: true,
+            }),
+            SessionEvent::TurnEnded { .. } => {
+                if std::mem::take(&mut self.open_line) {
+                    self.screen.raw_out(b"\n")
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        self.screen.flush()
+    }
+}

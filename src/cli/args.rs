@@ -1,0 +1,199 @@
+//! What was typed: the command line as a value. Nothing is resolved here.
+
+use std::path::PathBuf;
+
+use crate::config::{Choice, ConfigFlags};
+use crate::markdown::Theme;
+use crate::report::Report;
+use crate::screen::ColorChoice;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Python cells and an AI agent in one live session.
+///
+/// Type Python as in IPython. A line that starts with `.` is a prompt for the agent, which sees what was run.
+#[derive(Debug, Parser)]
+#[command(name = "ipycodex", version, max_term_width = 100)]
+pub(super) struct Arguments {
+    /// A subcommand, or the REPL.
+    #[command(subcommand)]
+    pub command: Option<Subcommands>,
+    /// Options of every command.
+    #[command(flatten)]
+    pub common: Common,
+    /// Run this cell and leave
+    #[arg(short, value_name = "CODE")]
+    pub code: Option<String>,
+    /// Take up an earlier session by its number
+    #[arg(short, long, value_name = "ID")]
+    pub resume: Option<i64>,
+    /// Start in prompt mode (turns the configured value round)
+    #[arg(short)]
+    pub prompt_mode: bool,
+}
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Subcommands {
+    /// One prompt: the answer goes to standard output, standard input is added as context
+    Ask(Ask),
+    /// Run a `.py`, a `.ipynb`, or standard input (`-`) as cells
+    Run(Run),
+    /// The offline agent's process
+    #[command(hide = true)]
+    DemoAgent {
+        /// What a Codex app-server would be told; accepted and ignored
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        ignored: Vec<String>,
+    },
+}
+
+/// `ask`.
+#[derive(Debug, Args)]
+pub(super) struct Ask {
+    /// The prompt; without it, standard input is the prompt
+    pub prompt: Option<String>,
+    /// Add a text file as context
+    #[arg(short, long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Show the agent a PNG, JPEG, GIF or WebP
+    #[arg(long = "image", value_name = "FILE")]
+    pub images: Vec<PathBuf>,
+    /// Ask in an earlier session, which goes on
+    #[arg(long, value_name = "ID")]
+    pub session: Option<i64>,
+    /// Print one JSON object: status, answer, error, tools, tokens, seconds
+    #[arg(long)]
+    pub json: bool,
+    /// JSON schema the answer must fit
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// `.py` (cells at `# %%`, else one cell), `.ipynb`, or `-`
+    pub file: PathBuf,
+    /// Go on after a failing cell
+    #[arg(long)]
+    pub allow_errors: bool,
+}
+
+/// Options every command takes.
+#[derive(Debug, Default, Clone, Args)]
+pub(super) struct Common {
+    /// Model of the agent
+    #[arg(long, global = true, value_name = "NAME")]
+    pub model: Option<String>,
+    /// How much the model thinks
+    #[arg(long, global = true, value_name = "l|m|h|x")]
+    pub think: Option<String>,
+    /// How much the agent searches the web
+    #[arg(long, global = true, value_name = "off|l|m|h")]
+    pub search: Option<String>,
+    /// Theme of code in answers
+    #[arg(long, global = true, value_name = "NAME")]
+    pub code_theme: Option<String>,
+    /// `codex`, or `demo`: built in, offline, no AI
+    #[arg(long, global = true, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The Python interpreter
+    #[arg(long, global = true, value_name = "PATH")]
+    pub python: Option<PathBuf>,
+    /// Use the built-in engine even where IPython is installed
+    #[arg(long, global = true)]
+    pub no_ipython: bool,
+    /// The record; may be IPython's own history.sqlite
+    #[arg(long, global = true, value_name = "PATH")]
+    pub hist_file: Option<PathBuf>,
+    /// Directory of config.json and sysp.txt
+    #[arg(long, global = true, value_name = "PATH")]
+    pub config_dir: Option<PathBuf>,
+    /// Record nothing
+    #[arg(long, global = true)]
+    pub no_record: bool,
+    /// Colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// When colours are used.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Common {
+    /// The options as settings.
+    ///
+    /// # Errors
+    /// A usage report that names the option, what was given and what is allowed.
+    pub(super) fn flags(&self, prompt_mode: bool) -> Result<ConfigFlags, Report> {
+        Ok(ConfigFlags {
+            model: self.model.clone(),
+            think: word("--think", self.think.as_deref(), Choice::parse)?,
+            search: word("--search", self.search.as_deref(), Choice::parse)?,
+            code_theme: word("--code-theme", self.code_theme.as_deref(), |name| {
+                Theme::named(name).map(|_| name.to_owned())
+            })?,
+            agent: word("--agent", self.agent.as_deref(), str::parse)?,
+            python: self.python.clone(),
+            hist_file: self.hist_file.clone(),
+            config_dir: self.config_dir.clone(),
+            color: Some(match self.color {
+                Color::Auto => ColorChoice::Auto,
+                Color::Always => ColorChoice::Always,
+                Color::Never => ColorChoice::Never,
+            }),
+            no_ipython: self.no_ipython,
+            prompt_mode,
+            no_record: self.no_record,
+            ..ConfigFlags::default()
+        })
+    }
+}
+
+fn word<T, E: std::fmt::Display>(
+    option: &str,
+    value: Option<&str>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, Report> {
+    value
+        .map(|value| {
+            parse(value).map_err(|why| {
+                Report::usage(format!("`{option} {value}` is not possible")).because(why)
+            })
+        })
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn common_options_stand_before_or_after_a_subcommand() {
+        for line in [
+            ["ipycodex", "--agent", "demo", "ask", "hi"],
+            ["ipycodex", "ask", "hi", "--agent", "demo"],
+        ] {
+            let arguments = Arguments::try_parse_from(line).unwrap();
+            assert_eq!(arguments.common.agent.as_deref(), Some("demo"));
+            assert!(
+                matches!(arguments.command, Some(Subcommands::Ask(Ask { prompt: Some(prompt), .. })) if prompt == "hi")
+            );
+        }
+    }
+}

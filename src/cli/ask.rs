@@ -1,0 +1,171 @@
+//! `ask`: one prompt, the answer on standard output.
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::agent::InputPart;
+use crate::assemble::{Assembly, Wanted, assemble};
+use crate::batch;
+use crate::cli::args::{Arguments, Ask};
+use crate::environment::Environment;
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::session::Submission;
+use crate::text::escape::{xml_attribute, xml_text};
+
+/// How long the end of a session may take.
+const LEAVE: Duration = Duration::from_secs(4);
+
+/// The largest file given as context, in bytes; an agent takes about 1,000,000 characters.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// The largest picture, in bytes.
+const LARGEST_IMAGE: u64 = 20 << 20;
+
+/// Asks; returns the exit code.
+pub(super) fn run(
+    ask: &Ask,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    let prompt = submission(ask, environment)?;
+    let wanted = Wanted {
+        flags: arguments.common.flags(false)?,
+        resume: ask.session.or(arguments.resume),
+        cells_own_a_terminal: false,
+        stdin: Stdin::Refuse,
+        python_at_once: false,
+    };
+    let Assembly {
+        session,
+        background,
+        screen,
+        appearance,
+        reports,
+        ..
+    } = assemble(environment, wanted)?;
+    reports
+        .iter()
+        .try_for_each(|report| screen.report(report))?;
+    let options = batch::Options {
+        screen,
+        appearance,
+        terminal: environment.stdout_is_terminal,
+        stop: true,
+        stdin_is_free: false,
+    };
+    let status = batch::ask(&session, prompt, ask.json, &options);
+    batch::drain(&background, &options)?;
+    session.close(LEAVE);
+    options.screen.flush()?;
+    status
+}
+
+fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report> {
+    let piped = if environment.stdin_is_terminal {
+        String::new()
+    } else {
+        batch::standard_input()?
+    };
+    let (prompt, context) = match &ask.prompt {
+        Some(prompt) => (prompt.clone(), piped),
+        None => (piped, String::new()),
+    };
+    if prompt.trim().is_empty() {
+        return Err(
+            Report::usage("there is nothing to ask").hint("ipycodex ask \"why is the sky blue?\"")
+        );
+    }
+    let mut attached = Vec::new();
+    if !context.trim().is_empty() {
+        attached.push(InputPart::Text(format!(
+            "<stdin>{}</stdin>\n",
+            xml_text(&context)
+        )));
+    }
+    for path in &ask.files {
+        let text = batch::as_text(read(path, LARGEST_FILE)?, &format!("`{}`", path.display()))?;
+        let name = path.display().to_string();
+        attached.push(InputPart::Text(format!(
+            "<file path=\"{}\">{}</file>\n",
+            xml_attribute(&name),
+            xml_text(&text)
+        )));
+    }
+    for path in &ask.images {
+        attached.push(InputPart::Image(image(path)?));
+    }
+    // The dot makes it a prompt whatever it begins with.
+    Ok(Submission {
+        text: format!(".{}", prompt.trim_end()),
+        attached,
+        schema: schema(ask)?,
+        ..Submission::default()
+    })
+}
+
+fn schema(ask: &Ask) -> Result<Option<Value>, Report> {
+    let Some(path) = &ask.schema else {
+        return Ok(None);
+    };
+    let schema: Value = serde_json::from_slice(&read(path, LARGEST_FILE)?).map_err(|error| {
+        Report::failure(format!("`{}` is not JSON", path.display())).because(error)
+    })?;
+    if schema.is_object() {
+        Ok(Some(schema))
+    } else {
+        Err(Report::failure(format!(
+            "`{}` is not a JSON schema: it must be an object",
+            path.display()
+        )))
+    }
+}
+
+fn image(path: &Path) -> Result<String, Report> {
+    let bytes = read(path, LARGEST_IMAGE)?;
+    let mime = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => "image/webp",
+        _ => {
+            return Err(Report::failure(format!(
+                "`{}` is no picture an agent takes",
+                path.display()
+            ))
+            .hint("give a PNG, JPEG, GIF or WebP file"));
+        }
+    };
+    Ok(format!("data:{mime};base64,{}", STANDARD.encode(bytes)))
+}
+
+fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Report> {
+    let failed =
+        |error| Report::failure(format!("cannot read `{}`", path.display())).because(error);
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > largest {
+        return Err(Report::failure(format!(
+            "`{}` is too large: {size} bytes, at most {largest} are sent",
+            path.display()
+        )));
+    }
+    std::fs::read(path).map_err(failed)
+}

@@ -1,0 +1,37 @@
+//! `ipycodex`: the REPL.
+
+use crate::assemble::{Assembly, Wanted, assemble};
+use crate::cli::args::Arguments;
+use crate::environment::Environment;
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::terminal;
+
+/// Runs the REPL; returns its exit status.
+pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
+    let wanted = Wanted {
+        flags: arguments.common.flags(arguments.prompt_mode)?,
+        resume: arguments.resume,
+        cells_own_a_terminal: true,
+        stdin: Stdin::Terminal,
+        python_at_once: true,
+    };
+    let Assembly {
+        session,
+        background,
+        screen,
+        appearance,
+        recall,
+        settings,
+        reports,
+        ..
+    } = assemble(environment, wanted)?;
+    let options = terminal::Options {
+        screen,
+        appearance,
+        recall,
+        prompt_mode: settings.prompt_mode,
+        reports,
+    };
+    terminal::run(&session, background, options)
+}
