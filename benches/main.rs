@@ -16,6 +16,7 @@
 
 mod first_result;
 mod lines;
+mod markdown;
 mod output;
 mod round_trip;
 mod start;
@@ -45,6 +46,10 @@ fn main() {
         .skip(1)
         .filter(|name| !name.starts_with('-'))
         .collect();
+    // Has no peer: a table of its own, only when named.
+    if names == ["markdown"] {
+        return markdown::run();
+    }
     let wanted =
         |bench: &str| names.is_empty() || names.iter().any(|name| bench.contains(name.as_str()));
     let chosen: Vec<&Bench> = BENCHES.iter().filter(|(name, _)| wanted(name)).collect();

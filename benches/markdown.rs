@@ -4,8 +4,6 @@
 //! simulated time at 500 deltas a second. "text" is what one print of the finished answer would write, without and
 //! with colours. Then the shapes that are quadratic when done naively.
 
-#![allow(clippy::print_stdout, reason = "a report is what it is for")]
-
 use std::time::{Duration, Instant};
 
 use ipycodex::markdown::{Appearance, MarkdownStream, render, warm_up};

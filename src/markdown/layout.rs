@@ -14,7 +14,7 @@ use super::line::Line;
 use super::table::{Columns, lay_out_table};
 use super::theme::{self, Theme};
 use super::wrap::{chop, wrap};
-use crate::text::width::{columns, split_at_columns};
+use crate::text::{columns, split_at_columns};
 
 /// A row of the screen and where in the source it begins.
 pub(crate) struct Row {

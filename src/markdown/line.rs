@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nu_ansi_term::Style;
 
-use crate::text::width::{clusters, columns, is_plain_ascii, split_at_columns};
+use crate::text::{clusters, columns, is_plain_ascii, split_at_columns};
 
 /// A run of text in one style.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use super::blocks::Piece;
 use super::line::Line;
 use super::theme;
 use super::wrap::wrap;
-use crate::text::width::columns;
+use crate::text::columns;
 
 /// Narrowest column worth having.
 const NARROWEST: usize = 5;

@@ -12,7 +12,7 @@ use nu_ansi_term::Style;
 
 use super::blocks::Piece;
 use super::line::Line;
-use crate::text::width::{clusters, columns, is_plain_ascii};
+use crate::text::{clusters, columns, is_plain_ascii};
 
 /// A wrapped row.
 pub(crate) struct Wrapped {

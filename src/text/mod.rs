@@ -3,3 +3,5 @@
 pub mod escape;
 pub mod offset;
 pub mod width;
+
+pub use width::{clusters, columns, is_plain_ascii, split_at_columns};
