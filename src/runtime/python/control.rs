@@ -6,7 +6,6 @@
 //! interpreter. Absent on purpose: knowledge of the protocol.
 
 use std::collections::VecDeque;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
@@ -166,8 +165,7 @@ impl Control {
     fn wake(&self) {
         if let Some(wake) = &self.wake {
             // Would block only when it is readable beyond doubt.
-            let _: Result<usize, io::Error> =
-                rustix::io::write(wake, &1u64.to_ne_bytes()).map_err(Into::into);
+            let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
         }
     }
 }
@@ -186,8 +184,15 @@ impl Interrupter for Control {
     }
 
     fn kill(&self) {
-        if let Some(group) = &self.state().group {
-            group.kill();
+        let mut state = self.state();
+        match &state.group {
+            Some(group) => group.kill(),
+            // Between two interpreters there is nothing to kill but what waits for the next one.
+            None => {
+                state.cancelled = !state.queue.is_empty();
+                drop(state);
+                self.wake();
+            }
         }
     }
 }

@@ -106,6 +106,10 @@ impl Owner {
                     self.tell_failure(failure);
                     Next::Wait
                 }
+                Start::Killed => {
+                    self.end_waiting(&Death::Killed);
+                    Next::Wait
+                }
                 Start::Abandoned => Next::Wait,
             };
             self.control.set_group(None);
@@ -120,12 +124,16 @@ impl Owner {
         }
     }
 
-    fn tell_failure(&mut self, failure: StartFailure) {
+    fn tell_failure(&self, failure: StartFailure) {
         self.events.send(RuntimeEvent::StartFailed(failure.clone()));
-        let death = Death::NotStarted(failure);
+        self.end_waiting(&Death::NotStarted(failure));
+    }
+
+    /// Ends everything that waits for an interpreter.
+    fn end_waiting(&self, death: &Death) {
         for (id, request) in self.control.take_requests() {
             if let Some(kind) = Kind::of(&request) {
-                self.events.send(kind.end(id, &death));
+                self.events.send(kind.end(id, death));
             }
         }
         self.control.set_running(0, false);
@@ -191,9 +199,7 @@ impl Owner {
             while let Some(item) = interpreter.order.next() {
                 self.emit(item, &mut interpreter);
             }
-            if let Some(terminal) = &self.terminal {
-                terminal.set_foreground_program(interpreter.order.screen_is_owned());
-            }
+            self.tell_screen(&interpreter);
             if self.control.is_closing() {
                 self.end(interpreter);
                 return Next::Close;
@@ -281,7 +287,15 @@ impl Owner {
             interpreter.order.reclaim_screen();
             self.tell_running();
         }
+        // Who learns of an event may ask for the mode at once.
+        self.tell_screen(interpreter);
         self.events.send(event);
+    }
+
+    fn tell_screen(&self, interpreter: &Interpreter) {
+        if let Some(terminal) = &self.terminal {
+            terminal.set_foreground_program(interpreter.order.screen_is_owned());
+        }
     }
 
     /// Ends a shut-down interpreter that does not leave; gives the time until the next look.

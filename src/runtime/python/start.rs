@@ -38,6 +38,8 @@ pub(super) enum Start {
     Up(Box<Interpreter>, RuntimeInfo, Vec<Early>),
     /// No candidate became ready.
     Failed(StartFailure),
+    /// Killed on request before it was ready.
+    Killed,
     /// Nobody wants it any more.
     Abandoned,
 }
@@ -51,6 +53,7 @@ pub(super) struct Early {
 enum Trial {
     Ready(Box<Interpreter>, RuntimeInfo, Vec<Early>),
     Failed(String),
+    Killed,
     Abandoned,
 }
 
@@ -92,6 +95,7 @@ impl Starter<'_> {
                     candidate.program.display(),
                     candidate.origin
                 )),
+                Trial::Killed => return Start::Killed,
                 Trial::Abandoned => return Start::Abandoned,
             }
         }
@@ -220,7 +224,11 @@ impl Starter<'_> {
                 "is not a Python that can run the runner; it sent: {what}"
             ));
         }
+        let group = interpreter.group();
         let status = interpreter.reap(Duration::from_secs(1));
+        if group.was_killed() {
+            return Trial::Killed;
+        }
         while interpreter.read_rest() {
             if let Some(Err(why)) = take_early(&mut interpreter, &mut early) {
                 return Trial::Failed(why);
