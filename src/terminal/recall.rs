@@ -153,11 +153,14 @@ mod tests {
 
     #[test]
     fn up_walks_back_and_skips_what_is_shown() {
-        let history = history(&["a", "b", "b", "c"]);
-        assert_eq!(backward(&history, None, None), Some((4, "c".into())));
-        assert_eq!(backward(&history, Some(4), None), Some((3, "b".into())));
-        assert_eq!(backward(&history, Some(3), None), Some((1, "a".into())));
+        let history = history(&["a", "b", "c", "b"]);
+        assert_eq!(backward(&history, None, None), Some((4, "b".into())));
+        assert_eq!(backward(&history, Some(4), None), Some((3, "c".into())));
+        assert_eq!(backward(&history, Some(3), None), Some((2, "b".into())));
+        assert_eq!(backward(&history, Some(2), None), Some((1, "a".into())));
         assert_eq!(backward(&history, Some(1), None), None);
+        let shown = Some(CommandLineSearch::Prefix("b".into()));
+        assert_eq!(backward(&history, Some(4), shown), None);
     }
 
     #[test]
