@@ -353,7 +353,7 @@ impl Session {
     }
 
     /// Stops what runs, writes what is there and ends both peers.
-    async fn leave(&mut self) -> Closed {
+    async fn leave(mut self) -> Closed {
         self.interrupt();
         self.waiting.clear();
         self.history.close();
@@ -380,7 +380,11 @@ impl Session {
                 }
             };
             // An interpreter that does not leave is ended when its handle is dropped.
-            let _ = tokio::time::timeout(LEAVE, gone).await;
+            let in_time = tokio::time::timeout(LEAVE, gone).await;
+            if in_time.is_ok() {
+                // It is reaped while the record is being closed.
+                drop(self.runtime);
+            }
         }
         self.history.flush().await;
         let start = self.start.as_ref().and_then(|start| start.as_ref().ok());
