@@ -21,7 +21,7 @@ fn help(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
         ));
     }
     let usage = |magic: &Magic| {
-        format!("%ipycodex {} {}", magic.name, magic.arguments)
+        format!("{} {}", magic.name, magic.arguments)
             .trim_end()
             .to_owned()
     };
@@ -32,7 +32,12 @@ fn help(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
         .unwrap_or_default();
     let lines: Vec<String> = rows
         .iter()
-        .map(|magic| format!("{:widest$}  {}", usage(magic), magic.help))
+        .map(|magic| format!("  {:widest$}  {}", usage(magic), magic.help))
         .collect();
-    Ok(vec![Order::Say(lines.join("\n"))])
+    let head = if name.is_empty() {
+        "After %ipycodex:\n"
+    } else {
+        ""
+    };
+    Ok(vec![Order::Say(format!("{head}{}", lines.join("\n")))])
 }

@@ -54,7 +54,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "model",
         "[NAME]",
-        "show or set the model; empty quotes mean the agent's own",
+        "show or set the model ('' is the agent's own)",
     ),
     choose::row(
         "completion_model",
@@ -93,8 +93,8 @@ pub const TABLE: &[Magic] = &[
     ),
     choose::row(
         "sandbox",
-        "[read-only|workspace-write|danger-full-access]",
-        "show or set what commands may touch",
+        "[VALUE]",
+        "read-only, workspace-write or danger-full-access: what commands may touch",
     ),
     Magic {
         name: "reset",
