@@ -94,7 +94,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "sandbox",
         "[VALUE]",
-        "read-only, workspace-write or danger-full-access: what commands may touch",
+        "what commands may touch: read-only, workspace-write, …",
     ),
     Magic {
         name: "reset",
