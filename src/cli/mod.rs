@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod repl;
 mod run;
+mod sessions;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -55,6 +56,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         None => repl::run(&arguments, environment),
         Some(Subcommands::Ask(ref ask)) => ask::run(ask, &arguments, environment),
         Some(Subcommands::Run(ref run)) => run::file(run, &arguments, environment),
+        Some(Subcommands::Sessions(ref sessions)) => {
+            sessions::run(sessions, &arguments, environment)
+        }
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

@@ -19,6 +19,7 @@ mod tools;
 mod turn;
 
 pub use choices::Choices;
+pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
@@ -33,7 +34,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::agent::InputPart;
-use crate::history::{History, RecordedThread, SessionStart};
+use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
 use crate::report::Report;
 use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
@@ -113,6 +114,10 @@ enum Command {
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
     Said(events::RunSender, SessionEvent),
+    Sessions {
+        all: bool,
+        answer: oneshot::Sender<Vec<SessionRow>>,
+    },
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
@@ -171,6 +176,19 @@ impl SessionHandle {
             .send(Command::AwaitStart(answer))
             .map_err(|_| gone())?;
         answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// The sessions of this directory (else of its git root), or of all; newest first.
+    pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
+        let (answer, answered) = oneshot::channel();
+        if self
+            .commands
+            .send(Command::Sessions { all, answer })
+            .is_err()
+        {
+            return Vec::new();
+        }
+        answered.blocking_recv().unwrap_or_default()
     }
 
     /// Interrupts what runs, cell or turn.

@@ -18,6 +18,7 @@ use crate::report::Report;
 use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
+use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::prompt::PromptRun;
@@ -190,6 +191,13 @@ impl Session {
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::Said(out, event) => out.send(event),
+            Command::Sessions { all, answer } => {
+                let (history, cwd) = (self.history.clone(), self.cwd.clone());
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(recorded_sessions(&history, cwd, all).await);
+                });
+            }
             Command::AwaitStart(answer) => match &self.start {
                 Some(start) => drop(answer.send(start.clone())),
                 None => self.awaiting_start.push(answer),
