@@ -18,6 +18,9 @@ mod task;
 mod tools;
 mod turn;
 
+#[cfg(test)]
+mod tests;
+
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
