@@ -81,8 +81,8 @@ impl Display {
     }
 
     /// A turn begins: its wait is shown.
-    pub fn begin_answer(&mut self) {
-        self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+    pub fn begin_answer(&mut self, appearance: Appearance) {
+        self.answer = Some(AnswerView::new(self.screen.clone(), appearance));
     }
 }
 

@@ -57,11 +57,6 @@ pub const TABLE: &[Magic] = &[
         "show or set the model ('' is the agent's own)",
     ),
     choose::row(
-        "completion_model",
-        "[NAME]",
-        "show or set the model for inline completion",
-    ),
-    choose::row(
         "think",
         "[l|m|h|x]",
         "show or set how much the model thinks",
@@ -85,11 +80,6 @@ pub const TABLE: &[Magic] = &[
         "threads",
         "[session|ephemeral]",
         "show or set how the agent keeps the conversation",
-    ),
-    choose::row(
-        "approvals",
-        "[never|ask]",
-        "show or set whether the agent asks before it acts",
     ),
     choose::row(
         "sandbox",

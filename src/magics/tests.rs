@@ -103,7 +103,7 @@ fn alone_lists_everything() {
         panic!("{orders:?}")
     };
     assert!(
-        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\n"),
+        text.starts_with("self.model='gpt-5.5'\nself.think='l'\n"),
         "{text}"
     );
     assert!(

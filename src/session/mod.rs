@@ -10,6 +10,7 @@ mod cell;
 mod choices;
 mod commands;
 mod events;
+mod exact_log;
 mod exchange;
 mod prompt;
 mod routing;
@@ -60,6 +61,8 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// Who answers `input()`.
     pub stdin: Stdin,
+    /// Where exact exchanges are logged when that is chosen.
+    pub exact_log: PathBuf,
     /// Named in the listing of settings: label and path.
     pub places: Vec<(String, PathBuf)>,
     /// True when an earlier session is taken up: its numbering has to be known before the first input.

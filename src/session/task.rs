@@ -35,6 +35,7 @@ pub(super) struct Session {
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
     pub(super) exchanges: Exchanges,
+    pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
@@ -93,6 +94,7 @@ pub(super) fn run(
         choices,
         cwd,
         stdin,
+        exact_log,
         places,
         resumed,
         python_at_once,
@@ -103,6 +105,7 @@ pub(super) fn run(
         choices,
         cwd,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
+        exact_log,
         places,
         start: None,
         awaiting_start: Vec::new(),

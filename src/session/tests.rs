@@ -100,6 +100,7 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         choices,
         cwd: here,
         stdin: Stdin::Refuse,
+        exact_log: PathBuf::new(),
         places: Vec::new(),
         resumed: false,
         python_at_once: true,

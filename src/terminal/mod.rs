@@ -20,7 +20,7 @@ use reedline::ExternalPrinter;
 
 use crate::display::{Aftermath, Display, Showing, say};
 use crate::history::Recall;
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
@@ -78,7 +78,13 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         colour: options.screen.colour(),
         prompt_mode: options.prompt_mode,
         printer,
-        on_prompt: Box::new(move || warm.warm_agent()),
+        on_prompt: Box::new(move || {
+            warm.warm_agent();
+            // Colours for code take a few ms to load; without a thread they are loaded when needed.
+            let _ = std::thread::Builder::new()
+                .name("colours".into())
+                .spawn(warm_up);
+        }),
     });
     let background = Background::start(
         background,
@@ -200,7 +206,7 @@ impl Shell {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => {
-                display.begin_answer();
+                display.begin_answer(self.appearance());
                 Target::Turn
             }
             RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
@@ -234,6 +240,18 @@ impl Shell {
             cells.resize(self.screen.size());
         }
         attached.clone()
+    }
+
+    /// How answers look, with the code theme in force.
+    fn appearance(&self) -> Appearance {
+        let chosen = self
+            .session
+            .choices()
+            .and_then(|choices| Theme::named(&choices.code_theme).ok());
+        Appearance {
+            theme: chosen.unwrap_or(self.appearance.theme),
+            ..self.appearance
+        }
     }
 
     fn show_background(&self) -> Result<(), Report> {
