@@ -30,6 +30,10 @@ class Host:
         frame["id"] = self.id
         self.frames.send(frame, ordered)
 
+    def later(self, frame):
+        frame["id"] = self.id
+        self.frames.later(frame)
+
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone."""
         self.calls += 1
@@ -56,6 +60,8 @@ def main(arguments):
         terminal.remember()
     else:
         use_pipes()
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
