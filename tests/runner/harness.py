@@ -23,6 +23,17 @@ shutil.copytree(SOURCE, os.path.join(staged.name, "python"), ignore=shutil.ignor
 RUNNER = os.path.join(staged.name, "python", "runner.py")
 
 
+class Engine(object):
+    """What the cases of both engines start from; `ipython` names the interpreter of the IPython engine."""
+
+    ipython = None
+
+    def host(self, **options):
+        host = Host(ipython=self.ipython, **options)
+        self.addCleanup(host.close)
+        return host
+
+
 class Cell(object):
     """What one request brought: frames, and output as text without marks."""
 
@@ -150,6 +161,10 @@ class Host(object):
         """Lets the runner see the end of the pipe; returns its last output and exit code."""
         os.close(self.requests)
         self.requests = None
+        return self.rest()
+
+    def rest(self):
+        """The output up to the runner's end, without marks, and its exit code."""
         deadline = time.monotonic() + LIMIT
         while not self.ended:
             self.pump(deadline)
@@ -160,7 +175,7 @@ class Host(object):
             for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
                 stream.close()
         self.process = self.pid = None
-        return b"".join(self.raw.values()), code
+        return MARK.sub(b"", b"".join(self.raw.values())), code
 
     def close(self):
         if self.pid:

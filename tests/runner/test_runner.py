@@ -9,19 +9,12 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Host  # noqa: E402
+from harness import Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
 
-class Both(object):
-    ipython = None
-
-    def host(self, **options):
-        host = Host(ipython=self.ipython, **options)
-        self.addCleanup(host.close)
-        return host
-
+class Both(Engine):
     def test_values_by_cell(self):
         host = self.host()
         for code, value in (("1+1", "2"), ("_ + 1", "3"), ("x = !echo a\nx[0]", "'a'"), ("%pwd", repr(os.getcwd())),

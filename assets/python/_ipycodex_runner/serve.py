@@ -121,11 +121,12 @@ def use_pipes():
             os.close(fd)
     except OSError:
         pass
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    if sys.stderr is not None:
+        sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
     from . import stdin
 
+    if sys.stdout is not None:
+        stdin.open_stdout()
     stdin.install()
 
 
