@@ -124,6 +124,9 @@ class Both(Engine):
         host.wait_output(b"raw")
         host.type(b"ahead")
         self.assertEqual(base64.b64decode(host.finish().last["typeahead"]), b"ahead")
+        host.type(b"early")  # no cell runs: the next one must not read it
+        host.wait_output(b"early")
+        self.assertEqual(base64.b64decode(host.run("1").last["typeahead"]), b"early")
         self.assertEqual(host.run("import termios; bool(termios.tcgetattr(0)[3] & termios.ICANON)").value, "True")
         cell = host.run("!echo own")
         self.assertEqual([word for word in cell.words if not word.isdigit()], ["own", "back"])

@@ -29,8 +29,7 @@ class Both(Engine):
         host = self.host()
         host.send(code="import itertools\nfor i in itertools.count(): print(i)")
         host.wait_output(b"\n50000\n")
-        host.interrupt()
-        cell = host.finish()
+        cell = host.stop()
         self.assertTrue(cell.last["cancelled"], cell.frames[-2:])
         lines = cell.output.split()
         self.assertEqual(lines, ["%d" % i for i in range(len(lines))])
@@ -39,12 +38,10 @@ class Both(Engine):
         host = self.host()
         host.send(code=LINES + "import time; print('last'); time.sleep(60)")
         host.wait_output(b"\nlast\n")
-        host.interrupt()
-        self.assertTrue(host.finish().last["cancelled"])
+        self.assertTrue(host.stop().last["cancelled"])
         host.send(code="print('first'); print('second'); time.sleep(60)")
         host.wait_output(b"second\n")
-        host.interrupt()
-        host.finish()
+        self.assertTrue(host.stop().last["cancelled"])
 
     def test_last_words(self):
         for terminal in (False, True):

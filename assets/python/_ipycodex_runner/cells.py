@@ -17,7 +17,7 @@ PLAIN = (int, float, str, bool, complex, bytes)
 
 AUTOMAGIC = frozenset(
     "cd pwd ls ll env set_env load edit save history hist recall who who_ls whos reset pinfo pdoc psource lsmagic time timeit run pip conda uv "
-    "debug pdb autoreload load_ext matplotlib xdel".split()
+    "debug pdb autoreload load_ext matplotlib xdel cat cp mv rm rmdir mkdir man".split()
 )
 
 
@@ -54,7 +54,9 @@ class Engine:
         self.after_cell = []
         self.system_names = {}
         sys.displayhook = self.show
-        sys.modules[__package__].parts.after_import["linecache"] = self.fill_linecache
+        hooks = sys.modules[__package__].parts.after_import
+        hooks["linecache"] = self.fill_linecache
+        hooks["matplotlib.pyplot"] = self.show_figures_inline
         self.install_names()
 
     def install_names(self):
@@ -128,7 +130,7 @@ class Engine:
     def run(self, code, filename, outermost=False):
         """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this request."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
-        if len(code) < 16 and self.is_magic(code.strip()):
+        if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
         text = code if code.endswith("\n") else code + "\n"
         self.remember(filename, text)
@@ -147,6 +149,13 @@ class Engine:
                 raise
             tree = compile(text, filename, "exec", flags, True)
         self.run_tree(tree, text, filename, outermost)
+
+    def names_magic(self, line):
+        """True for a line that calls a magic without `%` though it reads as Python: `pwd`, `ls /tmp`, `cd -`. As Python it could only
+        fail, unless it binds the name."""
+        name, _blank, rest = line.strip().partition(" ")
+        rest = rest.lstrip()
+        return name in AUTOMAGIC and self.is_magic(name) and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
@@ -222,6 +231,11 @@ class Engine:
         linecache = sys.modules.get("linecache")
         if linecache is not None:
             linecache.cache[filename] = entry
+
+    def show_figures_inline(self, pyplot):
+        from . import figures
+
+        figures.replace_show(pyplot, self.host)
 
     def fill_linecache(self, linecache):
         linecache.cache.update(self.sources)

@@ -263,9 +263,11 @@ class Server:
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
         if not request.get("allowStdin", True):
             host.stdin = "refuse"
+        typed = b""
         if host.pty:
-            from . import stdin
+            from . import stdin, terminal
 
+            typed = terminal.take_back()
             stdin.arrange(host.stdin)
         host.send({"type": "started"})
         try:
@@ -287,9 +289,7 @@ class Server:
         }
         repair_outputs(frames)
         if host.pty:
-            from . import terminal
-
-            done["typeahead"] = terminal.take_back()
+            done["typeahead"] = terminal.typeahead(typed + terminal.take_back())
         try:
             done["cwd"] = os.getcwd()
         except OSError:

@@ -144,6 +144,7 @@ class Spout(io.FileIO):
     flooding = False
     stream = None
     guarded = False
+    lock = wire.allocate_lock()  # held while `relieve` flushes
 
     def write(self, data):
         # `wire.on_sigint` does not raise in here: the count would be lost, and what is written would be written again
@@ -173,10 +174,11 @@ class Spout(io.FileIO):
             while True:
                 before = self.writes
                 sleep(TICK)
-                stream.flush()
-                if self.writes - before < 2:
-                    break
-            stream.reconfigure(line_buffering=True)
+                with self.lock:
+                    stream.flush()
+                    if self.writes - before < 2:
+                        stream.reconfigure(line_buffering=True)
+                        break
         except Exception:
             pass  # closed by the cell
         finally:
@@ -188,8 +190,18 @@ class Spout(io.FileIO):
         if self.flooding:
             wire.flush(self.stream)
 
-    def settle_child(self):
+    def before_fork(self):
+        """A child must not inherit a stream in the middle of a flush: nobody would ever finish it."""
+        self.lock.acquire()
+        self.settle()
+
+    def after_fork(self):
+        if self.lock.locked():
+            self.lock.release()
+
+    def in_child(self):
         """A forked child has no `relieve`."""
+        self.after_fork()
         self.flooding = False
         try:
             self.stream.reconfigure(line_buffering=True)
@@ -202,7 +214,7 @@ class Spout(io.FileIO):
         self.guarded = True
         import os
 
-        os.register_at_fork(before=self.settle, after_in_child=self.settle_child)
+        os.register_at_fork(before=self.before_fork, after_in_parent=self.after_fork, after_in_child=self.in_child)
         for name in STARTERS:
             if hasattr(os, name):
                 setattr(os, name, self.settled(getattr(os, name)))
