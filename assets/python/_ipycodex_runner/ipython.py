@@ -16,6 +16,7 @@ import IPython  # noqa: E402
 from IPython.core.displayhook import DisplayHook  # noqa: E402
 from IPython.core.displaypub import DisplayPublisher  # noqa: E402
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.profiledir import ProfileDir  # noqa: E402
 from traitlets import Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
@@ -56,6 +57,8 @@ class FrameDisplayHook(DisplayHook):
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
             host().send({"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number})
+        if "matplotlib.pyplot" in sys.modules and mime.is_figure(result):
+            sys.modules["matplotlib.pyplot"].close(result)  # shown: not to be shown again as a figure left open
 
     def quiet(self):
         from .cells import ends_quietly
@@ -78,6 +81,9 @@ class Shell(InteractiveShell):
     storing = True
     silent = False
     source = ""
+
+    def _ipython_dir_changed(self, change):
+        """The folder is not made."""
 
     def init_virtualenv(self):
         """The host has chosen the environment."""
@@ -181,7 +187,7 @@ class Engine:
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
         hook = sys.excepthook
-        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=scratch_folder())
+        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=folder(), profile_dir=Profile(location=os.path.join(folder(), "profile_default")))
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)
@@ -313,16 +319,20 @@ def has_jedi():
     return find_spec("jedi") is not None
 
 
-def scratch_folder():
-    """IPython wants a folder; it gets one it cannot fill with anything of the user's."""
-    import atexit
-    import shutil
-    import tempfile
+class Profile(ProfileDir):
+    """IPython's folder, of which nothing is made before something is put there (`%store`, for one)."""
 
-    folder = tempfile.mkdtemp(prefix="ipycodex-ipython-")
-    pid = os.getpid()
-    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == pid else None)
-    return folder
+    def _location_changed(self, change):
+        self.startup_dir = os.path.join(self.location, "startup")
+
+    def check_nothing(self, change=None):
+        pass
+
+    check_log_dir = check_startup_dir = check_security_dir = check_pid_dir = check_static_dir = check_nothing
+
+
+def folder():
+    return os.environ.get("IPYTHONDIR") or os.path.expanduser("~/.ipython")
 
 
 def run_on_loop(coroutine):

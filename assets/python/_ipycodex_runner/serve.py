@@ -30,6 +30,10 @@ class Host:
         frame["id"] = self.id
         self.frames.send(frame, ordered)
 
+    def later(self, frame):
+        frame["id"] = self.id
+        self.frames.later(frame)
+
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone."""
         self.calls += 1
@@ -56,6 +60,8 @@ def main(arguments):
         terminal.remember()
     else:
         use_pipes()
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
@@ -115,11 +121,12 @@ def use_pipes():
             os.close(fd)
     except OSError:
         pass
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    if sys.stderr is not None:
+        sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
     from . import stdin
 
+    if sys.stdout is not None:
+        stdin.open_stdout()
     stdin.install()
 
 
@@ -256,9 +263,11 @@ class Server:
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
         if not request.get("allowStdin", True):
             host.stdin = "refuse"
+        typed = b""
         if host.pty:
-            from . import stdin
+            from . import stdin, terminal
 
+            typed = terminal.take_back()
             stdin.arrange(host.stdin)
         host.send({"type": "started"})
         try:
@@ -280,9 +289,7 @@ class Server:
         }
         repair_outputs(frames)
         if host.pty:
-            from . import terminal
-
-            done["typeahead"] = terminal.take_back()
+            done["typeahead"] = terminal.typeahead(typed + terminal.take_back())
         try:
             done["cwd"] = os.getcwd()
         except OSError:

@@ -8,7 +8,7 @@ double the start time; their C halves are used directly. Protocol version 1.
 
 import os
 import sys
-from _thread import RLock, allocate_lock, get_ident
+from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
 MAX_LINE = 64 << 20  # bytes of one frame
@@ -99,12 +99,25 @@ class Interrupts:
 interrupts = Interrupts()
 
 
-def on_sigint(_signal, _frame):
+uncut = set()  # code objects in which an interrupt waits
+
+
+def on_sigint(_signal, frame):
     if interrupts.user:
         if interrupts.held:
             interrupts.pending = True
+        elif frame is not None and frame.f_code in uncut:
+            start_new_thread(interrupt_again, ())
         elif interrupts.cancel is None or not interrupts.cancel():
             raise KeyboardInterrupt
+
+
+def interrupt_again():
+    from _signal import SIGINT, pthread_kill
+    from time import sleep
+
+    sleep(0.001)
+    pthread_kill(MAIN, SIGINT)
 
 
 def write_all(fd, data):
@@ -283,7 +296,6 @@ class Requests:
 
     def start_thread(self):
         from _queue import SimpleQueue
-        from _thread import start_new_thread
 
         with self.lock:
             if self.queue is None:
