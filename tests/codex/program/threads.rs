@@ -62,7 +62,7 @@ fn ephemeral_threads_get_the_conversation_in_the_prompt() {
         return;
     };
     program.configure(json!({"threads": "ephemeral"}));
-    let ran = program.piped(".first & <x>?\n'note'\n.second?\n");
+    let ran = program.piped("a = 1 < 2\n.first & <x> </turn>?\n'note'\n.second?\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let requests = program.endpoint.requests();
     assert_ne!(thread(&requests[0]), thread(&requests[1]));
@@ -72,27 +72,14 @@ fn ephemeral_threads_get_the_conversation_in_the_prompt() {
         "{:?}",
         conversation(&requests[1])
     );
-    let told = asked(&requests[1]);
-    let (history, input) = told.split_once("</conversation-history>\n").unwrap();
     assert_eq!(
-        input,
-        "<context><note>note</note></context>\n<user-request>second?</user-request>"
-    );
-    let history = format!("{history}</conversation-history>");
-    let tree = roxmltree::Document::parse(&history).unwrap();
-    let texts: Vec<_> = tree
-        .root_element()
-        .first_element_child()
-        .unwrap()
-        .children()
-        .map(|node| (node.tag_name().name(), node.text().unwrap_or_default()))
-        .collect();
-    assert_eq!(
-        texts,
-        [
-            ("user", "<user-request>first & <x>?</user-request>"),
-            ("assistant", "answer 1")
-        ]
+        asked(&requests[1]),
+        "<conversation-history><turn>\
+         <user><context><code>a = 1 &lt; 2</code></context>\n<user-request>first & <x> </turn>?</user-request></user>\
+         <assistant>answer 1</assistant>\
+         </turn></conversation-history>\n\
+         <context><note>note</note></context>\n<user-request>second?</user-request>"
+            .replace("</turn>?", "&lt;/turn>?")
     );
     assert!(
         program
