@@ -23,7 +23,7 @@ fn context_and_request_reach_the_model_byte_for_byte() {
         ".hello, nothing ran\n\
          a = 1\na\n.what is a?\n\
          .and nothing new?\n\
-         \"why & how\"\n\"\"\"two\nlines\"\"\"\nprint('x <'); print('y'); 'v'\n%ipycodex think\n.what? a\\\nb %x !y  \n",
+         \"why & how\"\n\"\"\"two\nlines\"\"\"\nprint('x <'); print('y'); 'v'\n%ipycodex context\n.what? a\\\nb %x !y  \n",
     );
     assert_eq!(ran.code(), 0, "{ran:?}");
     let requests = program.endpoint.requests();
@@ -48,7 +48,11 @@ fn context_and_request_reach_the_model_byte_for_byte() {
         assert_eq!(request["model"], "gpt-5.5");
         assert_eq!(request["reasoning"]["effort"], "low");
     }
-    assert!(ran.stdout.contains("fine\n"), "{}", ran.stdout);
+    // `%ipycodex context` said before what the last prompt would send.
+    let (context, _) = told[3].split_once("<user-request>").unwrap();
+    assert!(ran.stdout.contains(context), "{}", ran.stdout);
+    let lines: Vec<&str> = ran.stdout.lines().take(4).collect();
+    assert_eq!(lines, ["fine", "1", "fine", "fine"]);
     assert_eq!(program.answers(), ["fine"; 4]);
     assert_eq!(
         program.recorded("SELECT prompt FROM ai_prompts ORDER BY id"),

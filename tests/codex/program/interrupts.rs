@@ -172,6 +172,61 @@ fn a_killed_agent_costs_one_line() {
     );
 }
 
+#[test]
+fn a_wait_is_shown_and_goes_with_the_first_word() {
+    let endpoint = Endpoint::answering(|_, _| {
+        Reply::Stream(vec![
+            Event::Hold,
+            Event::Message(vec!["fine".into()], None),
+            Event::Completed([1, 0, 1, 0]),
+        ])
+    });
+    let Some(program) = program("gpt-5.5", endpoint) else {
+        return;
+    };
+    let pty = program.repl();
+    pty.send_line(".first?");
+    pty.wait_for("… waiting for the answer, ");
+    program.endpoint.release();
+    pty.wait_for("In [2]:");
+    let screen = pty.screen_text();
+    assert!(screen.contains("In [1]: .first?\nfine\n1 in"), "{screen}");
+    leave(&pty);
+}
+
+#[test]
+fn what_came_before_a_kill_of_the_program_is_in_the_record() {
+    // So much is saved at once.
+    let long = "word ".repeat(1000);
+    let begun = long.clone();
+    let endpoint = Endpoint::answering(move |index, _| match index {
+        0 => Reply::Stream(vec![Event::Begun(vec![begun.clone()]), Event::Hold]),
+        _ => Reply::text("fine"),
+    });
+    let Some(program) = program("gpt-5.5", endpoint) else {
+        return;
+    };
+    let pty = program.repl();
+    pty.send_line(".first?");
+    pty.wait_for("word word");
+    let saved = "SELECT length(response) FROM ipycodex_turns";
+    await_true(|| program.recorded(saved) == ["5000"]);
+    pty.signal(Signal::KILL);
+    pty.exit_status();
+    await_true(|| app_servers(&pty).is_empty());
+    let ran = program.resumed("1", ".second?\n");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "fine\n"), "{ran:?}");
+    program.endpoint.release();
+    assert_eq!(
+        conversation(&program.endpoint.requests()[1]),
+        [
+            "user: <user-request>first?</user-request>".to_owned(),
+            format!("assistant: {long}\n<system>user interrupted</system>"),
+            "user: <user-request>second?</user-request>".to_owned()
+        ]
+    );
+}
+
 /// The processes of the app-server of this REPL.
 fn app_servers(pty: &Pty) -> Vec<u32> {
     let is_server = |process: &u32| {

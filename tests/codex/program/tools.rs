@@ -141,3 +141,16 @@ fn a_tool_that_ends_the_interpreter_ends_no_turn() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_function_that_is_missing_fails_a_question() {
+    let Some(program) = program("gpt-5.5", Endpoint::script(Vec::new())) else {
+        return;
+    };
+    let ran = program.home.run(&["ask", "use &`nope`"], "");
+    assert_eq!(
+        (ran.code(), ran.stdout.as_str(), ran.stderr.as_str()),
+        (1, "", "NameError: Missing tool(s) in user_ns: nope\n")
+    );
+    assert!(program.endpoint.requests().is_empty());
+}
