@@ -5,7 +5,7 @@
 
 use std::backtrace::Backtrace;
 use std::panic::PanicHookInfo;
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::config::Paths;
 use crate::environment::Environment;
@@ -35,7 +35,7 @@ pub(super) fn report_panics(environment: &Environment) {
     }));
 }
 
-fn write(directory: &std::path::Path, path: &PathBuf, text: &str) -> bool {
+fn write(directory: &Path, path: &Path, text: &str) -> bool {
     private_dir(directory).is_ok() && write_whole(path, text.as_bytes(), FileMode::Private).is_ok()
 }
 
