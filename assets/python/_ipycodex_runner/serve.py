@@ -58,6 +58,8 @@ def main(arguments):
         from . import terminal
 
         terminal.remember()
+        if sys.stdout is not None:
+            sys.stdout.reconfigure(errors="backslashreplace")  # a lone surrogate is no reason to fail
     else:
         use_pipes()
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):

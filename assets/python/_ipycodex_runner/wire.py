@@ -12,6 +12,7 @@ from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
 MAX_LINE = 64 << 20  # bytes of one frame
+MAX_PLAIN = 2 << 20  # characters of one `text/plain`: nobody reads more, and every reader of the frame pays for it
 MAIN = get_ident()
 
 try:
@@ -215,6 +216,12 @@ class Frames:
 
 
 def line_of(frame):
+    bundle = frame.get("bundle")
+    if bundle is not None:
+        text = bundle.get("text/plain")
+        if type(text) is str and len(text) > MAX_PLAIN:
+            note = "\n... [%d of %d characters not shown]" % (len(text) - MAX_PLAIN, len(text))
+            frame["bundle"] = dict(bundle, **{"text/plain": text[:MAX_PLAIN] + note})
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data
