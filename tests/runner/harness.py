@@ -191,7 +191,11 @@ class Host(object):
             self.pump(deadline)
         while self.streams:
             self.pump(deadline)
-        code = self.process.wait(LIMIT) if self.process else os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self.process:
+            code = self.process.wait(LIMIT)
+        else:
+            status = os.waitpid(self.pid, 0)[1]
+            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         if self.process:
             for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
                 stream.close()

@@ -82,6 +82,7 @@ class Interrupts:
     user = False
     held = 0
     pending = False
+    again = False  # an interrupt fell into `uncut` code and is being repeated
     cancel = None  # set by the event loop: returns True when it took the interrupt over
 
     def hold(self):
@@ -108,17 +109,28 @@ def on_sigint(_signal, frame):
         if interrupts.held:
             interrupts.pending = True
         elif frame is not None and frame.f_code in uncut:
-            start_new_thread(interrupt_again, ())
-        elif interrupts.cancel is None or not interrupts.cancel():
-            raise KeyboardInterrupt
+            if not interrupts.again:
+                interrupts.again = True
+                start_new_thread(interrupt_again, ())
+        else:
+            interrupts.again = False
+            if interrupts.cancel is None or not interrupts.cancel():
+                raise KeyboardInterrupt
+    else:
+        interrupts.again = False
 
 
 def interrupt_again():
-    from _signal import SIGINT, pthread_kill
+    """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call that sleeps."""
+    from _signal import SIGINT, getsignal, pthread_kill
     from time import sleep
 
-    sleep(0.001)
-    pthread_kill(MAIN, SIGINT)
+    for _ in range(50):
+        sleep(0.002)
+        if not interrupts.again or getsignal(SIGINT) is not on_sigint:
+            break
+        pthread_kill(MAIN, SIGINT)
+    interrupts.again = False
 
 
 def write_all(fd, data):
