@@ -7,6 +7,7 @@ a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and his
 import contextlib
 import os
 import sys
+import warnings
 
 from . import mime, system
 
@@ -198,7 +199,7 @@ class Engine:
             shell.user_ns[name] = shell.user_ns_hidden[name] = FrameExit(name)
         sys.displayhook = shell.displayhook
         sys.breakpointhook = self.breakpoint
-        self.in_figures = False
+        warnings.filterwarnings("ignore", "To exit: use", UserWarning)  # on SystemExit; IPython's own shell, not ours
 
     def breakpoint(self, *arguments, **options):
         frame = sys._getframe(1)
