@@ -77,7 +77,7 @@ class FrameDisplayHook(DisplayHook):
             shell.depth == 1
             and shell.ast_node_interactivity == "last_expr"
             and "matplotlib.pyplot" not in sys.modules
-            and not callbacks["post_execute"]
+            and all(getattr(each, "__self__", None) is shell.display_pub for each in callbacks["post_execute"])
             and not callbacks["post_run_cell"]
             and frame.f_globals is shell.user_ns
             and frame.f_code.co_code[frame.f_lasti] == SHOWS
