@@ -166,20 +166,29 @@ fn element(xml: &mut String, name: &str, text: &str) {
 }
 
 fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
-    for c in text.chars() {
-        match c {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' if attribute => xml.push_str("&quot;"),
-            '\n' | '\t' if attribute => xml.push_str(if c == '\n' { "&#10;" } else { "&#9;" }),
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        let (replacement, length) = match byte {
+            b'&' => ("&amp;", 1),
+            b'<' => ("&lt;", 1),
+            b'>' => ("&gt;", 1),
+            b'"' if attribute => ("&quot;", 1),
+            b'\n' if attribute => ("&#10;", 1),
+            b'\t' if attribute => ("&#9;", 1),
             // A parser would make a line feed of it.
-            '\r' => xml.push_str("&#13;"),
-            '\n' | '\t' => xml.push(c),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
-            _ => xml.push(c),
-        }
+            b'\r' => ("&#13;", 1),
+            b'\n' | b'\t' => continue,
+            0..=0x1f => ("", 1),
+            // U+FFFE and U+FFFF.
+            0xef if matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])) => ("", 3),
+            _ => continue,
+        };
+        xml.push_str(&text[copied..at]);
+        xml.push_str(replacement);
+        copied = at + length;
     }
+    xml.push_str(&text[copied..]);
 }
 
 /// A text that may be long: the model gets its head and tail.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use rusqlite::params;
+
 use super::entries::{self, Places};
 use super::file::{self, Failed};
 use super::recall::LOADED;
@@ -38,10 +40,6 @@ impl Store {
         }
         if self.db.is_none() && !self.connect(patience) {
             return;
-        }
-        // What waits is not in the file yet: all that is there is older.
-        if !std::mem::replace(&mut self.loaded, true) {
-            self.load_recall();
         }
         if let Some(db) = &self.db
             && let Err(error) = db.busy_timeout(patience)
@@ -114,6 +112,10 @@ impl Store {
                 if self.opening.record {
                     self.identity = file::identity(&self.opening.path);
                 }
+                if !self.loaded {
+                    let newest = "SELECT coalesce(max(rowid), 0) FROM history";
+                    self.newest = db.query_row(newest, [], |row| row.get(0)).unwrap_or(0);
+                }
                 self.db = Some(db);
                 true
             }
@@ -182,12 +184,15 @@ impl Store {
         }
     }
 
-    fn load_recall(&mut self) {
+    /// Gives the editor what was typed before this session.
+    pub(super) fn load_recall(&mut self) {
+        self.loaded = true;
+        let newest = self.newest;
         let newest_first = self.read(Vec::new(), |db, _| {
             let mut rows = db.prepare(
-                "SELECT source_raw FROM history WHERE source_raw <> '' ORDER BY session DESC, line DESC LIMIT ?1",
+                "SELECT source_raw FROM history WHERE source_raw <> '' AND rowid <= ?2 ORDER BY session DESC, line DESC LIMIT ?1",
             )?;
-            rows.query_map([LOADED], |row| Ok(Arc::from(row.get_ref(0)?.as_str()?)))?
+            rows.query_map(params![LOADED, newest], |row| Ok(Arc::from(row.get_ref(0)?.as_str()?)))?
                 .collect::<Result<Vec<_>, _>>()
         });
         self.shared

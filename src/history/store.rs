@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -62,6 +62,8 @@ pub(super) struct Store {
     /// When writing was last tried.
     pub(super) tried: Instant,
     pub(super) loaded: bool,
+    /// The last row when the file was opened: ours come later.
+    pub(super) newest: i64,
     /// The caller knows numbers of the file: what it says is about those.
     pub(super) told: bool,
     /// The log has what the file itself has not.
@@ -91,6 +93,7 @@ impl Store {
             troubled: false,
             tried: Instant::now(),
             loaded: false,
+            newest: 0,
             told: false,
             logged: false,
         }
@@ -105,6 +108,15 @@ impl Store {
         });
         loop {
             let settled = self.waiting.is_empty() && self.session.is_some();
+            if !self.loaded && self.db.is_some() {
+                // Whoever waits for the session comes first.
+                match inbox.try_recv() {
+                    Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
+                    Ok(message) => self.serve(message),
+                    Err(TryRecvError::Empty) => self.load_recall(),
+                }
+                continue;
+            }
             let message = if self.unknown.is_some() || settled && !self.logged {
                 inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
@@ -228,7 +240,12 @@ impl Store {
                 self.settle(self.patience());
                 let _ = reply.send(count);
             }
-            Message::Flush(reply) => drop(reply.send(())),
+            Message::Flush(reply) => {
+                if !self.loaded && self.db.is_some() {
+                    self.load_recall();
+                }
+                let _ = reply.send(());
+            }
             Message::Write(_) | Message::Tried(_) | Message::Close => {}
         }
     }
