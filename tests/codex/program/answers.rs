@@ -44,7 +44,8 @@ fn reasoning_and_searches_are_shown_and_stored() {
 
 #[test]
 fn a_command_is_one_line_and_a_stored_block() {
-    let command = "echo out; echo 'e<r' >&2; exit 3";
+    // One stream alone: Codex reads two in any order.
+    let command = "echo out && echo 'e<r'; exit 3";
     let script = format!(
         "const r = await tools.exec_command({{cmd: {}}}); text(r.output);",
         json!(command)
@@ -58,7 +59,7 @@ fn a_command_is_one_line_and_a_stored_block() {
         pty.send_line(".run it");
         pty.wait_for("In [2]:");
         let screen = pty.screen_text();
-        let line = "\n🔧 echo out; echo 'e<r' >&2; exit 3 [exit 3] => out e<r\n";
+        let line = "\n🔧 echo out && echo 'e<r'; exit 3 [exit 3] => out e<r\n";
         assert!(screen.contains(line), "{model}: {screen}");
         assert_eq!(screen.matches('🔧').count(), 1, "{screen}");
         assert!(!screen.contains('⌛'), "{screen}");
@@ -80,13 +81,13 @@ fn check_stored(program: &Program) {
     assert_eq!(rest, "```\n\n</details>\n\nran");
     assert_eq!(
         summary,
-        "echo out; echo &#x27;e&lt;r&#x27; &gt;&amp;2; exit 3"
+        "echo out &amp;&amp; echo &#x27;e&lt;r&#x27;; exit 3"
     );
     let data: Value = serde_json::from_str(line).unwrap();
     assert_eq!(
         data["call"],
         json!({"function": "commandExecution", "arguments": {
-            "command": "echo out; echo 'e<r' >&2; exit 3",
+            "command": "echo out && echo 'e<r'; exit 3",
             "cwd": program.home.work(),
         }})
     );

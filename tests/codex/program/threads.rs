@@ -186,14 +186,14 @@ fn shell_call(request: &Value) -> Option<Reply> {
 
 #[test]
 fn a_thread_that_is_gone_is_seeded_from_the_record() {
-    let Some(program) = program("gpt-5.5", counting()) else {
+    let Some(mut program) = program("gpt-5.5", counting()) else {
         return;
     };
     let expected = first_and_second(&program);
-    std::fs::remove_dir_all(program.home.codex()).unwrap();
-    program
-        .endpoint
-        .write_home(&program.home.codex(), "gpt-5.5");
+    // Another home of Codex knows nothing of the thread.
+    let other = program.home.path().join("codex-2");
+    program.endpoint.write_home(&other, "gpt-5.5");
+    program.home.set("CODEX_HOME", &other);
     let ran = program.resumed("1", "b = 2\n.second?\n");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let requests = program.endpoint.requests();
