@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ipycodex::history::{Begin, History, Opening, open};
 use rusqlite::{Connection, params};
 
-use crate::table::{Figures, Row, Target, alone};
+use crate::table::{Figures, Row, Target, in_turn};
 
 /// Names the measurement a child makes, and its file.
 pub const CHILD: &str = "IPYCODEX_BENCH_DIALOG";
@@ -33,8 +33,7 @@ pub fn rows() -> Vec<Row> {
         what: what.into(),
         unit,
         ours: measured(measure, path),
-        peer_name: "(none)",
-        peer: Ok(Vec::new()),
+        peer: None,
         target: Target::AtMost(most),
     };
     vec![
@@ -71,7 +70,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 fn measured(what: &str, path: &Path) -> Figures {
-    alone(RUNS, || {
+    let mut once = || {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let output = Command::new(program)
             .arg("dialog")
@@ -87,7 +86,9 @@ fn measured(what: &str, path: &Path) -> Figures {
                 String::from_utf8_lossy(&output.stderr)
             )
         })
-    })
+    };
+    let [figures] = in_turn(RUNS, [&mut once]);
+    figures
 }
 
 /// Makes a file with so many sessions of so many cells, and prompts spread over each.

@@ -367,6 +367,10 @@ impl Session {
     async fn leave(&mut self) -> Closed {
         self.interrupt();
         self.waiting.clear();
+        // A record that was locked at the start may have told the number since.
+        if self.session_number() == 0 {
+            self.start = Some(self.history.session().await);
+        }
         self.history.close();
         if let Some(id) = self.runtime.shut_down() {
             let gone = async {
