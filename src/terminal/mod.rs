@@ -13,6 +13,7 @@ mod recall;
 mod signals;
 mod typing;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,16 +64,19 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard.host_mode();
     }
     let attached = Attached::default();
+    let ending = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
         options.screen.clone(),
         restorer,
         Arc::clone(&attached),
+        Arc::clone(&ending),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
     let warm = session.clone();
+    let stopped = guard.clone();
     let editor = Editor::new(editor::Options {
         recall: options.recall,
         colour: options.screen.colour(),
@@ -85,6 +89,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
                 .name("colours".into())
                 .spawn(warm_up);
         }),
+        suspend: Box::new(move || suspend(stopped.as_deref())),
     });
     let background = Background::start(
         background,
@@ -101,6 +106,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         background,
         guard,
         attached,
+        ending,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -122,12 +128,17 @@ struct Shell {
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    /// A signal ends us: its thread has the terminal.
+    ending: Arc<AtomicBool>,
 }
 
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
         let mut begin_with = String::new();
         loop {
+            while self.ending.load(Ordering::SeqCst) {
+                std::thread::park();
+            }
             self.show_background()?;
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
