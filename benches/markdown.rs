@@ -10,17 +10,17 @@ use ipycodex::markdown::{Appearance, MarkdownStream, render, warm_up};
 use ipycodex::runtime::TerminalSize;
 use ipycodex::screen::live::LiveRegion;
 
-const SIZE: TerminalSize = TerminalSize {
+pub(crate) const SIZE: TerminalSize = TerminalSize {
     columns: 80,
     rows: 24,
 };
 
-struct Played {
-    cpu: Duration,
+pub(crate) struct Played {
+    pub(crate) cpu: Duration,
     wall: Duration,
-    deltas: usize,
+    pub(crate) deltas: usize,
     draws: usize,
-    bytes: usize,
+    pub(crate) bytes: usize,
     parsed: u64,
     slowest: Duration,
 }
@@ -33,12 +33,9 @@ fn cpu() -> Duration {
         .map_or(Duration::ZERO, Duration::from_nanos)
 }
 
-fn play(text: &str, deltas_per_draw: usize) -> Played {
-    let look = Appearance {
-        colour: true,
-        ..Appearance::default()
-    };
-    let mut stream = MarkdownStream::new(look);
+/// Streams `text` in deltas of 4 characters and draws after each `deltas_per_draw` of them.
+pub(crate) fn play(text: &str, deltas_per_draw: usize) -> Played {
+    let mut stream = MarkdownStream::new(look());
     let mut region = LiveRegion::new(true);
     let mut played = Played {
         cpu: Duration::ZERO,
@@ -79,14 +76,23 @@ fn play(text: &str, deltas_per_draw: usize) -> Played {
     played
 }
 
-fn report(name: &str, text: &str, deltas_per_draw: usize) -> Played {
-    let look = Appearance {
+fn look() -> Appearance {
+    Appearance {
         colour: true,
         ..Appearance::default()
-    };
-    let lines = render(text, SIZE.columns.into(), &look);
-    let plain: usize = lines.iter().map(|line| line.plain().len() + 2).sum();
-    let ansi: usize = lines.iter().map(|line| line.to_ansi(true).len() + 2).sum();
+    }
+}
+
+/// Bytes that one print of the finished answer takes: without colours, with them.
+pub(crate) fn rendered(text: &str) -> (usize, usize) {
+    let lines = render(text, SIZE.columns.into(), &look());
+    let plain = lines.iter().map(|line| line.plain().len() + 2).sum();
+    let coloured = lines.iter().map(|line| line.to_ansi(true).len() + 2).sum();
+    (plain, coloured)
+}
+
+fn report(name: &str, text: &str, deltas_per_draw: usize) -> Played {
+    let (plain, ansi) = rendered(text);
     // The machine may be busy: the best of three.
     let played = (0..3)
         .map(|_| play(text, deltas_per_draw))

@@ -10,11 +10,11 @@ use std::time::Instant;
 use crate::lines::LinePeer;
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::table::{Figures, Row, Target, alone, in_turn};
+use crate::table::{Row, Target, in_turn};
 
 const BYTES: usize = 80 * 655_360;
 
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 
 const LINES: &str = "print('begin', flush=True)\nfor _ in range(655360): print('x' * 79)";
 
@@ -31,7 +31,7 @@ pub fn rows() -> Vec<Row> {
         ("50 MB in one write", "write", ONE_WRITE),
     ] {
         rows.extend(against_pipe(&home, what, code));
-        rows.extend(against_kernel(&home, what, mode, code));
+        rows.push(against_kernel(&home, what, mode, code));
     }
     rows
 }
@@ -41,57 +41,61 @@ fn against_pipe(home: &Home, what: &str, code: &str) -> [Row; 2] {
     let python = peers::plain_python();
     let interpreter = python.to_str().expect("paths of peers are UTF-8");
     let mut peak = Vec::new();
-    let measure_ours = || {
+    let mut ours = || {
         let mut command = home.command(&["--no-ipython", "--python", interpreter, "-c", code]);
         let (rate, memory) = drain(&mut command)?;
         peak.push(memory);
         Ok(rate)
     };
     let piped = format!("{LINE_BUFFERED}{code}");
-    let measure_peer = || Ok(drain(&mut home.foreign(&python, &["-c", piped.as_str()]))?.0);
-    let (ours, peer) = in_turn(RUNS, measure_ours, measure_peer);
-    let memory = if peak.is_empty() {
-        Err("see above".into())
-    } else {
-        Ok(peak)
-    };
+    let mut peer = || Ok(drain(&mut home.foreign(&python, &["-c", piped.as_str()]))?.0);
+    let [ours, peer] = in_turn(RUNS, [&mut ours, &mut peer]);
+    let memory = ours.clone().map(|_| peak);
     [
         Row {
             what: what.into(),
             unit: "MB/s",
             ours,
-            peer_name: "python3 on a raw pipe",
-            peer,
+            peer: Some(("python3 on a raw pipe", peer)),
             target: Target::TimesPeerAtLeast(0.9),
         },
         Row {
             what: format!("{what}: peak memory of our process"),
             unit: "MiB",
             ours: memory,
-            peer_name: "(a bound)",
-            peer: Ok(Vec::new()),
+            peer: None,
             target: Target::AtMost(64.0),
         },
     ]
 }
 
-fn against_kernel(home: &Home, what: &str, mode: &str, code: &str) -> Option<Row> {
-    let python = peers::python()?;
-    let interpreter = python.to_str().expect("paths of peers are UTF-8");
-    let measure_ours = || Ok(drain(&mut home.command(&["--python", interpreter, "-c", code]))?.0);
-    let (ours, peer): (Figures, Figures) =
-        match LinePeer::start(home, &python, "output.py", &[mode]) {
-            Ok(mut kernel) => in_turn(3, measure_ours, || kernel.measure()),
-            Err(why) => (alone(3, measure_ours), Err(why)),
-        };
-    Some(Row {
+fn against_kernel(home: &Home, what: &str, mode: &str, code: &str) -> Row {
+    let environment = peers::ipython_environment();
+    let started = environment
+        .clone()
+        .and_then(|python| LinePeer::start(home, &python, "output.py", &[mode]));
+    let mut ours = || {
+        let python = environment.as_ref().map_err(Clone::clone)?;
+        let interpreter = python.to_str().expect("paths of peers are UTF-8");
+        Ok(drain(&mut home.command(&["--python", interpreter, "-c", code]))?.0)
+    };
+    let (ours, peer) = match started {
+        Ok(mut kernel) => {
+            let [ours, peer] = in_turn(RUNS, [&mut ours, &mut || kernel.measure()]);
+            (ours, peer)
+        }
+        Err(why) => {
+            let [ours] = in_turn(RUNS, [&mut ours]);
+            (ours, Err(why))
+        }
+    };
+    Row {
         what: format!("{what}, with IPython"),
         unit: "MB/s",
         ours,
-        peer_name: "ipykernel",
-        peer,
+        peer: Some(("ipykernel", peer)),
         target: Target::TimesPeerAtLeast(2.0),
-    })
+    }
 }
 
 /// Reads all a program prints: MB/s from first byte to last, and its peak resident memory in MiB.

@@ -1,45 +1,149 @@
-//! `1+1` there and back, warm.
+//! `1+1` there and back, warm: from the request handed to our runtime to the end of its cell.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
+use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest, Stdin};
 
 use crate::lines::LinePeer;
 use crate::support::home::Home;
 use crate::support::peers;
-use crate::table::{Figures, Row, Target, in_turn};
+use crate::table::{Figures, Row, Target, in_turn, median};
 
-/// Each is the median of many round trips.
 const RUNS: usize = 15;
 
+/// One figure is the median of this many, as in `peers/round_trip.py`.
+const ROUND_TRIPS: usize = 20;
+
+const WARMING: usize = 10;
+
 pub fn rows() -> Vec<Row> {
-    let Some(python) = peers::python() else {
-        return Vec::new();
-    };
     let home = Home::new();
-    let against = |mode: &str| -> (Figures, Figures) {
-        let ours = || Err("the runtime is not connected to this bench".to_owned());
-        match LinePeer::start(&home, &python, "round_trip.py", &[mode]) {
-            Ok(mut peer) => in_turn(RUNS, ours, || peer.measure()),
-            Err(why) => (Err("nothing to compare with".into()), Err(why)),
-        }
-    };
-    let row = |what: &str, peer_name, (ours, peer), target| Row {
+    let plain = peers::plain_python();
+    let mut built_in = Lazy::new(|| Ours::start(&home, &plain, true));
+    let environment = || peers::ipython_environment().clone();
+    let mut with_ipython = Lazy::new(|| Ours::start(&home, &environment()?, false));
+    let peer = |mode| LinePeer::start(&home, &environment()?, "round_trip.py", &[mode]);
+    let mut kernel = Lazy::new(|| peer("kernel"));
+    let mut in_process = Lazy::new(|| peer("in-process"));
+    let [built_in, with_ipython, kernel, in_process] = in_turn(
+        RUNS,
+        [
+            &mut || built_in.get()?.measure(),
+            &mut || with_ipython.get()?.measure(),
+            &mut || kernel.get()?.measure(),
+            &mut || in_process.get()?.measure(),
+        ],
+    );
+    let row = |what: &str, ours: &Figures, peer: Option<(&'static str, &Figures)>, target| Row {
         what: what.into(),
         unit: "ms",
-        ours,
-        peer_name,
-        peer,
+        ours: ours.clone(),
+        peer: peer.map(|(name, figures)| (name, figures.clone())),
         target,
     };
+    let (through_kernel, in_process) = (
+        Some(("ipykernel", &kernel)),
+        Some(("IPython in process", &in_process)),
+    );
+    let fifth = Target::TimesPeerAtMost(0.2);
+    let (engine, shell) = ("1+1 warm, built-in engine", "1+1 warm, with IPython");
     vec![
+        row(engine, &built_in, None, Target::AtMost(0.4)),
+        row(engine, &built_in, through_kernel, fifth),
         row(
-            "1+1 warm, built-in engine",
-            "ipykernel",
-            against("kernel"),
-            Target::TimesPeerAtMost(0.2),
-        ),
-        row(
-            "1+1 warm, with IPython",
-            "IPython in process",
-            against("in-process"),
+            shell,
+            &with_ipython,
+            in_process,
             Target::TimesPeerAtMost(1.3),
         ),
+        row(shell, &with_ipython, through_kernel, fifth),
     ]
+}
+
+/// Started when it is first measured, so that what cannot start is a reason in its own row.
+struct Lazy<T, F> {
+    start: F,
+    started: Option<T>,
+}
+
+impl<T, F: FnMut() -> Result<T, String>> Lazy<T, F> {
+    fn new(start: F) -> Self {
+        Lazy {
+            start,
+            started: None,
+        }
+    }
+
+    fn get(&mut self) -> Result<&mut T, String> {
+        if self.started.is_none() {
+            self.started = Some((self.start)()?);
+        }
+        Ok(self.started.as_mut().expect("started above"))
+    }
+}
+
+/// Our runtime, without a session around it.
+struct Ours {
+    runtime: Box<dyn Runtime>,
+    events: RuntimeEvents,
+    number: u32,
+}
+
+impl Ours {
+    fn start(home: &Home, python: &Path, no_ipython: bool) -> Result<Ours, String> {
+        let (runtime, events) = connect(RuntimePlan {
+            kind: RuntimeKind::Embedded,
+            interpreter: Some(PathBuf::from(python)),
+            no_ipython,
+            cwd: home.work(),
+            variables: home.variables().iter().cloned().collect(),
+            terminal: None,
+            cache_dir: home.path().join("cache/ipycodex"),
+        });
+        let mut ours = Ours {
+            runtime,
+            events,
+            number: 0,
+        };
+        for _ in 0..WARMING {
+            ours.once()?;
+        }
+        Ok(ours)
+    }
+
+    fn measure(&mut self) -> Result<f64, String> {
+        let times: Result<Vec<f64>, String> = (0..ROUND_TRIPS).map(|_| self.once()).collect();
+        Ok(median(&times?).expect("there is more than none"))
+    }
+
+    /// In ms.
+    fn once(&mut self) -> Result<f64, String> {
+        self.number += 1;
+        let begin = Instant::now();
+        let asked = self.runtime.submit(RuntimeRequest::Execute(Execute {
+            code: "1+1".into(),
+            execution_count: Some(self.number),
+            silent: false,
+            stdin: Stdin::Refuse,
+        }));
+        let mut answer = None;
+        while let Some(event) = self.events.blocking_recv() {
+            match event {
+                RuntimeEvent::Display { display, .. } => answer = display.bundle.text("text/plain"),
+                RuntimeEvent::Finished { id, finish } if id == asked => {
+                    let elapsed = begin.elapsed().as_secs_f64() * 1e3;
+                    return if finish.ending == Ending::Ok && answer.as_deref() == Some("2") {
+                        Ok(elapsed)
+                    } else {
+                        Err(format!("1+1 ended as {:?} with {answer:?}", finish.ending))
+                    };
+                }
+                RuntimeEvent::StartFailed(failure) => return Err(failure.message),
+                _ => {}
+            }
+        }
+        Err("the runtime has left".into())
+    }
 }

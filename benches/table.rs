@@ -16,10 +16,8 @@ pub struct Row {
     pub unit: &'static str,
     /// Ours.
     pub ours: Figures,
-    /// Whom we are compared with.
-    pub peer_name: &'static str,
-    /// The peer's.
-    pub peer: Figures,
+    /// Whom we are compared with, and the peer's figures; `None`: the target is a bound.
+    pub peer: Option<(&'static str, Figures)>,
     /// What ours must be.
     pub target: Target,
 }
@@ -33,32 +31,25 @@ pub enum Target {
     TimesPeerAtLeast(f64),
     /// At most this, in the row's unit.
     AtMost(f64),
+    /// Shown for scale; nothing is asked of it.
+    None,
 }
 
-/// Measures two sides in turn, `runs` times each. A side that fails once is not tried again.
-pub fn in_turn(
-    runs: usize,
-    mut ours: impl FnMut() -> Result<f64, String>,
-    mut peer: impl FnMut() -> Result<f64, String>,
-) -> (Figures, Figures) {
-    let (mut left, mut right): (Figures, Figures) = (Ok(Vec::new()), Ok(Vec::new()));
-    for _ in 0..runs {
-        take(&mut left, &mut ours);
-        take(&mut right, &mut peer);
-    }
-    (left, right)
-}
+/// Measures one side once.
+pub type Measure<'a> = &'a mut dyn FnMut() -> Result<f64, String>;
 
-/// Measures one side alone.
-pub fn alone(runs: usize, mut measure: impl FnMut() -> Result<f64, String>) -> Figures {
-    let mut figures: Figures = Ok(Vec::new());
+/// Measures all sides in turn (A B C A B C), `runs` times each. A side that fails once is not tried again.
+pub fn in_turn<const N: usize>(runs: usize, mut sides: [Measure<'_>; N]) -> [Figures; N] {
+    let mut figures: [Figures; N] = std::array::from_fn(|_| Ok(Vec::with_capacity(runs)));
     for _ in 0..runs {
-        take(&mut figures, &mut measure);
+        for (known, side) in figures.iter_mut().zip(&mut sides) {
+            take(known, side);
+        }
     }
     figures
 }
 
-fn take(figures: &mut Figures, measure: &mut impl FnMut() -> Result<f64, String>) {
+fn take(figures: &mut Figures, measure: &mut dyn FnMut() -> Result<f64, String>) {
     let Ok(known) = figures else {
         return;
     };
@@ -106,40 +97,49 @@ pub fn median(figures: &[f64]) -> Option<f64> {
 /// The line above the rows.
 pub fn print_heading() {
     println!(
-        "{:13} {:42} {:>14} {:>14} {:>9}  {:22} {:>5}  peer",
-        "bench", "what", "ours", "peer", "ratio", "must be", "runs"
+        "{:12} {:47} {:>12} {:>12} {:>9}  {:12} {:6} {:>4}  peer",
+        "bench", "what (medians)", "ours", "peer", "ratio", "must be", "", "runs"
     );
 }
 
 /// One row; reasons stand below it.
 pub fn print(bench: &str, row: &Row) {
     let middle = |figures: &Figures| figures.as_ref().ok().and_then(|values| median(values));
-    let (ours, peer) = (middle(&row.ours), middle(&row.peer));
+    let ours = middle(&row.ours);
+    let peer = row.peer.as_ref().and_then(|(_, figures)| middle(figures));
     let show = |value: Option<f64>| {
         value.map_or("-".into(), |value| {
             format!("{} {}", digits(value), row.unit)
         })
     };
     let ratio = ours.zip(peer).map(|(ours, peer)| ours / peer);
-    let runs = row.ours.as_ref().or(row.peer.as_ref()).map_or(0, Vec::len);
+    let (text, met) = target(row, ours, ratio);
+    let verdict = match met {
+        Some(true) => "met",
+        Some(false) => "MISSED",
+        None => "",
+    };
+    let runs = row.ours.as_ref().map_or(0, Vec::len);
     println!(
-        "{bench:13} {:42} {:>14} {:>14} {:>9}  {:22} {runs:>5}  {}",
+        "{bench:12} {:47} {:>12} {:>12} {:>9}  {text:12} {verdict:6} {runs:>4}  {}",
         row.what,
         show(ours),
         show(peer),
         ratio.map_or("-".into(), |ratio| format!("{} x", digits(ratio))),
-        target(row, ours, ratio),
-        row.peer_name,
+        row.peer.as_ref().map_or("(a bound)", |(name, _)| name),
     );
-    for (side, figures) in [("ours", &row.ours), (row.peer_name, &row.peer)] {
+    let sides = std::iter::once(("ours", &row.ours))
+        .chain(row.peer.iter().map(|(name, figures)| (*name, figures)));
+    for (side, figures) in sides {
         if let Err(why) = figures {
-            println!("{:13}   {side}: not available: {why}", "");
+            println!("{:12}   {side}: not available: {why}", "");
         }
     }
 }
 
-fn target(row: &Row, ours: Option<f64>, ratio: Option<f64>) -> String {
-    let (text, met) = match row.target {
+/// The target in words, and whether it is met, as far as that is known.
+fn target(row: &Row, ours: Option<f64>, ratio: Option<f64>) -> (String, Option<bool>) {
+    match row.target {
         Target::TimesPeerAtMost(most) => (
             format!("<= {} x", digits(most)),
             ratio.map(|ratio| ratio <= most),
@@ -152,13 +152,8 @@ fn target(row: &Row, ours: Option<f64>, ratio: Option<f64>) -> String {
             format!("<= {} {}", digits(most), row.unit),
             ours.map(|ours| ours <= most),
         ),
-    };
-    let verdict = match met {
-        Some(true) => "ok",
-        Some(false) => "MISSED",
-        None => "?",
-    };
-    format!("{text} {verdict}")
+        Target::None => (String::new(), None),
+    }
 }
 
 /// Three digits that count.
@@ -167,7 +162,8 @@ fn digits(value: f64) -> String {
         size if size >= 100.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
-        _ => 3,
+        size if size >= 0.02 => 3,
+        _ => 5,
     };
     format!("{value:.places$}")
 }

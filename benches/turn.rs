@@ -25,8 +25,7 @@ pub fn rows() -> Vec<Row> {
             what: what.into(),
             unit: "ms",
             ours,
-            peer_name: "(a bound)",
-            peer: Ok(Vec::new()),
+            peer: None,
             target: Target::AtMost(most),
         }
     };

@@ -14,7 +14,7 @@ use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
 use crate::screen::Screen;
-use crate::session::{self, Choices, Parts, Run, SessionHandle};
+use crate::session::{self, Choices, ConnectRuntime, Parts, Run, SessionHandle};
 
 /// What a front-end wants.
 pub struct Wanted {
@@ -72,7 +72,6 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resume: wanted.resume,
         provider: settings.agent.to_string(),
     };
-    let (history, history_reports) = history::open(opening, begin);
     let theme = Theme::named(&settings.code_theme).unwrap_or_default();
     let appearance = Appearance {
         colour: screen.colour(),
@@ -81,8 +80,18 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     };
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
     let agent = agent_plan(environment, &settings, cwd.clone())?;
+    // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
+    // it starts. Before a prompt the session's thread starts it.
+    let at_once = wanted.python_at_once && !wanted.cells_own_a_terminal;
+    let runtime: ConnectRuntime = if at_once {
+        let started = crate::runtime::connect::connect(runtime);
+        Box::new(move || started)
+    } else {
+        Box::new(move || crate::runtime::connect::connect(runtime))
+    };
+    let (history, history_reports) = history::open(opening, begin);
     let parts = Parts {
-        runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
+        runtime,
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         history: history.clone(),
         reports: history_reports,

@@ -3,6 +3,7 @@
 Says `ready`, then for each line on standard input the MB/s from the start of the cell to idle.
 """
 
+import queue
 import subprocess
 import sys
 import time
@@ -18,6 +19,14 @@ CODE = {
 
 def main():
     manager, client = start_new_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
+    # What it publishes before our subscription stands is lost.
+    subscribed = False
+    while not subscribed:
+        client.execute("None")
+        try:
+            subscribed = bool(client.get_iopub_msg(timeout=1))
+        except queue.Empty:
+            pass
     print("ready", flush=True)
     for _ in sys.stdin:
         sent = client.execute(CODE[sys.argv[1]])

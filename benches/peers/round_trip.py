@@ -3,6 +3,7 @@
 Says `ready`, then for each line on standard input the median of 20 round trips, in ms.
 """
 
+import queue
 import statistics
 import subprocess
 import sys
@@ -15,13 +16,21 @@ def through_kernel():
     from jupyter_client.manager import start_new_kernel
 
     manager, client = start_new_kernel(kernel_name="python3", stderr=subprocess.DEVNULL)
+    # What it publishes before our subscription stands is lost.
+    subscribed = False
+    while not subscribed:
+        client.execute("1+1")
+        try:
+            subscribed = bool(client.get_iopub_msg(timeout=1))
+        except queue.Empty:
+            pass
 
     def once():
         sent = client.execute("1+1")
-        idle = answered = False
-        while not (idle and answered):
-            if not answered:
-                answered = client.get_shell_msg(timeout=30)["parent_header"].get("msg_id") == sent
+        while client.get_shell_msg(timeout=30)["parent_header"].get("msg_id") != sent:
+            pass
+        idle = False
+        while not idle:
             message = client.get_iopub_msg(timeout=30)
             if message["parent_header"].get("msg_id") == sent:
                 idle = message["content"].get("execution_state") == "idle"

@@ -79,7 +79,7 @@ impl Showing for Plain {
             SessionEvent::Page(bundle) => self.value(bundle.for_terminal()),
             SessionEvent::Raised(error) if error.name == "SystemExit" => Ok(()),
             SessionEvent::Raised(error) => self.screen.notice(&error.plain()),
-            SessionEvent::Text(text) => {
+            SessionEvent::Text(text) | SessionEvent::Help(text) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }

@@ -4,6 +4,7 @@
 
 mod args;
 mod ask;
+mod crash;
 mod repl;
 mod run;
 mod sessions;
@@ -18,6 +19,7 @@ use args::{Arguments, Subcommands};
 /// Runs the program; returns its exit code. What went wrong is printed.
 pub fn main() -> i32 {
     let environment = Environment::capture();
+    crash::report_panics(&environment);
     let arguments = match Arguments::try_parse_from(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {

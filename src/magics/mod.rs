@@ -25,6 +25,8 @@ pub struct View<'a> {
 pub enum Order {
     /// Print this.
     Say(String),
+    /// Show this page of help, in markdown.
+    Help(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.

@@ -115,17 +115,23 @@ fn alone_lists_everything() {
 #[test]
 fn help_has_a_line_for_every_command() {
     let choices = choices();
-    let orders = run(
-        "help",
-        &View {
-            choices: &choices,
-            places: &[],
-        },
-    )
-    .unwrap();
-    let [Order::Say(text)] = orders.as_slice() else {
+    let view = View {
+        choices: &choices,
+        places: &[],
+    };
+    let orders = run("help", &view).unwrap();
+    let [Order::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    assert_eq!(text.lines().count(), 1 + TABLE.len());
-    assert!(text.lines().all(|line| line.len() < 100), "{text}");
+    for magic in TABLE {
+        assert!(page.contains(&format!("|`{}", magic.name)), "{page}");
+    }
+    let orders = run("help think", &view).unwrap();
+    let [Order::Help(page)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert!(
+        page.contains("`think [l/m/h/x]`") && !page.contains("`model"),
+        "{page}"
+    );
 }

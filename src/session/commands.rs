@@ -30,6 +30,7 @@ impl Session {
     fn carry_out_order(&mut self, order: Order, out: &RunSender) {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
+            Order::Help(page) => out.send(SessionEvent::Help(page)),
             Order::Choose(choices) => self.choices = *choices,
             Order::Reset => {
                 self.exchanges.thread_known(None);

@@ -143,7 +143,7 @@ impl Session {
 
     /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
-        let turn = turn_of(&event);
+        let turn = event.turn();
         if self.exchanges.ending == Some(turn) {
             if matches!(
                 event,
@@ -310,24 +310,5 @@ fn failed_tool(why: &str) -> ToolReturn {
         content: vec![crate::agent::InputPart::Text(text.clone())],
         text,
         success: false,
-    }
-}
-
-/// The turn an event belongs to.
-fn turn_of(event: &AgentEvent) -> TurnId {
-    match event {
-        AgentEvent::Sent { turn }
-        | AgentEvent::Text { turn, .. }
-        | AgentEvent::Restarted { turn, .. }
-        | AgentEvent::Thought { turn, .. }
-        | AgentEvent::CommandStarted { turn, .. }
-        | AgentEvent::CommandOutput { turn, .. }
-        | AgentEvent::CommandRan { turn, .. }
-        | AgentEvent::ToolCalled { turn, .. }
-        | AgentEvent::FilesChanged { turn, .. }
-        | AgentEvent::Progress { turn, .. }
-        | AgentEvent::Usage { turn, .. }
-        | AgentEvent::Finished { turn, .. }
-        | AgentEvent::Failed { turn, .. } => *turn,
     }
 }

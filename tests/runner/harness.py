@@ -74,6 +74,7 @@ class Host(object):
         os.close(request)
         os.close(frame)
         self.raw = {fd: b"" for fd in self.streams}
+        self.old = {}
         self.lines = b""
         self.number = 0
         self.pending = []
@@ -141,6 +142,9 @@ class Host(object):
             if not self.pending:
                 raise AssertionError("the runner ended; output: %r" % self.raw)
             frames.append(self.pending.pop(0))
+        for fd, data in self.old.items():
+            self.raw[fd] = data + self.raw[fd]
+        self.old = {}
         while frames[-1].get("sync") and not self.seen(frames[-1]["sync"]):
             self.pump(deadline)
         data = b"".join(self.raw[fd] for fd in sorted(self.raw))
@@ -161,6 +165,13 @@ class Host(object):
         while not any(text in data for data in self.raw.values()):
             self.pump(deadline)
 
+    def forget(self, text):
+        """Lets `wait_output` look only at what follows the first `text`."""
+        for fd, data in self.raw.items():
+            if text in data:
+                self.old[fd] = self.old.get(fd, b"") + data[: data.index(text) + len(text)]
+                self.raw[fd] = data[data.index(text) + len(text) :]
+
     def interrupt(self):
         os.killpg(self.pid, signal.SIGINT)
 
@@ -180,7 +191,11 @@ class Host(object):
             self.pump(deadline)
         while self.streams:
             self.pump(deadline)
-        code = self.process.wait(LIMIT) if self.process else os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self.process:
+            code = self.process.wait(LIMIT)
+        else:
+            status = os.waitpid(self.pid, 0)[1]
+            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         if self.process:
             for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
                 stream.close()

@@ -39,6 +39,15 @@ class Both(Engine):
         self.assertEqual([frame["bundle"]["text/plain"] for frame in cell.of("display")], [str(i) for i in range(30)])
         self.assertEqual(cell.output.split(), ["p%d" % i for i in range(30)])
 
+    def test_values_shown_early_keep_their_place(self):
+        host = self.host()
+        for code in ("import sys\nsys.displayhook(5)\ndisplay(6)", "get_ipython().run_cell('5')\ndisplay(6)"):
+            kinds = [frame["type"] for frame in host.run(code).frames if frame["type"] in ("result", "display")]
+            self.assertEqual(kinds, ["result", "display"], code)
+        cell = host.run("sys.displayhook(5); print('after')\n7")
+        self.assertEqual([frame["bundle"]["text/plain"] for frame in cell.of("result")], ["5", "7"])
+        self.assertLess(cell.of("result")[0]["sync"], cell.of("result")[1]["sync"])
+
     def test_failures(self):
         host = self.host()
         for code, name in (("1/0", "ZeroDivisionError"), ("def", "SyntaxError"), ("%nope", "UsageError"), ("import sys; sys.exit(3)", "SystemExit")):

@@ -31,8 +31,13 @@ pub fn codex() -> Option<PathBuf> {
 
 /// The Python of an environment with IPython, ipykernel, jupyter_client and Rich.
 pub fn python() -> Option<PathBuf> {
+    have("Python with IPython", ipython_environment())
+}
+
+/// The same, or why it cannot be had.
+pub fn ipython_environment() -> &'static Result<PathBuf, String> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_python);
-    have("Python with IPython", &FOUND)
+    &FOUND
 }
 
 /// A Python that has no IPython.

@@ -5,8 +5,10 @@ a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and his
 """
 
 import contextlib
+import opcode
 import os
 import sys
+import warnings
 
 from . import mime, system
 
@@ -19,6 +21,9 @@ from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 from IPython.core.profiledir import ProfileDir  # noqa: E402
 from traitlets import Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
+
+
+SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))  # what calls the display hook in a cell's code
 
 
 def host():
@@ -56,9 +61,27 @@ class FrameDisplayHook(DisplayHook):
             self.fill_exec_result(result)
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
-            host().send({"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number})
+            frame = {"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number}
+            if self.ends_cell(sys._getframe(1)):
+                host().later(frame)
+            else:
+                host().send(frame)
         if "matplotlib.pyplot" in sys.modules and mime.is_figure(result):
             sys.modules["matplotlib.pyplot"].close(result)  # shown: not to be shown again as a figure left open
+
+    def ends_cell(self, frame):
+        """True when nothing can be printed between this value and the end of the request: the cell's last expression shows it."""
+        shell = self.shell
+        callbacks = shell.events.callbacks
+        return (
+            shell.depth == 1
+            and shell.ast_node_interactivity == "last_expr"
+            and "matplotlib.pyplot" not in sys.modules
+            and all(getattr(each, "__self__", None) is shell.display_pub for each in callbacks["post_execute"])
+            and not callbacks["post_run_cell"]
+            and frame.f_globals is shell.user_ns
+            and frame.f_code.co_code[frame.f_lasti] == SHOWS
+        )
 
     def quiet(self):
         from .cells import ends_quietly
@@ -81,6 +104,14 @@ class Shell(InteractiveShell):
     storing = True
     silent = False
     source = ""
+    depth = 0  # of `run_cell` calls: a cell may run others
+
+    def run_cell(self, *arguments, **options):
+        self.depth += 1
+        try:
+            return super().run_cell(*arguments, **options)
+        finally:
+            self.depth -= 1
 
     def _ipython_dir_changed(self, change):
         """The folder is not made."""
@@ -198,7 +229,7 @@ class Engine:
             shell.user_ns[name] = shell.user_ns_hidden[name] = FrameExit(name)
         sys.displayhook = shell.displayhook
         sys.breakpointhook = self.breakpoint
-        self.in_figures = False
+        warnings.filterwarnings("ignore", "To exit: use", UserWarning)  # on SystemExit; IPython's own shell, not ours
 
     def breakpoint(self, *arguments, **options):
         frame = sys._getframe(1)

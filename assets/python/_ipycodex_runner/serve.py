@@ -58,6 +58,8 @@ def main(arguments):
         from . import terminal
 
         terminal.remember()
+        if sys.stdout is not None:
+            sys.stdout.reconfigure(errors="backslashreplace")  # a lone surrogate is no reason to fail
     else:
         use_pipes()
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -80,7 +82,18 @@ def main(arguments):
         False,
     )
     start_watching_the_host(request_fd)
+    if sys.version_info >= (3, 12):
+        os.register_at_fork(before=excuse_own_threads)
     Server(host, engine, package.parts).serve()
+
+
+def excuse_own_threads():
+    """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall warn."""
+    threading = sys.modules.get("threading")
+    if threading is None or threading.active_count() <= 1:
+        import warnings
+
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 
 def out_of_reach(fd, number):
