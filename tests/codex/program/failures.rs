@@ -94,7 +94,7 @@ fn an_agent_that_dies_gives_the_prompt_back() {
     for (fault, said) in [
         ("killed mid word", "signal: 9"),
         ("exit mid tool", "exit status: 4"),
-        ("exit before hello", "cannot find my home"),
+        ("exit at thread/start", "exit status: 0"),
     ] {
         let (program, pty) = faulty(fault);
         pty.send_line(".first?");
