@@ -14,6 +14,7 @@
 )]
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
+mod dialog;
 mod first_result;
 mod lines;
 mod markdown;
@@ -31,16 +32,20 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
     ("output", output::rows),
     ("streaming", streaming::rows),
     ("turn", turn::rows),
+    ("dialog", dialog::rows),
 ];
 
 fn main() {
+    if std::env::var_os(dialog::CHILD).is_some() {
+        return dialog::measure();
+    }
     // Cargo adds `--bench`; whatever is no option is a name.
     let names: Vec<String> = std::env::args()
         .skip(1)

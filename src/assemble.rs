@@ -99,6 +99,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         choices: Choices::of(&settings),
         cwd,
         stdin: wanted.stdin,
+        exact_log: paths.exact_log.clone(),
         places: places(paths),
         resumed: wanted.resume.is_some(),
         python_at_once: wanted.python_at_once,
@@ -186,6 +187,7 @@ fn places(paths: &Paths) -> Vec<(String, PathBuf)> {
         ("CONFIG_PATH", &paths.config_file),
         ("SYSP_PATH", &paths.system_prompt),
         ("HISTORY_PATH", &paths.history),
+        ("LOG_PATH", &paths.exact_log),
     ]
     .map(|(label, path)| (label.to_owned(), path.clone()))
     .to_vec()

@@ -30,7 +30,7 @@ impl Environment {
         Environment {
             variables: std::env::vars_os().collect(),
             cwd: std::env::current_dir().ok(),
-            home: std::env::home_dir().filter(|path| !path.as_os_str().is_empty()),
+            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             program: std::env::current_exe().ok(),
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),

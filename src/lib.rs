@@ -3,41 +3,87 @@
 //! # The flow
 //!
 //! ```text
-//!  keys ──> terminal/ ──submit(text)──> session/ ──RuntimeRequest──> runtime/python ──NDJSON──> runner.py
-//!           batch/   <──SessionEvent──  (one loop) <──RuntimeEvent──      host reads fds 0-2 itself
-//!             │                          │   │  └──TurnRequest──> agent/codex ──JSON-RPC──> codex app-server
-//!           screen/ (one writer)         │   └<──AgentEvent──────
-//!                                      history/ (one thread, one SQLite file)
+//!  keys ──> terminal/ ──submit(text)──> session/ ──RuntimeRequest──> runtime/python ──NDJSON──> assets/python
+//!  text ──> batch/    <──SessionEvent── (one loop) <──RuntimeEvent── (reads the cell's fds 1-2 itself)
+//!              │                         │    └─────TurnRequest──> agent/codex ──JSON-RPC──> codex app-server
+//!           display/ ──> screen/         │    <─────AgentEvent───
+//!                  (one writer)       history/ (one thread, one SQLite file)
 //! ```
+//!
+//! A submitted text is classified once, by `input`. A cell goes to the runtime and comes back as bytes, values and an
+//! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
+//! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
 //! # Layers
 //!
 //! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower
-//! number; `tests/tidy.rs` reads the `use crate::` lines and fails on an arrow pointing up.
+//! number; inside one number, folders see only each other's door (`mod.rs`). `tests/tidy.rs` reads this table and the
+//! `use crate::` lines and fails on an arrow pointing up.
 //!
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
 //! | [`text`] | 1 | positions, widths, foreign text made safe |
-//! | [`input`] | 1 | what a submitted text is |
+//! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
-//! | [`output`] | 1 | MIME bundles, terminal bytes, tracebacks |
-//! | [`notebook`] | 1 | notebook files as values |
+//! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | 1 | streamed markdown to lines |
-//! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it |
-//! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it |
-//! | [`process`] | 3 | child processes, the one file with `unsafe` |
+//! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
+//! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
+//! | [`process`] | 3 | child processes; the one file with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC over a child |
 //! | [`history`] | 3 | the record |
 //! | [`files`] | 3 | whole files or none |
 //! | [`config`] | 3 | settings |
-//! | [`screen`] | 3 | the one writer to the terminal |
-//! | [`session`] | 4 | the turn, the record, the queue |
+//! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
+//! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers |
 //! | [`terminal`] | 5 | the REPL |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
+//!
+//! # Threads
+//!
+//! | thread | owner of | ended by |
+//! |---|---|---|
+//! | main | the editor, or the display while something runs | the user |
+//! | `session` | the loop, both peers' handles | [`session::SessionHandle::close`] |
+//! | `history` | the SQLite connection | the close of its session |
+//! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
+//! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
+//! | `typing` | standard input while something runs | the end of the run |
+//! | `background`, `signals` | what happens between runs; signals | the end of the process |
+//!
+//! # Invariants
+//!
+//! - Control and output of the interpreter never share a descriptor; marks in the stream keep their order.
+//! - Nothing waits inside the session loop; an interrupt goes beside the queue.
+//! - Every byte for the terminal passes [`screen::Screen`]; foreign text passes a parser on its way.
+//! - SQLite is the one truth of the conversation: the agent's thread is used only while it equals the record.
+//! - Nothing the first prompt does not need is on the way to it: Python, agent, record and colours come later.
+//!
+//! # Where this departs from the usual layout of such a program
+//!
+//! - `process` is a folder of its own: runtime and agent both start children, and `unsafe` has one address.
+//! - `screen` is an adapter (the terminal is a device) and `display` is shared by front-ends that write to one.
+//! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how
+//!   a record is kept.
+//!
+//! # What is coming, and where it will stand
+//!
+//! None of these changes a contract's users; each is a folder and one arm.
+//!
+//! - **ACP agent**: `agent/acp/{wire,map,client}.rs` on `rpc`, one arm in `agent/connect.rs`; what it cannot do is a
+//!   field of [`agent::Capabilities`].
+//! - **Jupyter-kernel front-end**: `kernel/` (layer 5: connection, one file per channel, a map of session events to
+//!   messages), `cli/kernel.rs`. Code points are converted in [`text`]; `input()` comes as `InputRequested`.
+//! - **Gateway runtime**: `runtime/gateway/{rest,socket,map}.rs`, one arm in `runtime/connect.rs`; no terminal of its
+//!   own, so `Runtime::terminal` is `None` and cells ask for input.
+//! - **Persistent-shell runtime**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
+//! - **Notebook editor**: values in `notebook/` (layer 1: parse, write byte-faithfully, edit), `files` for whole
+//!   writes, `cli/notebook.rs`; the agent's tool is a session tool that calls the same values.
+//! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
 
 pub mod agent;
 pub mod assemble;
@@ -52,7 +98,6 @@ pub mod history;
 pub mod input;
 pub mod magics;
 pub mod markdown;
-pub mod notebook;
 pub mod output;
 pub mod process;
 pub mod report;

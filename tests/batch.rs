@@ -1,1 +1,5 @@
-//! Tests of batch on the real thing.
+//! The program without a terminal: what goes to which stream, in which order, and the exit code.
+
+mod ask;
+mod cells;
+mod failures;

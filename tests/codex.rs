@@ -1,8 +1,10 @@
-//! The Codex adapter on the real app-server (0.169.0) with a scripted model, and on an agent that misbehaves.
+//! The Codex adapter on the real app-server (0.169.0) with a scripted model, and on an agent that misbehaves; then the
+//! whole program on both.
 
 mod bench;
 mod demo;
 mod faults;
+mod program;
 mod real;
 mod stops;
 mod turns;

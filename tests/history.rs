@@ -1,9 +1,14 @@
 //! The record on real files: written when it happens, resumed, damaged, locked, shared, opened by IPython.
 
+mod answers;
+mod faults;
+mod ipython;
+mod kills;
+mod locks;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use ipycodex::history::{Begin, History, Opening, Outcome, RecordedThread, State, open};
 use ipycodex::report::Report;
@@ -322,54 +327,4 @@ fn inputs_are_recalled_across_sessions() {
         ["old", "new"]
     );
     end(history, reports);
-}
-
-#[test]
-fn ipython_finds_our_cells() {
-    let python = std::env::var_os("IPYCODEX_TEST_IPYTHON").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/bin/python"),
-        PathBuf::from,
-    );
-    if !python.exists() {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "no IPython at {}",
-            python.display()
-        );
-        use std::io::Write;
-        writeln!(
-            std::io::stderr(),
-            "SKIPPED: no IPython at {}",
-            python.display()
-        )
-        .expect("stderr");
-        return;
-    }
-    let (directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    cell(&history, 1, "needle = 41", "");
-    end(history, reports);
-    let output = Command::new(&python)
-        .args([
-            "-m",
-            "IPython",
-            "--simple-prompt",
-            "--no-banner",
-            "-c",
-            "%history -g needle",
-        ])
-        .arg(format!("--HistoryManager.hist_file={}", path.display()))
-        .env("IPYTHONDIR", directory.path())
-        .output()
-        .expect("IPython starts");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        shown.contains("1/1: needle = 41"),
-        "{shown}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    // And we go on where IPython has written.
-    let (history, reports) = start(&path, Some(1));
-    assert_eq!(wait(history.session()).expect("the session").next_line, 2);
-    assert_eq!(end(history, reports), [] as [&str; 0]);
 }

@@ -1,1 +1,12 @@
-//! Tests of repl on the real thing.
+//! The REPL, as people meet it: the real program on a pseudo-terminal with a virtual screen, one file for each topic.
+
+mod cells;
+mod deaths;
+mod editing;
+mod escapes;
+mod interrupts;
+mod leaving;
+mod prompts;
+mod sequences;
+mod shell;
+mod surroundings;

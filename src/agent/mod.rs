@@ -22,6 +22,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+/// A command the agent ran: what the record keeps of it.
+pub use crate::dialog::CommandRecord as CommandRun;
+
 /// Names one turn; unique within an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnId(pub u64);
@@ -308,23 +311,6 @@ pub enum AgentEvent {
     },
 }
 
-/// A command the agent ran.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CommandRun {
-    /// The agent's id of it.
-    pub id: String,
-    /// As run.
-    pub command: String,
-    /// Where.
-    pub cwd: String,
-    /// Whole output, stdout and stderr.
-    pub output: String,
-    /// Its exit code, when it ended by itself.
-    pub exit_code: Option<i32>,
-    /// `completed`, `failed`, `declined`, …
-    pub status: String,
-}
-
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -345,6 +331,27 @@ pub struct FileChange {
     pub kind: String,
     /// Content for `add`, hunks for `update`.
     pub diff: String,
+}
+
+impl AgentEvent {
+    /// The turn it belongs to.
+    pub fn turn(&self) -> TurnId {
+        match self {
+            AgentEvent::Sent { turn }
+            | AgentEvent::Text { turn, .. }
+            | AgentEvent::Restarted { turn, .. }
+            | AgentEvent::Thought { turn, .. }
+            | AgentEvent::CommandStarted { turn, .. }
+            | AgentEvent::CommandOutput { turn, .. }
+            | AgentEvent::CommandRan { turn, .. }
+            | AgentEvent::ToolCalled { turn, .. }
+            | AgentEvent::FilesChanged { turn, .. }
+            | AgentEvent::Progress { turn, .. }
+            | AgentEvent::Usage { turn, .. }
+            | AgentEvent::Finished { turn, .. }
+            | AgentEvent::Failed { turn, .. } => *turn,
+        }
+    }
 }
 
 /// What a session answers.

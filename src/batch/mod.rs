@@ -20,6 +20,9 @@ use crate::session::{
 };
 use plain::Plain;
 
+/// How long the cause of an interpreter's death is waited for.
+const DEATH: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// How a batch runs.
 pub struct Options {
     /// The writer.
@@ -48,6 +51,9 @@ pub fn run(
     for input in inputs {
         let run = session.submit(input);
         let ended = show(session, &run, options)?;
+        if ended.died {
+            await_death(background, options)?;
+        }
         drain(background, options)?;
         if first_failure == 0 {
             first_failure = ended.code;
@@ -65,6 +71,8 @@ pub fn run(
 struct Ended {
     code: i32,
     left: bool,
+    /// The interpreter died in it, and its cause has not been said yet.
+    died: bool,
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
@@ -113,11 +121,16 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = true;
             ended.code = *status;
         }
+        SessionEvent::RuntimeDied { .. } => ended.died = false,
         SessionEvent::CellEnded { ending, .. } if ended.code == 0 && !ended.left => {
             ended.code = match ending {
                 Ending::Ok => 0,
                 Ending::Interrupted => 130,
-                Ending::Error | Ending::Died(_) => 1,
+                Ending::Error => 1,
+                Ending::Died(_) => {
+                    ended.died = true;
+                    1
+                }
             };
         }
         SessionEvent::TurnEnded { outcome, .. } => {
@@ -158,6 +171,19 @@ fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
     }
 }
 
+/// Shows the cause of an interpreter's death, which follows the end of its cell.
+fn await_death(background: &Run, options: &Options) -> Result<(), Report> {
+    let mut view = Plain::new(options.screen.clone());
+    while let Next::Event(event) = background.next(Some(DEATH)) {
+        let told = matches!(*event, SessionEvent::RuntimeDied { .. });
+        view.on(*event)?;
+        if told {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Shows what came between runs.
 ///
 /// # Errors
@@ -187,7 +213,7 @@ pub fn ask(
     let (mut answer, mut tools) = (String::new(), Vec::new());
     let mut ended = Ended {
         code: 1,
-        left: false,
+        ..Ended::default()
     };
     let mut report = json!({"status": "failed", "answer": "", "error": "the session ended"});
     loop {

@@ -77,9 +77,16 @@ impl Showing for Plain {
             SessionEvent::Output { bytes, .. } => self.screen.raw_out(&bytes),
             SessionEvent::Display(display) => self.value(display.bundle.for_terminal()),
             SessionEvent::Page(bundle) => self.value(bundle.for_terminal()),
-            SessionEvent::Raised(error) if error.name == "SystemExit" => Ok(()),
+            SessionEvent::Raised(error) if error.name == "SystemExit" => {
+                // As Python: a number is the status, anything else is said.
+                match error.value.trim() {
+                    "" | "None" => Ok(()),
+                    value if value.parse::<i64>().is_ok() => Ok(()),
+                    value => self.screen.notice(value),
+                }
+            }
             SessionEvent::Raised(error) => self.screen.notice(&error.plain()),
-            SessionEvent::Text(text) => {
+            SessionEvent::Text(text) | SessionEvent::Help(text) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }

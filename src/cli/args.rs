@@ -38,6 +38,8 @@ pub(super) enum Subcommands {
     Ask(Ask),
     /// Run a `.py`, a `.ipynb`, or standard input (`-`) as cells
     Run(Run),
+    /// List the sessions of this directory, newest first
+    Sessions(Sessions),
     /// The offline agent's process
     #[command(hide = true)]
     DemoAgent {
@@ -67,6 +69,17 @@ pub(super) struct Ask {
     /// JSON schema the answer must fit
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
+}
+
+/// `sessions`.
+#[derive(Debug, Args)]
+pub(super) struct Sessions {
+    /// Of all directories
+    #[arg(long)]
+    pub all: bool,
+    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `run`.

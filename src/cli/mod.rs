@@ -4,8 +4,10 @@
 
 mod args;
 mod ask;
+mod crash;
 mod repl;
 mod run;
+mod sessions;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -17,6 +19,7 @@ use args::{Arguments, Subcommands};
 /// Runs the program; returns its exit code. What went wrong is printed.
 pub fn main() -> i32 {
     let environment = Environment::capture();
+    crash::report_panics(&environment);
     let arguments = match Arguments::try_parse_from(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -55,6 +58,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         None => repl::run(&arguments, environment),
         Some(Subcommands::Ask(ref ask)) => ask::run(ask, &arguments, environment),
         Some(Subcommands::Run(ref run)) => run::file(run, &arguments, environment),
+        Some(Subcommands::Sessions(ref sessions)) => {
+            sessions::run(sessions, &arguments, environment)
+        }
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

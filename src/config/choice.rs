@@ -137,7 +137,7 @@ impl std::str::FromStr for AgentChoice {
             _ => named(text, "acp:")
                 .map(AgentChoice::Acp)
                 .ok_or_else(|| WrongValue {
-                    allowed: "codex, demo, acp:COMMAND".into(),
+                    allowed: "codex, demo".into(),
                 }),
         }
     }

@@ -6,12 +6,10 @@
 
 use super::entry::{CellEntry, Dialog};
 use crate::input::{is_ours, note_value};
+use crate::output::{MODEL_CHARACTERS, shorten};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
-
-/// Characters of a cell's output the model gets; longer ones lose their middle.
-const OUTPUT_CHARACTERS: usize = 20_000;
 
 impl Dialog {
     /// The visible earlier exchanges, oldest first: the user entry with its context, and the stored answer.
@@ -67,7 +65,9 @@ fn context(cells: &[CellEntry]) -> String {
         }
         element(&mut xml, "code", &cell.source);
         if let Some(output) = cell.output.as_deref().filter(|output| !output.is_empty()) {
-            element(&mut xml, "output", &shortened(output));
+            xml.push_str("<output>");
+            push_shortened(&mut xml, output);
+            xml.push_str("</output>");
         }
     }
     if !xml.is_empty() {
@@ -140,7 +140,7 @@ pub fn variable(name: &str, type_name: &str, value: &str) -> String {
     xml.push_str("\" type=\"");
     push_escaped(&mut xml, type_name, true);
     xml.push_str("\">");
-    push_escaped(&mut xml, &shortened(value), false);
+    push_shortened(&mut xml, value);
     xml.push_str("</variable>");
     xml
 }
@@ -150,7 +150,7 @@ pub fn shell(command: &str, output: &str) -> String {
     let mut xml = String::from("<shell cmd=\"");
     push_escaped(&mut xml, command, true);
     xml.push_str("\">");
-    push_escaped(&mut xml, &shortened(output.trim_end()), false);
+    push_shortened(&mut xml, output.trim_end());
     xml.push_str("</shell>");
     xml
 }
@@ -166,48 +166,38 @@ fn element(xml: &mut String, name: &str, text: &str) {
 }
 
 fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
-    for c in text.chars() {
-        match c {
-            '&' => xml.push_str("&amp;"),
-            '<' => xml.push_str("&lt;"),
-            '>' => xml.push_str("&gt;"),
-            '"' if attribute => xml.push_str("&quot;"),
-            '\n' | '\t' if attribute => xml.push_str(if c == '\n' { "&#10;" } else { "&#9;" }),
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        let (replacement, length) = match byte {
+            b'&' => ("&amp;", 1),
+            b'<' => ("&lt;", 1),
+            b'>' => ("&gt;", 1),
+            b'"' if attribute => ("&quot;", 1),
+            b'\n' if attribute => ("&#10;", 1),
+            b'\t' if attribute => ("&#9;", 1),
             // A parser would make a line feed of it.
-            '\r' => xml.push_str("&#13;"),
-            '\n' | '\t' => xml.push(c),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
-            _ => xml.push(c),
-        }
+            b'\r' => ("&#13;", 1),
+            b'\n' | b'\t' => continue,
+            0..=0x1f => ("", 1),
+            // U+FFFE and U+FFFF.
+            0xef if matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])) => ("", 3),
+            _ => continue,
+        };
+        xml.push_str(&text[copied..at]);
+        xml.push_str(replacement);
+        copied = at + length;
     }
+    xml.push_str(&text[copied..]);
 }
 
-/// Head and tail of a long text with its true size between them.
-fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.len() <= OUTPUT_CHARACTERS {
-        return text.into();
+/// A text that may be long: the model gets its head and tail.
+fn push_shortened(xml: &mut String, text: &str) {
+    if text.len() <= MODEL_CHARACTERS {
+        push_escaped(xml, text, false);
+    } else {
+        push_escaped(xml, &shorten(text, MODEL_CHARACTERS), false);
     }
-    let characters = text.chars().count();
-    if characters <= OUTPUT_CHARACTERS {
-        return text.into();
-    }
-    let half = OUTPUT_CHARACTERS / 2;
-    let head = text
-        .char_indices()
-        .nth(half)
-        .map_or(text.len(), |(at, _)| at);
-    let tail = text
-        .char_indices()
-        .rev()
-        .nth(half - 1)
-        .map_or(0, |(at, _)| at);
-    let lines = text.lines().count();
-    format!(
-        "{}\n… {characters} characters, {lines} lines in all; the middle is left out …\n{}",
-        &text[..head],
-        &text[tail..]
-    )
-    .into()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod answer;
 mod cell;
+mod help;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,8 +82,8 @@ impl Display {
     }
 
     /// A turn begins: its wait is shown.
-    pub fn begin_answer(&mut self) {
-        self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+    pub fn begin_answer(&mut self, appearance: Appearance) {
+        self.answer = Some(AnswerView::new(self.screen.clone(), appearance));
     }
 }
 
@@ -133,6 +134,12 @@ impl Showing for Display {
                 self.settle()?;
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
+            }
+            SessionEvent::Help(page) => {
+                self.settle()?;
+                let columns = usize::from(self.screen.size().columns);
+                self.screen
+                    .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
             SessionEvent::Notice(notice) => {
                 self.settle()?;

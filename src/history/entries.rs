@@ -5,11 +5,18 @@ use std::collections::HashMap;
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::json;
 
-use super::{Outcome, RecordedThread, State, TurnKey, Write};
+use super::lines::Lines;
+use super::waiting::Entry;
+use super::{Outcome, RecordedThread, State, TurnKey, Write, answers};
 use crate::dialog::{CellEntry, Dialog, PromptEntry};
 
-/// Rows of the turns that run.
-pub(super) type Turns = HashMap<TurnKey, i64>;
+/// Where the things of this process lie in the file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    /// Rows of the turns that run.
+    turns: HashMap<TurnKey, i64>,
+    lines: Lines,
+}
 
 impl State {
     fn name(self) -> &'static str {
@@ -21,37 +28,47 @@ impl State {
     }
 }
 
-/// Writes one change of `session`, whole or not at all.
-pub(super) fn write(
+/// Writes changes of `session`, all or none.
+pub(super) fn write<'a>(
     db: &mut Connection,
     session: i64,
-    turns: &mut Turns,
-    write: &Write,
+    places: &mut Places,
+    entries: impl Iterator<Item = &'a Entry> + Clone,
 ) -> rusqlite::Result<()> {
     // An answer cannot be typed again: it survives a power cut too.
-    let precious = matches!(write, Write::FinishTurn { .. });
+    let precious = entries
+        .clone()
+        .any(|entry| matches!(entry.write, Write::FinishTurn { .. }));
     if precious {
         db.pragma_update(None, "synchronous", "FULL")?;
     }
-    let result = change(db, session, turns, write);
+    let result = (|| {
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut next = places.clone();
+        for entry in entries {
+            apply(&change, session, &mut next, entry)?;
+        }
+        change.commit()?;
+        *places = next;
+        Ok(())
+    })();
     if precious {
         db.pragma_update(None, "synchronous", "NORMAL")?;
     }
     result
 }
 
-fn change(
-    db: &mut Connection,
+fn apply(
+    change: &Connection,
     session: i64,
-    turns: &mut Turns,
-    write: &Write,
+    places: &mut Places,
+    entry: &Entry,
 ) -> rusqlite::Result<()> {
-    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut begun = None;
-    match write {
+    match &entry.write {
         Write::Input { line, source, raw } => {
+            let line = free_line(change, session, places, *line)?;
             change
-                .prepare_cached("INSERT OR REPLACE INTO history VALUES (?1, ?2, ?3, ?4)")?
+                .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![session, line, source, raw])?;
             change
                 .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state) VALUES (?1, ?2, 'running')")?
@@ -64,6 +81,7 @@ fn change(
             state,
             execution_ms,
         } => {
+            let line = places.lines.of(*line);
             if !text.is_empty() {
                 change
                     .prepare_cached("INSERT OR REPLACE INTO output_history VALUES (?1, ?2, ?3)")?
@@ -89,16 +107,21 @@ fn change(
             history_line,
             prompt,
         } => {
+            // Read from the file, it is a number of the file already.
+            let history_line = match entry.early {
+                true if *history_line > 0 => places.lines.of(*history_line),
+                _ => *history_line,
+            };
             change.execute(
                 "INSERT INTO ipycodex_turns (session, line, history_line, prompt, state) VALUES (?1, ?2, ?3, ?4, 'running')",
-                params![session, line, history_line, prompt],
+                params![session, places.lines.of(*line), history_line, prompt],
             )?;
-            begun = Some((*key, change.last_insert_rowid()));
+            places.turns.insert(*key, change.last_insert_rowid());
         }
-        Write::Stream { key, response } => {
-            change
-                .prepare_cached("UPDATE ipycodex_turns SET response = ?2 WHERE id = ?1")?
-                .execute(params![turns.get(key), response])?;
+        Write::Stream { key, at, text } => {
+            if let Some(turn) = places.turns.get(key) {
+                answers::append(change, *turn, *at, text)?;
+            }
         }
         Write::FinishTurn {
             key,
@@ -106,7 +129,9 @@ fn change(
             response,
             usage,
         } => {
-            let row = turns.get(key);
+            let Some(turn) = places.turns.remove(key) else {
+                return Ok(()); // its begin was let go
+            };
             let state = match outcome {
                 Outcome::Complete => "complete",
                 Outcome::Interrupted => "cancelled",
@@ -116,17 +141,23 @@ fn change(
                 json!({"cached": usage.cached, "input": usage.input, "output": usage.output, "reasoning": usage.reasoning})
                     .to_string()
             });
+            answers::discard(change, turn)?;
             change.execute(
-                "UPDATE ipycodex_turns SET response = ?2, state = ?3, usage = ?4 WHERE id = ?1",
-                params![row, response, state, usage],
+                "UPDATE ipycodex_turns SET usage = ?2 WHERE id = ?1",
+                params![turn, usage],
             )?;
             change.execute(
                 "UPDATE ipycodex_entries SET state = ?2 WHERE (session, line) IN
                      (SELECT session, line FROM ipycodex_turns WHERE id = ?1)",
-                params![row, state],
+                params![turn, state],
             )?;
-            if *outcome != Outcome::Failed {
-                publish(&change, row.copied())?;
+            if *outcome == Outcome::Failed {
+                change.execute(
+                    "UPDATE ipycodex_turns SET response = ?2, state = ?3 WHERE id = ?1",
+                    params![turn, response, state],
+                )?;
+            } else {
+                publish(change, turn, response, state)?;
             }
         }
         Write::Thread(thread) => {
@@ -138,9 +169,10 @@ fn change(
                 "UPDATE ipycodex_sessions SET thread = ?2, digest = ?3 WHERE session = ?1",
                 params![session, id, digest],
             )?;
-            super::sessions::set_remark_thread(&change, session, id.map(String::as_str))?;
+            super::sessions::set_remark_thread(change, session, id.map(String::as_str))?;
         }
         Write::Hide { line, hidden } => {
+            let line = places.lines.of(*line);
             for table in ["ipycodex_entries", "ipycodex_turns"] {
                 change.execute(
                     &format!("UPDATE {table} SET hidden = ?3 WHERE session = ?1 AND line = ?2"),
@@ -154,24 +186,45 @@ fn change(
                 params![session, name],
             )?;
         }
-    }
-    change.commit()?;
-    if let Some((key, row)) = begun {
-        turns.insert(key, row);
+        Write::Reset => super::sessions::reset(change, session)?,
     }
     Ok(())
 }
 
-/// Makes a finished turn a part of the conversation.
-pub(super) fn publish(db: &Connection, turn: Option<i64>) -> rusqlite::Result<()> {
+/// The place of an input in the file: its own number, or behind the last row when another has it.
+fn free_line(
+    db: &Connection,
+    session: i64,
+    places: &mut Places,
+    line: u32,
+) -> rusqlite::Result<u32> {
+    let place = places.lines.of(line);
+    let taken: bool = db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM history WHERE session = ?1 AND line = ?2)")?
+        .query_row(params![session, place], |row| row.get(0))?;
+    if !taken {
+        return Ok(place);
+    }
+    let free = super::sessions::last_line(db, session)? + 1;
+    places.lines.move_to(line, free);
+    Ok(free)
+}
+
+/// Makes a finished turn a part of the conversation; its answer is kept there alone.
+pub(super) fn publish(
+    db: &Connection,
+    turn: i64,
+    response: &str,
+    state: &str,
+) -> rusqlite::Result<()> {
     db.execute(
         "INSERT INTO ai_prompts (session, prompt, response, history_line)
-             SELECT session, prompt, response, history_line FROM ipycodex_turns WHERE id = ?1",
-        params![turn],
+             SELECT session, prompt, ?2, history_line FROM ipycodex_turns WHERE id = ?1",
+        params![turn, response],
     )?;
     db.execute(
-        "UPDATE ipycodex_turns SET prompt_row = last_insert_rowid() WHERE id = ?1",
-        params![turn],
+        "UPDATE ipycodex_turns SET response = '', state = ?2, prompt_row = last_insert_rowid() WHERE id = ?1",
+        params![turn, state],
     )?;
     Ok(())
 }
@@ -268,6 +321,10 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 {
                     prompt.hidden = *hidden;
                 }
+            }
+            Write::Reset => {
+                dialog.prompts.clear();
+                dialog.reset_line = dialog.cells.iter().map(|cell| cell.line).max().unwrap_or(0);
             }
             _ => {}
         }

@@ -14,11 +14,16 @@ use rusqlite::{Connection, ErrorCode};
 use super::schema::{self, Schema};
 use crate::report::Report;
 
+/// Pages of the log at which a commit waits until they are in the file; before that, idle time is used.
+const LOG_PAGES: u32 = 8_000;
+
 /// Why there is no connection.
 pub(super) enum Failed {
-    /// Locked or full: try again.
+    /// Another program holds it: try again.
+    Locked(Report),
+    /// Full or failing: try again.
     Later(Report),
-    /// This file will not do.
+    /// This file will not do, and why.
     Never(Report),
 }
 
@@ -62,10 +67,7 @@ pub(super) fn open(
         let report = match error.kind() {
             ErrorKind::StorageFull => return Failed::Later(full(path)),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable(path),
-            _ => Report::failure(format!(
-                "history is kept in memory only: cannot use `{}`",
-                path.display()
-            )),
+            _ => Report::failure(format!("cannot use `{}`", path.display())),
         };
         Failed::Never(
             report
@@ -85,14 +87,14 @@ pub(super) fn open(
         }
         Ok((_, Schema::Newer(number))) => Err(Failed::Never(
             Report::failure(format!(
-                "history is kept in memory only: `{}` was written by a newer ipycodex (schema {number})",
+                "`{}` was written by a newer ipycodex (schema {number})",
                 path.display()
             ))
             .hint("update ipycodex, or name another file with --hist-file"),
         )),
         Ok((_, Schema::Foreign)) => Err(Failed::Never(
             Report::failure(format!(
-                "history is kept in memory only: `{}` is another program's database",
+                "`{}` is another program's database",
                 path.display()
             ))
             .hint("name another file with --hist-file"),
@@ -102,12 +104,31 @@ pub(super) fn open(
             prepare(path).map_err(|error| Failed::Never(Report::from(error)))?;
             match connect(path, patience) {
                 Ok((db, _)) => Ok(db),
-                Err(error) => Err(Failed::Later(trouble(path, &error))),
+                Err(error) => Err(not_now(path, &error)),
             }
         }
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => Err(Failed::Never(unwritable(path))),
-        Err(error) => Err(Failed::Later(trouble(path, &error))),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+            Err(Failed::Never(unwritable(path)))
+        }
+        Err(error) => Err(not_now(path, &error)),
     }
+}
+
+fn not_now(path: &Path, error: &rusqlite::Error) -> Failed {
+    let report = trouble(path, error);
+    if locked(error) {
+        Failed::Locked(report)
+    } else {
+        Failed::Later(report)
+    }
+}
+
+/// True when another program holds the file.
+pub(super) fn locked(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 /// Says that a write has to wait, by its cause.
@@ -135,11 +156,8 @@ fn full(path: &Path) -> Report {
 }
 
 fn unwritable(path: &Path) -> Report {
-    Report::failure(format!(
-        "history is kept in memory only: `{}` cannot be written",
-        path.display()
-    ))
-    .hint("make it writable, or name another file with --hist-file")
+    Report::failure(format!("`{}` cannot be written", path.display()))
+        .hint("make it writable, or name another file with --hist-file")
 }
 
 /// Makes directory and file private and there; refuses what is not a file of ours.
@@ -186,6 +204,7 @@ fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Sch
     if matches!(schema, Schema::Ready { .. }) {
         db.pragma_update(None, "journal_mode", journal)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
+        db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
         db.pragma_update(None, "foreign_keys", true)?;
         db.pragma_update(None, "trusted_schema", false)?;
     }
@@ -204,7 +223,7 @@ pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, 
         match fs::rename(with(path, suffix), with(&target, suffix)) {
             Err(failure) if failure.kind() != ErrorKind::NotFound || suffix.is_empty() => {
                 return Err(Report::failure(format!(
-                    "history is kept in memory only: `{}` is damaged and cannot be renamed",
+                    "`{}` is damaged and cannot be renamed",
                     path.display()
                 ))
                 .because(failure));

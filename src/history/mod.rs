@@ -1,21 +1,26 @@
 //! The record: one SQLite file in IPython's schema, one thread that owns it.
 //!
 //! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and [`Report`]s about the file.
-//! Invariants: no call blocks or fails its caller (messages are queued without bound, in order; dropping one would lose
-//! what the user typed); a locked or full file is waited for with the writes kept in memory and said once; a corrupt
+//! Invariants: no call fails its caller or waits for a lock (messages are queued without bound, in order; dropping one
+//! would lose what the user typed); an input is in the file when its call returns, unless the file is in trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt
 //! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
+mod answers;
 mod entries;
 mod file;
+mod lines;
 mod recall;
 mod schema;
 mod sessions;
+mod settle;
 mod store;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc as reports, oneshot};
 
@@ -25,6 +30,8 @@ use crate::output::mime::MimeBundle;
 use crate::report::Report;
 
 pub use recall::Recall;
+
+use answers::Handed;
 
 /// Where the record is kept.
 #[derive(Debug, Clone)]
@@ -134,9 +141,11 @@ enum Write {
         history_line: u32,
         prompt: String,
     },
+    /// The answer from byte `at` on.
     Stream {
         key: TurnKey,
-        response: String,
+        at: usize,
+        text: String,
     },
     FinishTurn {
         key: TurnKey,
@@ -150,6 +159,7 @@ enum Write {
         hidden: bool,
     },
     Rename(String),
+    Reset,
 }
 
 enum Message {
@@ -164,14 +174,22 @@ enum Message {
     },
     Reset(oneshot::Sender<usize>),
     Flush(oneshot::Sender<()>),
+    /// All before has been tried.
+    Tried(mpsc::SyncSender<()>),
     Close,
 }
+
+/// How long an input is waited for.
+const RECORDED: Duration = Duration::from_millis(200);
 
 /// A handle on the record; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
 pub struct History {
     messages: mpsc::Sender<Message>,
     turns: Arc<AtomicU64>,
+    handed: Handed,
+    /// The file takes nothing for now.
+    stuck: Arc<AtomicBool>,
     recall: Recall,
 }
 
@@ -180,7 +198,14 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
     let (messages, inbox) = mpsc::channel();
     let (tell, told) = reports::unbounded_channel();
     let recall = Recall::default();
-    let store = store::Store::new(opening, begin, tell.clone(), recall.clone());
+    let handed = Handed::default();
+    let stuck = Arc::new(AtomicBool::new(false));
+    let shared = store::Shared {
+        recall: recall.clone(),
+        handed: handed.clone(),
+        stuck: stuck.clone(),
+    };
+    let store = store::Store::new(opening, begin, tell.clone(), shared);
     let started = std::thread::Builder::new()
         .name("history".into())
         .spawn(move || store.run(&inbox));
@@ -191,6 +216,8 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
     let history = History {
         messages,
         turns: Arc::default(),
+        handed,
+        stuck,
         recall,
     };
     (history, told)
@@ -206,10 +233,10 @@ impl History {
         self.send(Message::Write(write));
     }
 
-    /// The session, once it is known.
+    /// The session as it is known now: asked again later, a session whose file was locked at first has its number.
     ///
     /// # Errors
-    /// The session to resume is not in the record.
+    /// The session to resume is not in the record, or the record cannot be used.
     pub fn session(&self) -> impl Future<Output = Result<SessionStart, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Session(reply));
@@ -221,6 +248,9 @@ impl History {
     }
 
     /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
+    ///
+    /// Returns when it is in the file (about 0.1 ms), so that whoever saw what it did finds it there whatever kills us.
+    /// A file that is locked, full or slow is waited for once, 200 ms at most, and not again before it is well.
     pub fn input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
         self.write(Write::Input {
@@ -228,6 +258,13 @@ impl History {
             source: source.to_owned(),
             raw: source_raw.to_owned(),
         });
+        if !self.stuck.load(Ordering::Relaxed) {
+            let (reply, tried) = mpsc::sync_channel(1);
+            self.send(Message::Tried(reply));
+            if tried.recv_timeout(RECORDED) == Err(mpsc::RecvTimeoutError::Timeout) {
+                self.stuck.store(true, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Records what a cell showed (plain text) and its rich forms, when it has ended.
@@ -266,12 +303,11 @@ impl History {
         key
     }
 
-    /// Records the answer so far; the caller decides how often.
+    /// Records the answer so far; the caller decides how often. Only what is new of it is written.
     pub fn stream_answer(&self, key: TurnKey, stored: &str) {
-        self.write(Write::Stream {
-            key,
-            response: stored.to_owned(),
-        });
+        if let Some((at, text)) = self.handed.grow(key, stored) {
+            self.write(Write::Stream { key, at, text });
+        }
     }
 
     /// Records the end of a turn. `stored` is the stored form, its interruption mark included.
@@ -282,6 +318,7 @@ impl History {
         stored: &str,
         usage: Option<Usage>,
     ) {
+        self.handed.done(key);
         self.write(Write::FinishTurn {
             key,
             outcome,
@@ -321,7 +358,8 @@ impl History {
         self.ask(Message::Dialog).await
     }
 
-    /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts.
+    /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts
+    /// there were; a file that cannot be written now is told later, like any write.
     pub async fn reset(&self) -> usize {
         self.ask(Message::Reset).await
     }

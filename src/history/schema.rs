@@ -27,6 +27,9 @@ const MIGRATIONS: &[&str] = &["
         hidden INTEGER NOT NULL DEFAULT 0, usage TEXT, prompt_row INTEGER);
     CREATE INDEX ipycodex_turns_session ON ipycodex_turns (session, line);
     CREATE INDEX ipycodex_turns_prompt_row ON ipycodex_turns (prompt_row);
+", "
+    CREATE TABLE ipycodex_answer_parts (id INTEGER PRIMARY KEY, turn INTEGER NOT NULL, at INTEGER NOT NULL,
+        text TEXT NOT NULL);
 "];
 
 /// What a file turned out to be.

@@ -5,12 +5,15 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
-use super::entries;
 use super::{Begin, RecordedThread, SessionRow, SessionStart};
+use super::{answers, entries};
 use crate::dialog;
 
-/// IPython's way of writing a time.
-const NOW: &str = "strftime('%Y-%m-%d %H:%M:%f000', 'now', 'localtime')";
+/// IPython 9.18 writes the start in local time.
+const START: &str = "strftime('%Y-%m-%d %H:%M:%f000', 'now', 'localtime')";
+
+/// And the end in UTC, with its offset.
+const END: &str = "strftime('%Y-%m-%d %H:%M:%f000+00:00', 'now')";
 
 fn remark(cwd: &str, provider: &str, thread: Option<&str>) -> String {
     let mut map = Map::new(); // keeps the order it is filled in: sorted
@@ -33,7 +36,7 @@ pub(super) fn begin(
     let number = match begin.resume {
         None => {
             change.execute(
-                &format!("INSERT INTO sessions (start, end, num_cmds, remark) VALUES ({NOW}, NULL, NULL, ?1)"),
+                &format!("INSERT INTO sessions (start, end, num_cmds, remark) VALUES ({START}, NULL, NULL, ?1)"),
                 [remark(&begin.cwd, &begin.provider, None)],
             )?;
             change.last_insert_rowid()
@@ -74,12 +77,7 @@ pub(super) fn begin(
          ON CONFLICT DO UPDATE SET process = ?2, process_start = ?3",
         params![number, process, start],
     )?;
-    let last: u32 = change.query_row(
-        "SELECT max(coalesce((SELECT max(line) FROM history WHERE session = ?1), 0),
-                    coalesce((SELECT max(line) FROM ipycodex_turns WHERE session = ?1), 0))",
-        [number],
-        |row| row.get(0),
-    )?;
+    let last = last_line(&change, number)?;
     change.commit()?;
     let start = SessionStart {
         number,
@@ -90,18 +88,28 @@ pub(super) fn begin(
     Ok(Some((start, shared)))
 }
 
+/// The last In number of the session, 0 without any.
+pub(super) fn last_line(db: &Connection, session: i64) -> rusqlite::Result<u32> {
+    db.prepare_cached(
+        "SELECT max(coalesce((SELECT max(line) FROM history WHERE session = ?1), 0),
+                    coalesce((SELECT max(line) FROM ipycodex_turns WHERE session = ?1), 0))",
+    )?
+    .query_row([session], |row| row.get(0))
+}
+
 /// What a process that died left running: turns become interrupted exchanges, cells cancelled.
 fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
-    let mut rows = db.prepare("SELECT id, response FROM ipycodex_turns WHERE session = ?1 AND state = 'running' ORDER BY id")?;
+    let mut rows = db.prepare(
+        "SELECT id, response FROM ipycodex_turns WHERE session = ?1 AND state = 'running' ORDER BY id",
+    )?;
     let running: Vec<(i64, String)> = rows
         .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    for (id, response) in running {
-        db.execute(
-            "UPDATE ipycodex_turns SET response = ?2, state = 'cancelled' WHERE id = ?1",
-            params![id, dialog::interrupted(&response)],
-        )?;
-        entries::publish(db, Some(id))?;
+    for (id, earlier_form) in running {
+        // A file of the first schema has the answer in the row of its turn.
+        let response = earlier_form + &answers::assembled(db, id)?;
+        answers::discard(db, id)?;
+        entries::publish(db, id, &dialog::interrupted(&response), "cancelled")?;
     }
     db.execute(
         "UPDATE ipycodex_entries SET state = 'cancelled' WHERE session = ?1 AND state = 'running'",
@@ -179,17 +187,15 @@ pub(super) fn reset_line(db: &Connection, session: i64) -> rusqlite::Result<u32>
     Ok(line.unwrap_or(0))
 }
 
-/// Deletes the session's prompts and moves its start to the last line; returns how many prompts.
-pub(super) fn reset(db: &mut Connection, session: i64) -> rusqlite::Result<usize> {
-    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let count = change.execute("DELETE FROM ai_prompts WHERE session = ?1", [session])?;
-    change.execute(
+/// Deletes the session's prompts and moves its start to the last line.
+pub(super) fn reset(db: &Connection, session: i64) -> rusqlite::Result<()> {
+    db.execute("DELETE FROM ai_prompts WHERE session = ?1", [session])?;
+    db.execute(
         "UPDATE ipycodex_sessions SET thread = NULL, digest = NULL, reset_line =
              coalesce((SELECT max(line) FROM history WHERE session = ?1), 0) WHERE session = ?1",
         [session],
     )?;
-    change.commit()?;
-    Ok(count)
+    Ok(())
 }
 
 /// Writes the end; a session in which nothing was recorded leaves no row.
@@ -213,7 +219,7 @@ pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
         )?;
     } else {
         change.execute(
-            &format!("UPDATE sessions SET end = {NOW}, num_cmds = ?2 WHERE session = ?1"),
+            &format!("UPDATE sessions SET end = {END}, num_cmds = ?2 WHERE session = ?1"),
             params![session, count],
         )?;
     }
@@ -242,7 +248,8 @@ fn matching(db: &Connection, cwd: Option<&Path>) -> rusqlite::Result<Vec<Session
     let mut rows = db.prepare_cached(
         "WITH s AS (SELECT *, CASE WHEN json_valid(remark) THEN json_extract(remark, '$.cwd') ELSE remark END AS cwd
                     FROM sessions)
-         SELECT s.session, coalesce(s.start, ''), s.end,
+         SELECT s.session, coalesce(s.start, ''),
+             CASE WHEN s.end LIKE '%+__:__' THEN strftime('%Y-%m-%d %H:%M:%f000', s.end, 'localtime') ELSE s.end END,
              (SELECT count(*) FROM history h WHERE h.session = s.session),
              coalesce((SELECT prompt FROM ai_prompts p WHERE p.session = s.session ORDER BY id DESC LIMIT 1), ''),
              (SELECT name FROM ipycodex_sessions i WHERE i.session = s.session), coalesce(s.cwd, '')

@@ -1,19 +1,21 @@
 //! The thread that owns the connection: takes messages in order, keeps what cannot be written yet.
 //!
-//! While the file is locked, full or failing, writes wait in memory in order, are tried again every second and before
-//! each question, and the trouble is said once until it is over.
+//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every second
+//! and before each question. The trouble is said once until it is over: a lock when it has lasted five seconds, all else
+//! at once. Questions never wait for a lock longer than it takes to see it, but for the begin of a resumed session.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::entries::{self, Turns};
-use super::file::{self, Failed};
-use super::recall::{LOADED, Recall};
+use super::answers::Handed;
+use super::entries::{self, Places};
+use super::recall::Recall;
+use super::waiting::Waiting;
 use super::{Begin, Message, Opening, SessionStart, Write, sessions};
 use crate::dialog::Dialog;
 use crate::report::Report;
@@ -21,28 +23,51 @@ use crate::report::Report;
 /// How long to wait before trying again to write.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long a lock is waited for; once that was in vain, tries are short, since questions queue behind them.
-const PATIENT: Duration = Duration::from_secs(5);
-const IMPATIENT: Duration = Duration::from_millis(50);
+/// How long a lock is borne in silence, and waited for where somebody has to have the file.
+pub(super) const PATIENT: Duration = Duration::from_secs(5);
+/// How long it is waited for in passing; messages queue behind that.
+const BRIEF: Duration = Duration::from_millis(200);
+/// And once that was in vain.
+const IMPATIENT: Duration = Duration::from_millis(20);
+
+/// Answers in progress rest a little, so that several make one transaction: so much of them, for so long at most.
+const REST_BYTES: usize = 16 << 10;
+const REST: Duration = Duration::from_millis(200);
+
+/// What the handles and the thread have in common.
+pub(super) struct Shared {
+    pub(super) recall: Recall,
+    pub(super) handed: Handed,
+    pub(super) stuck: Arc<AtomicBool>,
+}
 
 pub(super) struct Store {
-    opening: Opening,
-    begin: Begin,
-    tell: UnboundedSender<Report>,
-    recall: Recall,
-    db: Option<Connection>,
+    pub(super) opening: Opening,
+    pub(super) begin: Begin,
+    pub(super) tell: UnboundedSender<Report>,
+    pub(super) shared: Shared,
+    pub(super) db: Option<Connection>,
     /// Device and inode of the open file.
-    identity: Option<(u64, u64)>,
-    session: Option<SessionStart>,
-    unknown: Option<Report>,
-    turns: Turns,
+    pub(super) identity: Option<(u64, u64)>,
+    pub(super) session: Option<SessionStart>,
+    pub(super) unknown: Option<Report>,
+    pub(super) places: Places,
     /// Begins of the turns that run: written anew when the file had to be left.
-    begun: Vec<Write>,
-    waiting: VecDeque<Write>,
-    troubled: bool,
+    pub(super) begun: Vec<Write>,
+    pub(super) waiting: Waiting,
+    /// Since when another program holds the file.
+    pub(super) locked: Option<Instant>,
+    /// The trouble has been said.
+    pub(super) troubled: bool,
     /// When writing was last tried.
-    tried: Instant,
-    loaded: bool,
+    pub(super) tried: Instant,
+    pub(super) loaded: bool,
+    /// The last row when the file was opened: ours come later.
+    pub(super) newest: i64,
+    /// The caller knows numbers of the file: what it says is about those.
+    pub(super) told: bool,
+    /// The log has what the file itself has not.
+    pub(super) logged: bool,
 }
 
 impl Store {
@@ -50,62 +75,147 @@ impl Store {
         opening: Opening,
         begin: Begin,
         tell: UnboundedSender<Report>,
-        recall: Recall,
+        shared: Shared,
     ) -> Self {
         Store {
             opening,
             begin,
             tell,
-            recall,
+            shared,
             db: None,
             identity: None,
             session: None,
             unknown: None,
-            turns: Turns::new(),
+            places: Places::default(),
             begun: Vec::new(),
-            waiting: VecDeque::new(),
+            waiting: Waiting::default(),
+            locked: None,
             troubled: false,
             tried: Instant::now(),
             loaded: false,
+            newest: 0,
+            told: false,
+            logged: false,
         }
     }
 
     /// Serves until `Close` or until every handle is gone.
     pub(super) fn run(mut self, inbox: &Receiver<Message>) {
-        self.settle();
+        self.settle(if self.begin.resume.is_some() {
+            PATIENT
+        } else {
+            BRIEF
+        });
         loop {
-            let message =
-                if self.waiting.is_empty() && self.session.is_some() || self.unknown.is_some() {
-                    inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
-                } else {
-                    inbox.recv_timeout(RETRY)
-                };
+            let settled = self.waiting.is_empty() && self.session.is_some();
+            if !self.loaded && self.db.is_some() {
+                // Whoever waits for the session comes first.
+                match inbox.try_recv() {
+                    Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
+                    Ok(message) => self.serve(message),
+                    Err(TryRecvError::Empty) => self.load_recall(),
+                }
+                continue;
+            }
+            let message = if self.unknown.is_some() || settled && !self.logged {
+                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                let often = !settled && !self.troubled;
+                inbox.recv_timeout(if often { REST } else { RETRY })
+            };
             match message {
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => self.settle(),
+                Err(RecvTimeoutError::Timeout) if settled => self.tidy_log(),
+                Err(RecvTimeoutError::Timeout) => self.settle(self.patience()),
                 Ok(message) => self.serve(message),
             }
         }
-        self.settle();
+        self.leave();
+    }
+
+    fn leave(&mut self) {
+        self.settle(if self.troubled { RETRY } else { PATIENT });
+        if self.session.is_none() && !self.waiting.is_empty() {
+            self.settle(RETRY); // the file had to be left: to the new one
+        }
+        if self.unknown.is_none() && !self.waiting.is_empty() {
+            self.say(Report::failure(format!(
+                "{} entries could not be written to `{}` and are lost",
+                self.waiting.len(),
+                self.opening.path.display()
+            )));
+        }
         if let (Some(db), Some(session)) = (&mut self.db, &self.session)
             && let Err(error) = sessions::end(db, session.number)
         {
             self.trouble(&error);
         }
+        // Let go of the file before whoever listens hears that we have.
+        self.db = None;
+    }
+
+    /// While nobody waits: brings the log into the file, which takes a sync of the disk.
+    fn tidy_log(&mut self) {
+        self.logged = false;
+        if let Some(db) = &self.db {
+            // Another program may be reading: then it is done another time.
+            let _ = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        if self.locked.is_some() || self.troubled {
+            IMPATIENT
+        } else {
+            BRIEF
+        }
+    }
+
+    fn take(&mut self, write: Write) {
+        let rests = matches!(write, Write::Stream { .. });
+        self.push(write);
+        let since = self.tried.elapsed();
+        let due = if self.failing() {
+            // The clock decides: a locked file must not be waited for once a keystroke.
+            since >= RETRY
+        } else {
+            !rests || since >= REST || self.waiting.bytes() >= REST_BYTES
+        };
+        if due {
+            self.settle(self.patience());
+        }
+    }
+
+    /// True when the last try did not get everything into the file.
+    pub(super) fn failing(&self) -> bool {
+        self.session.is_none() || self.locked.is_some() || self.troubled
+    }
+
+    fn push(&mut self, write: Write) {
+        if self.waiting.push(write, !self.told) {
+            self.say(Report::failure(
+                "too much waits for the history file: outputs of the oldest cells are let go",
+            ));
+        }
     }
 
     fn serve(&mut self, message: Message) {
-        if let Message::Write(write) = message {
-            let idle = self.waiting.is_empty();
-            self.waiting.push_back(write);
-            // Behind a write that waits, the clock decides: a locked file must not be waited for once a keystroke.
-            if idle || self.tried.elapsed() >= RETRY {
-                self.settle();
+        let message = match message {
+            Message::Write(write) => return self.take(write),
+            Message::Tried(reply) => {
+                let _ = reply.try_send(());
+                return;
             }
-            return;
+            message => message,
+        };
+        if !self.waiting.is_empty() || self.session.is_none() {
+            self.settle(match message {
+                Message::Flush(_) if !self.troubled => PATIENT,
+                _ => self.patience(),
+            });
         }
-        if !self.waiting.is_empty() {
-            self.settle();
+        if matches!(message, Message::Session(_) | Message::Dialog(_)) {
+            self.told = self.session.is_some();
         }
         // Whoever asked may have stopped waiting.
         match message {
@@ -125,28 +235,28 @@ impl Store {
                 drop(reply.send(self.read(Vec::new(), |db, _| sessions::list(db, &cwd, all))));
             }
             Message::Reset(reply) => {
-                let count = match (&mut self.db, &self.session) {
-                    (Some(db), Some(session)) => sessions::reset(db, session.number),
-                    _ => Ok(0),
-                };
-                let count = count.unwrap_or_else(|error| {
-                    self.trouble(&error);
-                    0
-                });
+                let count = self.dialog().prompts.len();
+                self.push(Write::Reset);
+                self.settle(self.patience());
                 let _ = reply.send(count);
             }
-            Message::Flush(reply) => drop(reply.send(())),
-            Message::Write(_) | Message::Close => {}
+            Message::Flush(reply) => {
+                if !self.loaded && self.db.is_some() {
+                    self.load_recall();
+                }
+                let _ = reply.send(());
+            }
+            Message::Write(_) | Message::Tried(_) | Message::Close => {}
         }
     }
 
     fn dialog(&mut self) -> Dialog {
         let mut dialog = self.read(Dialog::default(), entries::dialog);
-        entries::overlay(&mut dialog, &mut self.waiting.iter());
+        entries::overlay(&mut dialog, &mut self.waiting.writes());
         dialog
     }
 
-    fn read<T>(
+    pub(super) fn read<T>(
         &mut self,
         otherwise: T,
         query: impl FnOnce(&Connection, i64) -> rusqlite::Result<T>,
@@ -159,175 +269,6 @@ impl Store {
                 otherwise
             }
             None => otherwise,
-        }
-    }
-
-    /// Does what can be done now: opens, begins, writes what waits.
-    fn settle(&mut self) {
-        self.tried = Instant::now();
-        if self.unknown.is_some() {
-            return;
-        }
-        if self.identity.is_some() && file::identity(&self.opening.path) != self.identity {
-            self.say(Report::failure(format!(
-                "`{}` was deleted or replaced: history goes on in a new session there",
-                self.opening.path.display()
-            )));
-            self.abandon();
-        }
-        if self.db.is_none() && !self.connect() {
-            return;
-        }
-        if self.session.is_none() && !self.start() {
-            return;
-        }
-        let (Some(db), Some(session)) = (&mut self.db, &self.session) else {
-            return;
-        };
-        let patience = if self.troubled { IMPATIENT } else { PATIENT };
-        if let Err(error) = db.busy_timeout(patience) {
-            return self.trouble(&error);
-        }
-        while let Some(write) = self.waiting.front() {
-            match entries::write(db, session.number, &mut self.turns, write) {
-                Ok(()) => {
-                    match self.waiting.pop_front() {
-                        Some(begin @ Write::BeginTurn { .. }) => self.begun.push(begin),
-                        Some(Write::FinishTurn { key, .. }) => self.begun.retain(
-                            |begin| !matches!(begin, Write::BeginTurn { key: k, .. } if *k == key),
-                        ),
-                        _ => {}
-                    }
-                    if std::mem::take(&mut self.troubled) {
-                        let _ = self
-                            .tell
-                            .send(Report::failure("history is being saved again"));
-                    }
-                }
-                Err(error) => return self.trouble(&error),
-            }
-        }
-        if !std::mem::replace(&mut self.loaded, true) {
-            self.load_recall();
-        }
-    }
-
-    fn connect(&mut self) -> bool {
-        if !self.opening.record {
-            self.db = Some(file::memory());
-            return true;
-        }
-        let tell = self.tell.clone();
-        match file::open(
-            &self.opening.path,
-            if self.troubled { IMPATIENT } else { PATIENT },
-            &mut |report| drop(tell.send(report)),
-        ) {
-            Ok(db) => {
-                self.identity = file::identity(&self.opening.path);
-                self.db = Some(db);
-                true
-            }
-            Err(Failed::Later(report)) => {
-                self.say_once(report);
-                false
-            }
-            Err(Failed::Never(report)) => {
-                self.say(report);
-                self.opening.record = false;
-                self.db = Some(file::memory());
-                true
-            }
-        }
-    }
-
-    fn start(&mut self) -> bool {
-        let Some(db) = &mut self.db else {
-            return false;
-        };
-        match sessions::begin(db, &self.begin) {
-            Ok(Some((mut start, shared))) => {
-                start.recorded = self.opening.record;
-                if shared {
-                    self.say(Report::failure(format!(
-                        "session {} is open in another ipycodex: both write to it",
-                        start.number
-                    )));
-                }
-                self.session = Some(start);
-                true
-            }
-            Ok(None) => {
-                let number = self.begin.resume.unwrap_or_default();
-                self.unknown = Some(
-                    Report::failure(format!("Session {number} not found"))
-                        .hint("`ipycodex sessions --all` lists what can be resumed"),
-                );
-                false
-            }
-            Err(error) => {
-                self.trouble(&error);
-                false
-            }
-        }
-    }
-
-    fn load_recall(&mut self) {
-        let session = self.session.as_ref().map_or(0, |session| session.number);
-        let older = self.read(Vec::new(), |db, _| {
-            let mut rows = db.prepare(
-                "SELECT source_raw FROM history WHERE source_raw <> '' AND session <> ?1
-                 ORDER BY session DESC, line DESC LIMIT ?2",
-            )?;
-            rows.query_map(rusqlite::params![session, LOADED], |row| {
-                row.get::<_, String>(0)
-            })?
-            .map(|text| text.map(Arc::from))
-            .collect::<Result<Vec<_>, _>>()
-        });
-        self.recall.load(older.into_iter().rev().collect());
-    }
-
-    fn trouble(&mut self, error: &rusqlite::Error) {
-        if file::damaged(error) && self.opening.record {
-            match file::set_aside(&self.opening.path, error) {
-                Ok(report) => self.say(report),
-                Err(report) => {
-                    self.opening.record = false;
-                    self.say(report);
-                }
-            }
-            self.abandon();
-            return;
-        }
-        if !file::passing(error) && self.waiting.pop_front().is_some() {
-            // A write that can never succeed must not hold up the others.
-            self.say(Report::failure("an entry could not be recorded").because(error));
-            return;
-        }
-        self.say_once(file::trouble(&self.opening.path, error));
-    }
-
-    /// Leaves the file; the next attempt begins a new session.
-    fn abandon(&mut self) {
-        self.db = None;
-        self.identity = None;
-        self.session = None;
-        self.begin.resume = None;
-        self.turns.clear();
-        for begin in self.begun.drain(..).rev() {
-            self.waiting.push_front(begin);
-        }
-    }
-
-    fn say(&self, report: Report) {
-        // Nobody listening is nobody to tell.
-        let _ = self.tell.send(report);
-    }
-
-    fn say_once(&mut self, report: Report) {
-        if !std::mem::replace(&mut self.troubled, true) {
-            self.say(report);
         }
     }
 }

@@ -42,7 +42,6 @@ fn unquoted(value: &str) -> &str {
 fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
     match name {
         "model" => value.clone_into(&mut choices.model),
-        "completion_model" => value.clone_into(&mut choices.completion_model),
         "think" => choices.think = one_of(name, value)?,
         "search" => choices.search = one_of(name, value)?,
         "code_theme" => {
@@ -57,7 +56,6 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
             };
         }
         "threads" => choices.threads = one_of(name, value)?,
-        "approvals" => choices.approvals = one_of(name, value)?,
         _ => choices.sandbox = one_of(name, value)?,
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `%ipycodex help [COMMAND]`.
+//! `%ipycodex help [COMMAND]`: a page in markdown, laid out by whoever shows it.
 
 use crate::magics::{Magic, Order, TABLE, View};
 
@@ -20,19 +20,12 @@ fn help(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
             "Unknown command: '{name}'. Run %ipycodex help for available commands."
         ));
     }
-    let usage = |magic: &Magic| {
-        format!("%ipycodex {} {}", magic.name, magic.arguments)
-            .trim_end()
-            .to_owned()
-    };
-    let widest = rows
-        .iter()
-        .map(|magic| usage(magic).len())
-        .max()
-        .unwrap_or_default();
-    let lines: Vec<String> = rows
-        .iter()
-        .map(|magic| format!("{:widest$}  {}", usage(magic), magic.help))
-        .collect();
-    Ok(vec![Order::Say(lines.join("\n"))])
+    let mut page = String::from("|:-|:-|\n|after `%ipycodex`|does|\n|:-|:-|\n");
+    for magic in rows {
+        // A bar inside a cell would end it.
+        let usage = format!("{} {}", magic.name, magic.arguments).replace('|', "/");
+        page.push_str(&format!("|`{}`|{}|\n", usage.trim_end(), magic.help));
+    }
+    page.push_str("|-|-|\n");
+    Ok(vec![Order::Help(page)])
 }

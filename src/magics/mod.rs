@@ -25,6 +25,8 @@ pub struct View<'a> {
 pub enum Order {
     /// Print this.
     Say(String),
+    /// Show this page of help, in markdown.
+    Help(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -54,12 +56,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "model",
         "[NAME]",
-        "show or set the model; empty quotes mean the agent's own",
-    ),
-    choose::row(
-        "completion_model",
-        "[NAME]",
-        "show or set the model for inline completion",
+        "show or set the model ('' is the agent's own)",
     ),
     choose::row(
         "think",
@@ -87,14 +84,9 @@ pub const TABLE: &[Magic] = &[
         "show or set how the agent keeps the conversation",
     ),
     choose::row(
-        "approvals",
-        "[never|ask]",
-        "show or set whether the agent asks before it acts",
-    ),
-    choose::row(
         "sandbox",
-        "[read-only|workspace-write|danger-full-access]",
-        "show or set what commands may touch",
+        "[VALUE]",
+        "what commands may touch: read-only, workspace-write, …",
     ),
     Magic {
         name: "reset",

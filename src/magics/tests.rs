@@ -103,7 +103,7 @@ fn alone_lists_everything() {
         panic!("{orders:?}")
     };
     assert!(
-        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\n"),
+        text.starts_with("self.model='gpt-5.5'\nself.think='l'\n"),
         "{text}"
     );
     assert!(
@@ -115,16 +115,23 @@ fn alone_lists_everything() {
 #[test]
 fn help_has_a_line_for_every_command() {
     let choices = choices();
-    let orders = run(
-        "help",
-        &View {
-            choices: &choices,
-            places: &[],
-        },
-    )
-    .unwrap();
-    let [Order::Say(text)] = orders.as_slice() else {
+    let view = View {
+        choices: &choices,
+        places: &[],
+    };
+    let orders = run("help", &view).unwrap();
+    let [Order::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    assert_eq!(text.lines().count(), TABLE.len());
+    for magic in TABLE {
+        assert!(page.contains(&format!("|`{}", magic.name)), "{page}");
+    }
+    let orders = run("help think", &view).unwrap();
+    let [Order::Help(page)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    assert!(
+        page.contains("`think [l/m/h/x]`") && !page.contains("`model"),
+        "{page}"
+    );
 }

@@ -7,3 +7,5 @@ pub mod mime;
 mod sequence;
 pub mod traceback;
 pub mod transcript;
+
+pub use limits::{MODEL_CHARACTERS, shorten};

@@ -124,6 +124,12 @@ impl Restorer {
     pub fn restore(&self) {
         self.terminal.restore();
     }
+
+    /// As [`Restorer::restore`], whatever has been taken or given back before: the last word before the end.
+    pub fn restore_for_good(&self) {
+        self.terminal.taken.store(true, Ordering::SeqCst);
+        self.terminal.restore();
+    }
 }
 
 impl Terminal {

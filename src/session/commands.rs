@@ -2,7 +2,9 @@
 //!
 //! What needs the record is asked of it and said when it answers, on the run of the command.
 
-use crate::history::SessionRow;
+use std::path::PathBuf;
+
+use crate::history::{History, SessionRow};
 use crate::magics::{Order, View};
 use crate::session::Command;
 use crate::session::events::{Notice, RunSender, SessionEvent};
@@ -28,6 +30,7 @@ impl Session {
     fn carry_out_order(&mut self, order: Order, out: &RunSender) {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
+            Order::Help(page) => out.send(SessionEvent::Help(page)),
             Order::Choose(choices) => self.choices = *choices,
             Order::Reset => {
                 self.exchanges.thread_known(None);
@@ -40,10 +43,9 @@ impl Session {
             }
             Order::ListSessions => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
-                self.say_later(
-                    out,
-                    async move { listing(&history.sessions(cwd, false).await) },
-                );
+                self.say_later(out, async move {
+                    listing(&recorded_sessions(&history, cwd, false).await)
+                });
             }
             Order::ShowContext => {
                 let history = self.history.clone();
@@ -77,8 +79,19 @@ impl Session {
     }
 }
 
+/// The sessions something was recorded of, newest first.
+pub(super) async fn recorded_sessions(
+    history: &History,
+    cwd: PathBuf,
+    all: bool,
+) -> Vec<SessionRow> {
+    let mut rows = history.sessions(cwd, all).await;
+    rows.retain(|row| row.commands > 0);
+    rows
+}
+
 /// Sessions as a table, newest first.
-fn listing(rows: &[SessionRow]) -> String {
+pub fn listing(rows: &[SessionRow]) -> String {
     if rows.is_empty() {
         return "No sessions found for this directory.".to_owned();
     }

@@ -77,6 +77,8 @@ pub enum SessionEvent {
     },
     /// Lines a command printed; our own text around foreign values.
     Text(String),
+    /// A page of help: our own markdown.
+    Help(String),
     /// One thing the user should know.
     Notice(Notice),
     /// Text that goes back into the editor.

@@ -10,6 +10,7 @@ use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
 use crate::runtime::{Answer, RequestId, RuntimeRequest};
 use crate::session::events::{Notice, SessionEvent, TurnOutcome};
+use crate::session::exact_log;
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::slots::AgentSlot;
 use crate::session::task::Session;
@@ -142,7 +143,7 @@ impl Session {
 
     /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
-        let turn = turn_of(&event);
+        let turn = event.turn();
         if self.exchanges.ending == Some(turn) {
             if matches!(
                 event,
@@ -257,6 +258,11 @@ impl Session {
         };
         let phase = std::mem::replace(&mut prompt.phase, Phase::Reading);
         if let Phase::Running(running) = phase {
+            if self.choices.log_exact && !matches!(end.outcome, TurnOutcome::Failed(_)) {
+                let (path, session) = (self.exact_log.clone(), self.session_number());
+                let (out, inbox) = (prompt.out().clone(), self.inbox.clone());
+                exact_log::append(path, session, running.sent(), &end.stored, out, inbox);
+            }
             // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
             self.exchanges.thread = running.record(end, &self.history);
             self.history.thread(self.exchanges.thread.clone());
@@ -304,24 +310,5 @@ fn failed_tool(why: &str) -> ToolReturn {
         content: vec![crate::agent::InputPart::Text(text.clone())],
         text,
         success: false,
-    }
-}
-
-/// The turn an event belongs to.
-fn turn_of(event: &AgentEvent) -> TurnId {
-    match event {
-        AgentEvent::Sent { turn }
-        | AgentEvent::Text { turn, .. }
-        | AgentEvent::Restarted { turn, .. }
-        | AgentEvent::Thought { turn, .. }
-        | AgentEvent::CommandStarted { turn, .. }
-        | AgentEvent::CommandOutput { turn, .. }
-        | AgentEvent::CommandRan { turn, .. }
-        | AgentEvent::ToolCalled { turn, .. }
-        | AgentEvent::FilesChanged { turn, .. }
-        | AgentEvent::Progress { turn, .. }
-        | AgentEvent::Usage { turn, .. }
-        | AgentEvent::Finished { turn, .. }
-        | AgentEvent::Failed { turn, .. } => *turn,
     }
 }

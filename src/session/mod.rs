@@ -10,6 +10,7 @@ mod cell;
 mod choices;
 mod commands;
 mod events;
+mod exact_log;
 mod exchange;
 mod prompt;
 mod routing;
@@ -18,7 +19,11 @@ mod task;
 mod tools;
 mod turn;
 
+#[cfg(test)]
+mod tests;
+
 pub use choices::Choices;
+pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
@@ -33,7 +38,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::agent::InputPart;
-use crate::history::{History, RecordedThread, SessionStart};
+use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
 use crate::report::Report;
 use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
@@ -56,6 +61,8 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// Who answers `input()`.
     pub stdin: Stdin,
+    /// Where exact exchanges are logged when that is chosen.
+    pub exact_log: PathBuf,
     /// Named in the listing of settings: label and path.
     pub places: Vec<(String, PathBuf)>,
     /// True when an earlier session is taken up: its numbering has to be known before the first input.
@@ -113,6 +120,10 @@ enum Command {
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
     Said(events::RunSender, SessionEvent),
+    Sessions {
+        all: bool,
+        answer: oneshot::Sender<Vec<SessionRow>>,
+    },
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
@@ -171,6 +182,19 @@ impl SessionHandle {
             .send(Command::AwaitStart(answer))
             .map_err(|_| gone())?;
         answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// The sessions of this directory (else of its git root), or of all; newest first.
+    pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
+        let (answer, answered) = oneshot::channel();
+        if self
+            .commands
+            .send(Command::Sessions { all, answer })
+            .is_err()
+        {
+            return Vec::new();
+        }
+        answered.blocking_recv().unwrap_or_default()
     }
 
     /// Interrupts what runs, cell or turn.

@@ -80,6 +80,8 @@ pub(super) struct Before {
     tools: Vec<ToolSpec>,
     history: Vec<Exchange>,
     user: String,
+    /// All text sent, for the exact log.
+    sent: String,
 }
 
 /// What building a request needs beside the prompt.
@@ -137,6 +139,7 @@ impl PromptRun {
             tools: tools.clone(),
             history: history.clone(),
             user,
+            sent: input.iter().filter_map(as_text).collect(),
         };
         let request = TurnRequest {
             instructions: around.instructions.to_owned(),
@@ -181,7 +184,19 @@ impl PromptRun {
     }
 }
 
+fn as_text(part: &InputPart) -> Option<&str> {
+    match part {
+        InputPart::Text(text) => Some(text),
+        InputPart::Image(_) => None,
+    }
+}
+
 impl Running {
+    /// All text this turn sent.
+    pub(super) fn sent(&self) -> &str {
+        &self.before.sent
+    }
+
     pub(super) fn new(id: TurnId, key: TurnKey, before: Before) -> Self {
         Running {
             id,
@@ -223,6 +238,7 @@ impl Running {
             tools,
             history: mut exchanges,
             user,
+            ..
         } = self.before;
         exchanges.push(Exchange {
             user,

@@ -18,6 +18,7 @@ use crate::report::Report;
 use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
+use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::prompt::PromptRun;
@@ -34,6 +35,7 @@ pub(super) struct Session {
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
     pub(super) exchanges: Exchanges,
+    pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
@@ -92,6 +94,7 @@ pub(super) fn run(
         choices,
         cwd,
         stdin,
+        exact_log,
         places,
         resumed,
         python_at_once,
@@ -102,6 +105,7 @@ pub(super) fn run(
         choices,
         cwd,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
+        exact_log,
         places,
         start: None,
         awaiting_start: Vec::new(),
@@ -190,6 +194,13 @@ impl Session {
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::Said(out, event) => out.send(event),
+            Command::Sessions { all, answer } => {
+                let (history, cwd) = (self.history.clone(), self.cwd.clone());
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(recorded_sessions(&history, cwd, all).await);
+                });
+            }
             Command::AwaitStart(answer) => match &self.start {
                 Some(start) => drop(answer.send(start.clone())),
                 None => self.awaiting_start.push(answer),
@@ -356,6 +367,10 @@ impl Session {
     async fn leave(mut self) -> Closed {
         self.interrupt();
         self.waiting.clear();
+        // A record that was locked at the start may have told the number since.
+        if self.session_number() == 0 {
+            self.start = Some(self.history.session().await);
+        }
         self.history.close();
         if let Some(id) = self.runtime.shut_down() {
             let gone = async {

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, ToolCall, Usage};
-use crate::dialog::{Answer, CommandRecord, ToolRecord, call_line, interrupted, tool_line};
+use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
 
 /// What can happen to a turn.
@@ -132,14 +132,7 @@ impl Turn {
             AgentEvent::CommandOutput { id, delta, .. } => AnswerEvent::CommandOutput { id, delta },
             AgentEvent::CommandRan { command, .. } => {
                 self.received += command.output.len() + 1;
-                self.answer.command(&CommandRecord {
-                    id: command.id.clone(),
-                    command: command.command.clone(),
-                    cwd: command.cwd,
-                    output: command.output.clone(),
-                    exit_code: command.exit_code,
-                    status: command.status,
-                });
+                self.answer.command(&command);
                 AnswerEvent::CommandRan {
                     id: command.id,
                     command: command.command,

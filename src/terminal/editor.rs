@@ -21,9 +21,13 @@ use crate::report::Report;
 use crate::terminal::colours::paint;
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
+use crate::terminal::typing::editable;
 
 /// The command of the host that indents the line just begun.
 const INDENT: &str = "indent";
+
+/// The command of the host that stops the program until the shell resumes it.
+const SUSPEND: &str = "suspend";
 
 /// How often messages of other threads are looked for while the editor waits for a key.
 const POLL: Duration = Duration::from_millis(50);
@@ -66,6 +70,7 @@ impl Snapshot {
 pub(super) struct Editor {
     line: Reedline,
     snapshot: Shared,
+    suspend: Box<dyn Fn()>,
 }
 
 /// What the editor is made of.
@@ -76,6 +81,8 @@ pub(super) struct Options {
     pub printer: ExternalPrinter<String>,
     /// Called when the text being typed becomes a prompt.
     pub on_prompt: Box<dyn Fn() + Send>,
+    /// Stops the program; returns when it is resumed.
+    pub suspend: Box<dyn Fn()>,
 }
 
 impl Editor {
@@ -88,6 +95,11 @@ impl Editor {
             ReedlineEvent::Multiple(vec![ReedlineEvent::ToStart, ReedlineEvent::PreviousHistory]),
         );
         keys.add_binding(KeyModifiers::ALT, KeyCode::Down, ReedlineEvent::NextHistory);
+        keys.add_binding(
+            KeyModifiers::CONTROL,
+            KeyCode::Char('z'),
+            ReedlineEvent::ExecuteHostCommand(SUSPEND.to_owned()),
+        );
         let mode = if options.prompt_mode {
             Mode::Prompts
         } else {
@@ -111,7 +123,11 @@ impl Editor {
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
-        Editor { line, snapshot }
+        Editor {
+            line,
+            snapshot,
+            suspend: options.suspend,
+        }
     }
 
     /// What is being typed, for whoever prints beside it.
@@ -126,7 +142,7 @@ impl Editor {
     pub(super) fn read(&mut self, label: &Label, begin_with: &str) -> Result<Edited, Report> {
         if !begin_with.is_empty() {
             self.line
-                .run_edit_commands(&[EditCommand::InsertString(begin_with.to_owned())]);
+                .run_edit_commands(&[EditCommand::InsertString(editable(begin_with).into_owned())]);
         }
         loop {
             let signal = self.line.read_line(label);
@@ -137,6 +153,7 @@ impl Editor {
                 Signal::CtrlC => return Ok(Edited::Cleared),
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) if command == INDENT => self.indent(),
+                Signal::HostCommand(command) if command == SUSPEND => (self.suspend)(),
                 _ => {}
             }
         }
@@ -257,7 +274,10 @@ impl EditMode for Keys {
             let mut snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut snapshot.fresh).then(|| (snapshot.text.clone(), snapshot.cursor))
         };
-        let event: Event = raw.into();
+        let event: Event = match raw.into() {
+            Event::Paste(text) => Event::Paste(editable(&text).into_owned()),
+            event => event,
+        };
         if let Event::Key(KeyEvent {
             code,
             modifiers: KeyModifiers::NONE,
@@ -269,6 +289,8 @@ impl EditMode for Keys {
             match code {
                 KeyCode::Enter => return self.enter(seen),
                 KeyCode::Tab => return Self::tab(seen),
+                // C1 control characters come as characters; they would be painted as they are.
+                KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}
             }
         }

@@ -13,6 +13,7 @@ mod recall;
 mod signals;
 mod typing;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use reedline::ExternalPrinter;
 
 use crate::display::{Aftermath, Display, Showing, say};
 use crate::history::Recall;
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
@@ -63,22 +64,32 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard.host_mode();
     }
     let attached = Attached::default();
+    let ending = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
         options.screen.clone(),
         restorer,
         Arc::clone(&attached),
+        Arc::clone(&ending),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
     let warm = session.clone();
+    let stopped = guard.clone();
     let editor = Editor::new(editor::Options {
         recall: options.recall,
         colour: options.screen.colour(),
         prompt_mode: options.prompt_mode,
         printer,
-        on_prompt: Box::new(move || warm.warm_agent()),
+        on_prompt: Box::new(move || {
+            warm.warm_agent();
+            // Colours for code take a few ms to load; without a thread they are loaded when needed.
+            let _ = std::thread::Builder::new()
+                .name("colours".into())
+                .spawn(warm_up);
+        }),
+        suspend: Box::new(move || suspend(stopped.as_deref())),
     });
     let background = Background::start(
         background,
@@ -95,6 +106,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         background,
         guard,
         attached,
+        ending,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -116,12 +128,17 @@ struct Shell {
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    /// A signal ends us: its thread has the terminal.
+    ending: Arc<AtomicBool>,
 }
 
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
         let mut begin_with = String::new();
         loop {
+            while self.ending.load(Ordering::SeqCst) {
+                std::thread::park();
+            }
             self.show_background()?;
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
@@ -200,7 +217,7 @@ impl Shell {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => {
-                display.begin_answer();
+                display.begin_answer(self.appearance());
                 Target::Turn
             }
             RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
@@ -234,6 +251,18 @@ impl Shell {
             cells.resize(self.screen.size());
         }
         attached.clone()
+    }
+
+    /// How answers look, with the code theme in force.
+    fn appearance(&self) -> Appearance {
+        let chosen = self
+            .session
+            .choices()
+            .and_then(|choices| Theme::named(&choices.code_theme).ok());
+        Appearance {
+            theme: chosen.unwrap_or(self.appearance.theme),
+            ..self.appearance
+        }
     }
 
     fn show_background(&self) -> Result<(), Report> {

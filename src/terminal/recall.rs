@@ -11,6 +11,7 @@ use reedline::{
 };
 
 use crate::history::Recall;
+use crate::terminal::typing::editable;
 
 /// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {
@@ -57,7 +58,7 @@ impl EditorHistory {
     fn text(&self, id: HistoryItemId) -> Option<String> {
         self.recall
             .get(usize::try_from(id.0.checked_sub(1)?).ok()?)
-            .map(|text| text.to_string())
+            .map(|text| editable(&text).into_owned())
     }
 }
 

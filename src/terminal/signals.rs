@@ -3,6 +3,7 @@
 //! A hang-up is a save point: the turn stops, what is there is committed, children end, the terminal is given back, and
 //! then we die by the same signal, so that whoever waits sees it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// The cell's terminal, once there is one.
 pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
-/// Begins to listen.
+/// Begins to listen; `ending` becomes true when a signal ends us.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
@@ -30,6 +31,7 @@ pub(super) fn listen(
     screen: Screen,
     restorer: Option<Restorer>,
     cells: Attached,
+    ending: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH]).map_err(failed)?;
@@ -41,10 +43,15 @@ pub(super) fn listen(
                 }
                 continue;
             }
+            // What ran ends now; the editor must not take the terminal again.
+            ending.store(true, Ordering::SeqCst);
             if let Some(restorer) = &restorer {
                 restorer.restore();
             }
             session.close(SAVE);
+            if let Some(restorer) = &restorer {
+                restorer.restore_for_good();
+            }
             // Returns only when the signal cannot be raised; then its number has to do as the status.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);

@@ -4,6 +4,7 @@
 //! while a turn runs Ctrl-C stops it and everything else is kept for the editor. One thread per run reads, and is
 //! stopped through a pipe, so no byte is read once the run is over.
 
+use std::borrow::Cow;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -21,6 +22,20 @@ const CTRL_BACKSLASH: u8 = 0x1c;
 
 /// A second Ctrl-C within this time is a second try, not a new one.
 const SECOND_TRY: Duration = Duration::from_secs(2);
+
+/// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
+pub(super) fn editable(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let spelled = text.chars().map(|c| match c {
+        c if plain(c) => c.to_string(),
+        c => format!("\\x{:02x}", u32::from(c)),
+    });
+    Cow::Owned(spelled.collect())
+}
 
 /// Where the keys go.
 pub(super) enum Target {
@@ -168,6 +183,23 @@ impl<F: Fn(Signal)> Keys<F> {
                 (self.on_signal)(Signal::Kill);
                 self.session.kill_runtime();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::editable;
+
+    #[test]
+    fn the_editor_holds_no_control_characters() {
+        for (text, held) in [
+            ("a = 'ä'\n\tb", "a = 'ä'\n\tb"),
+            ("'\x1b[2J\x07'", "'\\x1b[2J\\x07'"),
+            ("\u{9b}2J\x7f\0", "\\x9b2J\\x7f\\x00"),
+            ("a\r\nb\rc", "a\nb\nc"),
+        ] {
+            assert_eq!(editable(text), held);
         }
     }
 }

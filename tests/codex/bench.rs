@@ -137,7 +137,7 @@ impl Bench {
         let mut told = Told::default();
         while told.end.is_none() {
             let event = self.next();
-            assert_eq!(turn_of(&event), turn, "{event:?}");
+            assert_eq!(event.turn(), turn, "{event:?}");
             watch(self.agent.as_mut(), turn, &event);
             if let AgentEvent::ToolCalled { call, .. } = &event {
                 let text = format!("done {} {}", call.name, call.arguments);
@@ -153,24 +153,6 @@ impl Bench {
             told.take(event);
         }
         told
-    }
-}
-
-fn turn_of(event: &AgentEvent) -> TurnId {
-    match event {
-        AgentEvent::Sent { turn }
-        | AgentEvent::Text { turn, .. }
-        | AgentEvent::Restarted { turn, .. }
-        | AgentEvent::Thought { turn, .. }
-        | AgentEvent::CommandStarted { turn, .. }
-        | AgentEvent::CommandOutput { turn, .. }
-        | AgentEvent::CommandRan { turn, .. }
-        | AgentEvent::ToolCalled { turn, .. }
-        | AgentEvent::FilesChanged { turn, .. }
-        | AgentEvent::Progress { turn, .. }
-        | AgentEvent::Usage { turn, .. }
-        | AgentEvent::Finished { turn, .. }
-        | AgentEvent::Failed { turn, .. } => *turn,
     }
 }
 

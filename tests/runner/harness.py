@@ -23,6 +23,17 @@ shutil.copytree(SOURCE, os.path.join(staged.name, "python"), ignore=shutil.ignor
 RUNNER = os.path.join(staged.name, "python", "runner.py")
 
 
+class Engine(object):
+    """What the cases of both engines start from; `ipython` names the interpreter of the IPython engine."""
+
+    ipython = None
+
+    def host(self, **options):
+        host = Host(ipython=self.ipython, **options)
+        self.addCleanup(host.close)
+        return host
+
+
 class Cell(object):
     """What one request brought: frames, and output as text without marks."""
 
@@ -63,17 +74,20 @@ class Host(object):
         os.close(request)
         os.close(frame)
         self.raw = {fd: b"" for fd in self.streams}
+        self.old = {}
         self.lines = b""
         self.number = 0
         self.pending = []
         self.ended = False
         self.ready = self.frame("ready")
 
-    def pump(self, deadline):
-        """Reads once from whatever is there."""
+    def pump(self, deadline, pause=None):
+        """Reads once from whatever is there, or returns at `pause`."""
         left = deadline - time.monotonic()
         if left <= 0:
-            raise AssertionError("nothing came in time; output so far: %r" % self.raw)
+            raise AssertionError("nothing came in time; output so far: %r" % {fd: data[-2000:] for fd, data in self.raw.items()})
+        if pause is not None:
+            left = max(0, min(left, pause - time.monotonic()))
         watched = list(self.streams) + ([] if self.ended else [self.frames])
         for fd in select.select(watched, (), (), left)[0]:
             try:
@@ -110,16 +124,27 @@ class Host(object):
     def seen(self, mark):
         return all(b"\x1b]7717;TEST;%d\x07" % mark in data for data in self.raw.values())
 
-    def finish(self, last="done"):
-        """Frames until `last`, with all output that came before it."""
+    def stop(self):
+        """Ctrl-C until the cell ends: Python itself can sleep through one that comes between its last look and the system call."""
+        return self.finish(again=self.interrupt)
+
+    def finish(self, last="done", again=None):
+        """Frames until `last`, with all output that came before it. `again` is called every half second."""
         frames = []
         deadline = time.monotonic() + LIMIT
+        due = 0
         while not frames or frames[-1]["type"] != last:
             while not self.pending and not self.ended:
-                self.pump(deadline)
+                if again and time.monotonic() >= due:
+                    again()
+                    due = time.monotonic() + 0.5
+                self.pump(deadline, due if again else None)
             if not self.pending:
                 raise AssertionError("the runner ended; output: %r" % self.raw)
             frames.append(self.pending.pop(0))
+        for fd, data in self.old.items():
+            self.raw[fd] = data + self.raw[fd]
+        self.old = {}
         while frames[-1].get("sync") and not self.seen(frames[-1]["sync"]):
             self.pump(deadline)
         data = b"".join(self.raw[fd] for fd in sorted(self.raw))
@@ -140,6 +165,13 @@ class Host(object):
         while not any(text in data for data in self.raw.values()):
             self.pump(deadline)
 
+    def forget(self, text):
+        """Lets `wait_output` look only at what follows the first `text`."""
+        for fd, data in self.raw.items():
+            if text in data:
+                self.old[fd] = self.old.get(fd, b"") + data[: data.index(text) + len(text)]
+                self.raw[fd] = data[data.index(text) + len(text) :]
+
     def interrupt(self):
         os.killpg(self.pid, signal.SIGINT)
 
@@ -150,17 +182,25 @@ class Host(object):
         """Lets the runner see the end of the pipe; returns its last output and exit code."""
         os.close(self.requests)
         self.requests = None
+        return self.rest()
+
+    def rest(self):
+        """The output up to the runner's end, without marks, and its exit code."""
         deadline = time.monotonic() + LIMIT
         while not self.ended:
             self.pump(deadline)
         while self.streams:
             self.pump(deadline)
-        code = self.process.wait(LIMIT) if self.process else os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self.process:
+            code = self.process.wait(LIMIT)
+        else:
+            status = os.waitpid(self.pid, 0)[1]
+            code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         if self.process:
             for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
                 stream.close()
         self.process = self.pid = None
-        return b"".join(self.raw.values()), code
+        return MARK.sub(b"", b"".join(self.raw.values())), code
 
     def close(self):
         if self.pid:

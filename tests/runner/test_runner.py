@@ -9,19 +9,12 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Host  # noqa: E402
+from harness import Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
 
-class Both(object):
-    ipython = None
-
-    def host(self, **options):
-        host = Host(ipython=self.ipython, **options)
-        self.addCleanup(host.close)
-        return host
-
+class Both(Engine):
     def test_values_by_cell(self):
         host = self.host()
         for code, value in (("1+1", "2"), ("_ + 1", "3"), ("x = !echo a\nx[0]", "'a'"), ("%pwd", repr(os.getcwd())),
@@ -45,6 +38,15 @@ class Both(object):
         cell = host.finish()
         self.assertEqual([frame["bundle"]["text/plain"] for frame in cell.of("display")], [str(i) for i in range(30)])
         self.assertEqual(cell.output.split(), ["p%d" % i for i in range(30)])
+
+    def test_values_shown_early_keep_their_place(self):
+        host = self.host()
+        for code in ("import sys\nsys.displayhook(5)\ndisplay(6)", "get_ipython().run_cell('5')\ndisplay(6)"):
+            kinds = [frame["type"] for frame in host.run(code).frames if frame["type"] in ("result", "display")]
+            self.assertEqual(kinds, ["result", "display"], code)
+        cell = host.run("sys.displayhook(5); print('after')\n7")
+        self.assertEqual([frame["bundle"]["text/plain"] for frame in cell.of("result")], ["5", "7"])
+        self.assertLess(cell.of("result")[0]["sync"], cell.of("result")[1]["sync"])
 
     def test_failures(self):
         host = self.host()
@@ -131,6 +133,9 @@ class Both(object):
         host.wait_output(b"raw")
         host.type(b"ahead")
         self.assertEqual(base64.b64decode(host.finish().last["typeahead"]), b"ahead")
+        host.type(b"early")  # no cell runs: the next one must not read it
+        host.wait_output(b"early")
+        self.assertEqual(base64.b64decode(host.run("1").last["typeahead"]), b"early")
         self.assertEqual(host.run("import termios; bool(termios.tcgetattr(0)[3] & termios.ICANON)").value, "True")
         cell = host.run("!echo own")
         self.assertEqual([word for word in cell.words if not word.isdigit()], ["own", "back"])

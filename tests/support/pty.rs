@@ -210,13 +210,13 @@ impl Pty {
         });
     }
 
-    /// Waits until `text` stands on the screen or has scrolled off above it.
+    /// Waits until `text` stands on the screen or has scrolled off above it; a line the terminal wrapped counts as one.
     ///
     /// # Panics
     /// As [`Pty::wait_for`].
     pub fn wait_for_anywhere(&self, text: &str) {
         self.wait(&format!("{text:?} on the screen or above"), |terminal| {
-            all_text(&mut terminal.parser).contains(text)
+            all_lines(&mut terminal.parser).contains(text)
         });
     }
 
@@ -284,6 +284,22 @@ impl Pty {
         question(self.terminal().parser.screen())
     }
 
+    /// As [`Pty::all_text`]; a line that the terminal wrapped counts as one.
+    pub fn all_lines(&self) -> String {
+        all_lines(&mut self.terminal().parser)
+    }
+
+    /// The program's side of the terminal. While it is held the terminal keeps its mode, whoever leaves.
+    pub fn open_device(&self) -> std::fs::File {
+        let no_control = rustix::fs::OFlags::NOCTTY.bits();
+        std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(i32::try_from(no_control).expect("a flag of open(2)"))
+            .open(&self.device)
+            .expect("our own terminal")
+    }
+
     /// All bytes written so far.
     pub fn raw(&self) -> Vec<u8> {
         self.terminal().raw.clone()
@@ -320,13 +336,7 @@ impl Pty {
 
     /// How the terminal treats input at this moment.
     pub fn termios(&self) -> Termios {
-        let no_control = rustix::fs::OFlags::NOCTTY.bits();
-        let device = std::fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(i32::try_from(no_control).expect("a flag of open(2)"))
-            .open(&self.device)
-            .expect("our own terminal");
+        let device = self.open_device();
         rustix::termios::tcgetattr(&device).expect("our own terminal")
     }
 
@@ -428,6 +438,31 @@ fn all_text(parser: &mut vt100::Parser<Answers>) -> String {
         lines.pop();
     }
     lines.join("\n")
+}
+
+/// As [`all_text`], with the lines that were wrapped put together again.
+fn all_lines(parser: &mut vt100::Parser<Answers>) -> String {
+    let screen = parser.screen_mut();
+    let columns = screen.size().1.get();
+    let rows = screen.size().0.get();
+    let mut text = String::new();
+    let mut above = screen.scrollback_len();
+    loop {
+        screen.set_scrollback(above);
+        let taken = usize::from(rows).min(if above == 0 { usize::from(rows) } else { above });
+        for (row, line) in (0..rows).zip(screen.rows(0, columns)).take(taken) {
+            text.push_str(&line);
+            if !screen.row_wrapped(row) {
+                text.push('\n');
+            }
+        }
+        if above == 0 {
+            break;
+        }
+        above -= taken;
+    }
+    text.truncate(text.trim_end().len());
+    text
 }
 
 fn framed(parser: &mut vt100::Parser<Answers>) -> String {

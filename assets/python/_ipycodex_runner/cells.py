@@ -5,7 +5,6 @@ for `%`, `!` and `?` only after it failed to compile); the last expression is sh
 Absent on purpose: magics, tracebacks, rich values, completion: modules of their own, loaded on first use.
 """
 
-import _ast
 import builtins
 import sys
 
@@ -18,7 +17,7 @@ PLAIN = (int, float, str, bool, complex, bytes)
 
 AUTOMAGIC = frozenset(
     "cd pwd ls ll env set_env load edit save history hist recall who who_ls whos reset pinfo pdoc psource lsmagic time timeit run pip conda uv "
-    "debug pdb autoreload load_ext matplotlib xdel".split()
+    "debug pdb autoreload load_ext matplotlib xdel cat cp mv rm rmdir mkdir man".split()
 )
 
 
@@ -55,7 +54,9 @@ class Engine:
         self.after_cell = []
         self.system_names = {}
         sys.displayhook = self.show
-        sys.modules[__package__].parts.after_import["linecache"] = self.fill_linecache
+        hooks = sys.modules[__package__].parts.after_import
+        hooks["linecache"] = self.fill_linecache
+        hooks["matplotlib.pyplot"] = self.show_figures_inline
         self.install_names()
 
     def install_names(self):
@@ -105,7 +106,7 @@ class Engine:
             try:
                 for hook in self.before_cell:
                     hook()
-                self.run(code, filename)
+                self.run(code, filename, True)
             finally:
                 self.after()
         except KeyboardInterrupt as error:
@@ -126,13 +127,18 @@ class Engine:
             name = "<cell %d.%d>" % (number, self.files)
         return name
 
-    def run(self, code, filename):
-        """Compiles and runs cell text in the namespace, showing the last value."""
+    def run(self, code, filename, outermost=False):
+        """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this request."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
-        if len(code) < 16 and self.is_magic(code.strip()):
+        if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
         text = code if code.endswith("\n") else code + "\n"
         self.remember(filename, text)
+        if len(code) < 200 and "\n" not in code and "\\" not in code and not ends_quietly(code):
+            value = self.compile_value(text, filename)
+            if value is not None:
+                self.show_value(value, outermost)
+                return
         try:
             tree = compile(text, filename, "exec", flags, True)
         except (SyntaxError, ValueError):
@@ -142,7 +148,14 @@ class Engine:
             if text is None:
                 raise
             tree = compile(text, filename, "exec", flags, True)
-        self.run_tree(tree, text, filename)
+        self.run_tree(tree, text, filename, outermost)
+
+    def names_magic(self, line):
+        """True for a line that calls a magic without `%` though it reads as Python: `pwd`, `ls /tmp`, `cd -`. As Python it could only
+        fail, unless it binds the name."""
+        name, _blank, rest = line.strip().partition(" ")
+        rest = rest.lstrip()
+        return name in AUTOMAGIC and self.is_magic(name) and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
@@ -150,12 +163,30 @@ class Engine:
             return False
         return True
 
-    def run_tree(self, tree, text, filename):
+    def compile_value(self, text, filename):
+        """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first one is slow."""
+        try:
+            return compile(text, filename, "eval", TOP_LEVEL_AWAIT | self.future, True)
+        except (SyntaxError, ValueError, MemoryError):
+            return None
+
+    def show_value(self, value, outermost):
+        """Evaluates a cell that is one expression."""
+        if value.co_flags & COROUTINE:
+            from . import loop
+
+            loop.run(self.run_async(None, value, outermost))
+        else:
+            self.show_last(eval(value, self.ns), outermost)
+
+    def run_tree(self, tree, text, filename, outermost=False):
         body = tree.body
         if not body:
             return
         if "__future__" in text:
             self.keep_future(tree, filename)
+        import _ast
+
         flags = TOP_LEVEL_AWAIT | self.future
         last = body[-1]
         value = None
@@ -166,14 +197,14 @@ class Engine:
         if (code is not None and code.co_flags & COROUTINE) or (value is not None and value.co_flags & COROUTINE):
             from . import loop
 
-            loop.run(self.run_async(code, value))
+            loop.run(self.run_async(code, value, outermost))
             return
         if code is not None:
             exec(code, self.ns)
         if value is not None:
-            sys.displayhook(eval(value, self.ns))
+            self.show_last(eval(value, self.ns), outermost)
 
-    async def run_async(self, code, value):
+    async def run_async(self, code, value, outermost):
         if code is not None:
             pending = eval(code, self.ns)
             if code.co_flags & COROUTINE:
@@ -182,10 +213,11 @@ class Engine:
             result = eval(value, self.ns)
             if value.co_flags & COROUTINE:
                 result = await result
-            sys.displayhook(result)
+            self.show_last(result, outermost)
 
     def keep_future(self, tree, filename):
         import __future__
+        import _ast
 
         module = type(tree)([node for node in tree.body if type(node) is _ast.ImportFrom and node.module == "__future__"], [])
         flags = compile(module, filename, "exec", self.future, True).co_flags
@@ -200,6 +232,11 @@ class Engine:
         if linecache is not None:
             linecache.cache[filename] = entry
 
+    def show_figures_inline(self, pyplot):
+        from . import figures
+
+        figures.replace_show(pyplot, self.host)
+
     def fill_linecache(self, linecache):
         linecache.cache.update(self.sources)
 
@@ -212,7 +249,15 @@ class Engine:
         ns["_iii"], ns["_ii"], ns["_i"] = ns.get("_ii", ""), ns.get("_i", ""), self.inputs[number - 1]
         ns["_i%d" % number] = code
 
-    def show(self, value):
+    def show_last(self, value, outermost):
+        """Shows a cell's value; the frame leaves together with `done` when nothing can come between them."""
+        hook = sys.displayhook
+        if hook == self.show:
+            self.show(value, outermost and not (self.after_cell or "matplotlib.pyplot" in sys.modules))
+        else:
+            hook(value)
+
+    def show(self, value, last=False):
         """The display hook."""
         if value is None:
             return
@@ -233,7 +278,11 @@ class Engine:
         if self.storing:
             self.file_output(number, value)
         if not self.silent:
-            self.host.send({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
+            frame = {"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number}
+            if last:
+                self.host.later(frame)
+            else:
+                self.host.send(frame)
 
     def file_output(self, number, value):
         ns = self.ns

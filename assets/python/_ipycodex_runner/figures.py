@@ -29,8 +29,7 @@ def publish(host):
         return
     from . import mime
 
-    backend = str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
-    if backend not in ("agg", "") and "inline" not in backend:
+    if not is_inline():
         return  # the user chose windows
     for number in pyplot.get_fignums():
         figure = pyplot.figure(number)
@@ -41,3 +40,22 @@ def publish(host):
         finally:
             pyplot.close(figure)
     already.clear()
+
+
+def is_inline():
+    backend = str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
+    return backend in ("agg", "") or "inline" in backend
+
+
+def replace_show(pyplot, host):
+    """Makes `show()` publish what is open, at that place in the output."""
+    show = pyplot.show
+
+    def show_inline(*arguments, **options):
+        if is_inline():
+            publish(host)
+            return None
+        return show(*arguments, **options)
+
+    show_inline.__doc__, show_inline.__name__, show_inline.__wrapped__ = show.__doc__, "show", show
+    pyplot.show = show_inline

@@ -5,8 +5,10 @@ a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and his
 """
 
 import contextlib
+import opcode
 import os
 import sys
+import warnings
 
 from . import mime, system
 
@@ -16,8 +18,12 @@ import IPython  # noqa: E402
 from IPython.core.displayhook import DisplayHook  # noqa: E402
 from IPython.core.displaypub import DisplayPublisher  # noqa: E402
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.profiledir import ProfileDir  # noqa: E402
 from traitlets import Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
+
+
+SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))  # what calls the display hook in a cell's code
 
 
 def host():
@@ -55,7 +61,27 @@ class FrameDisplayHook(DisplayHook):
             self.fill_exec_result(result)
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
-            host().send({"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number})
+            frame = {"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number}
+            if self.ends_cell(sys._getframe(1)):
+                host().later(frame)
+            else:
+                host().send(frame)
+        if "matplotlib.pyplot" in sys.modules and mime.is_figure(result):
+            sys.modules["matplotlib.pyplot"].close(result)  # shown: not to be shown again as a figure left open
+
+    def ends_cell(self, frame):
+        """True when nothing can be printed between this value and the end of the request: the cell's last expression shows it."""
+        shell = self.shell
+        callbacks = shell.events.callbacks
+        return (
+            shell.depth == 1
+            and shell.ast_node_interactivity == "last_expr"
+            and "matplotlib.pyplot" not in sys.modules
+            and all(getattr(each, "__self__", None) is shell.display_pub for each in callbacks["post_execute"])
+            and not callbacks["post_run_cell"]
+            and frame.f_globals is shell.user_ns
+            and frame.f_code.co_code[frame.f_lasti] == SHOWS
+        )
 
     def quiet(self):
         from .cells import ends_quietly
@@ -78,6 +104,17 @@ class Shell(InteractiveShell):
     storing = True
     silent = False
     source = ""
+    depth = 0  # of `run_cell` calls: a cell may run others
+
+    def run_cell(self, *arguments, **options):
+        self.depth += 1
+        try:
+            return super().run_cell(*arguments, **options)
+        finally:
+            self.depth -= 1
+
+    def _ipython_dir_changed(self, change):
+        """The folder is not made."""
 
     def init_virtualenv(self):
         """The host has chosen the environment."""
@@ -181,7 +218,7 @@ class Engine:
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
         hook = sys.excepthook
-        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=scratch_folder())
+        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=folder(), profile_dir=Profile(location=os.path.join(folder(), "profile_default")))
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)
@@ -192,7 +229,7 @@ class Engine:
             shell.user_ns[name] = shell.user_ns_hidden[name] = FrameExit(name)
         sys.displayhook = shell.displayhook
         sys.breakpointhook = self.breakpoint
-        self.in_figures = False
+        warnings.filterwarnings("ignore", "To exit: use", UserWarning)  # on SystemExit; IPython's own shell, not ours
 
     def breakpoint(self, *arguments, **options):
         frame = sys._getframe(1)
@@ -313,16 +350,20 @@ def has_jedi():
     return find_spec("jedi") is not None
 
 
-def scratch_folder():
-    """IPython wants a folder; it gets one it cannot fill with anything of the user's."""
-    import atexit
-    import shutil
-    import tempfile
+class Profile(ProfileDir):
+    """IPython's folder, of which nothing is made before something is put there (`%store`, for one)."""
 
-    folder = tempfile.mkdtemp(prefix="ipycodex-ipython-")
-    pid = os.getpid()
-    atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == pid else None)
-    return folder
+    def _location_changed(self, change):
+        self.startup_dir = os.path.join(self.location, "startup")
+
+    def check_nothing(self, change=None):
+        pass
+
+    check_log_dir = check_startup_dir = check_security_dir = check_pid_dir = check_static_dir = check_nothing
+
+
+def folder():
+    return os.environ.get("IPYTHONDIR") or os.path.expanduser("~/.ipython")
 
 
 def run_on_loop(coroutine):

@@ -150,3 +150,15 @@ def line_sx(shell, line, names):
 
 def cell_sx(shell, line, cell, names):
     return system.capture(shell.engine.host, line + "\n" + cell)
+
+
+def command(name):
+    def line_command(shell, line, names):
+        """The program of that name."""
+        shell.user_ns["_exit_code"] = system.run(shell.engine.host, (name + " " + line).strip())
+
+    return line_command
+
+
+for each in ("cat", "cp", "mv", "rm", "rmdir", "mkdir", "man"):
+    globals()["line_" + each] = command(each)

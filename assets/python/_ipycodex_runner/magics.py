@@ -18,7 +18,8 @@ LINE = {
     "time": "magic_run", "timeit": "magic_run", "run": "magic_run", "pip": "magic_run", "conda": "magic_run", "uv": "magic_run", "debug": "magic_run",
     "pdb": "magic_run", "autoreload": "magic_run", "load_ext": "magic_run", "reload_ext": "magic_run", "matplotlib": "magic_run", "pylab": "magic_run",
     "sx": "magic_cells", "system": "magic_cells", "prun": "magic_run", "tb": "magic_run", "xmode": "magic_names", "colors": "magic_names",
-    "automagic": "magic_names", "aimport": "magic_run", "gui": "magic_names",
+    "automagic": "magic_names", "aimport": "magic_run", "gui": "magic_names", "cat": "magic_cells", "cp": "magic_cells", "mv": "magic_cells",
+    "rm": "magic_cells", "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells",
 }  # fmt: skip
 CELL = {
     "bash": "magic_cells", "sh": "magic_cells", "script": "magic_cells", "python": "magic_cells", "python3": "magic_cells", "perl": "magic_cells",

@@ -30,6 +30,10 @@ class Host:
         frame["id"] = self.id
         self.frames.send(frame, ordered)
 
+    def later(self, frame):
+        frame["id"] = self.id
+        self.frames.later(frame)
+
     def ask(self, frame):
         """Sends a question frame and waits for the reply; None when the host is gone."""
         self.calls += 1
@@ -54,8 +58,12 @@ def main(arguments):
         from . import terminal
 
         terminal.remember()
+        if sys.stdout is not None:
+            sys.stdout.reconfigure(errors="backslashreplace")  # a lone surrogate is no reason to fail
     else:
         use_pipes()
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
@@ -74,7 +82,18 @@ def main(arguments):
         False,
     )
     start_watching_the_host(request_fd)
+    if sys.version_info >= (3, 12):
+        os.register_at_fork(before=excuse_own_threads)
     Server(host, engine, package.parts).serve()
+
+
+def excuse_own_threads():
+    """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall warn."""
+    threading = sys.modules.get("threading")
+    if threading is None or threading.active_count() <= 1:
+        import warnings
+
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 
 def out_of_reach(fd, number):
@@ -115,11 +134,12 @@ def use_pipes():
             os.close(fd)
     except OSError:
         pass
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    if sys.stderr is not None:
+        sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
     from . import stdin
 
+    if sys.stdout is not None:
+        stdin.open_stdout()
     stdin.install()
 
 
@@ -256,9 +276,11 @@ class Server:
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
         if not request.get("allowStdin", True):
             host.stdin = "refuse"
+        typed = b""
         if host.pty:
-            from . import stdin
+            from . import stdin, terminal
 
+            typed = terminal.take_back()
             stdin.arrange(host.stdin)
         host.send({"type": "started"})
         try:
@@ -280,9 +302,7 @@ class Server:
         }
         repair_outputs(frames)
         if host.pty:
-            from . import terminal
-
-            done["typeahead"] = terminal.take_back()
+            done["typeahead"] = terminal.typeahead(typed + terminal.take_back())
         try:
             done["cwd"] = os.getcwd()
         except OSError:

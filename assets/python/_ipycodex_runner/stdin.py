@@ -1,11 +1,17 @@
-"""`input()` and `sys.stdin` when nobody types into fd 0: the host asks the user, or refuses at once.
+"""The standard streams when they are pipes. `input()` and `sys.stdin`: the host asks the user, or refuses at once. `sys.stdout`: lines
+leave as they are printed, and in a flood of them in blocks.
 
-In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`. Out: `input_request` frames. Invariant: no read blocks without
-an answer coming. Absent on purpose: `getpass`'s own file handling; it is replaced when it is imported.
+In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`. Out: `input_request` frames, bytes on fd 1. Invariants: no read
+blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by the output of a program that was started
+after it. Absent on purpose: `getpass`'s own file handling; it is replaced when it is imported.
 """
 
 import builtins
+import io
 import sys
+from time import perf_counter
+
+from . import wire
 
 REFUSED = "input() is not available here: this cell runs without a user who could answer"
 
@@ -123,3 +129,122 @@ class AskedStdin:
         pass
 
     close = flush
+
+
+TICK = 0.005  # seconds
+FLOOD = 256  # writes, within two ticks
+STARTERS = ("system", "_exit", "abort", "posix_spawn", "posix_spawnp", "execv", "execve", "kill")  # of `os`: what follows must not pass, or lose, a block
+
+
+class Spout(io.FileIO):
+    """fd 1. Sees how fast lines come."""
+
+    writes = 0
+    since = 0.0
+    flooding = False
+    stream = None
+    guarded = False
+    lock = wire.allocate_lock()  # held while `relieve` flushes
+
+    def write(self, data):
+        # `wire.on_sigint` does not raise in here: the count would be lost, and what is written would be written again
+        self.writes += 1
+        if not self.writes % FLOOD and not self.flooding:
+            self.look()
+        return file_write(self, data)
+
+    def look(self):
+        now = perf_counter()
+        if now - self.since < 2 * TICK:
+            self.flooding = True
+            try:
+                wire.start_new_thread(self.relieve, ())
+            except RuntimeError:
+                self.flooding = False  # thread limit: line by line, then
+        self.since = now
+
+    def relieve(self):
+        """Runs in a thread of its own while the flood lasts: blocks, flushed at every tick."""
+        from time import sleep
+
+        stream = self.stream
+        try:
+            self.guard()
+            stream.reconfigure(line_buffering=False)
+            while True:
+                before = self.writes
+                sleep(TICK)
+                with self.lock:
+                    stream.flush()
+                    if self.writes - before < 2:
+                        stream.reconfigure(line_buffering=True)
+                        break
+        except Exception:
+            pass  # closed by the cell
+        finally:
+            self.since = 0.0
+            self.flooding = False
+
+    def settle(self):
+        """Everything printed is out, before something else writes or ends the process."""
+        if self.flooding:
+            wire.flush(self.stream)
+
+    def before_fork(self):
+        """A child must not inherit a stream in the middle of a flush: nobody would ever finish it."""
+        self.lock.acquire()
+        self.settle()
+
+    def after_fork(self):
+        if self.lock.locked():
+            self.lock.release()
+
+    def in_child(self):
+        """A forked child has no `relieve`."""
+        self.after_fork()
+        self.flooding = False
+        try:
+            self.stream.reconfigure(line_buffering=True)
+        except Exception:
+            pass
+
+    def guard(self):
+        if self.guarded:
+            return
+        self.guarded = True
+        import os
+
+        os.register_at_fork(before=self.before_fork, after_in_parent=self.after_fork, after_in_child=self.in_child)
+        for name in STARTERS:
+            if hasattr(os, name):
+                setattr(os, name, self.settled(getattr(os, name)))
+        hooks = sys.modules[__package__].parts.after_import
+        hooks["subprocess"] = self.guard_subprocess
+        if "subprocess" in sys.modules:
+            self.guard_subprocess(sys.modules["subprocess"])
+
+    def guard_subprocess(self, module):
+        module.Popen._execute_child = self.settled(module.Popen._execute_child)
+
+    def settled(self, function):
+        def settle_first(*arguments, **options):
+            self.settle()
+            return function(*arguments, **options)
+
+        settle_first.__name__, settle_first.__doc__, settle_first.__wrapped__ = getattr(function, "__name__", ""), function.__doc__, function
+        return settle_first
+
+
+file_write = io.FileIO.write
+wire.uncut.add(Spout.write.__code__)
+wire.uncut.add(Spout.look.__code__)
+
+
+def open_stdout():
+    """Puts a `Spout` under `sys.stdout`."""
+    old = sys.stdout
+    spout = Spout(1, "wb", closefd=False)
+    stream = io.TextIOWrapper(io.BufferedWriter(spout, 1 << 16), old.encoding, "backslashreplace", None, True)
+    stream.mode = "w"
+    spout.stream = stream
+    sys.stdout = sys.__stdout__ = stream

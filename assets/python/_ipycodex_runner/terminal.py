@@ -1,6 +1,7 @@
 """The inner terminal, seen from the runner: its settings before and after a cell, and what was typed ahead.
 
-In: fd 0, the slave side. Out: the bytes a cell did not read. Invariant: after `take_back` the terminal is as it was at the start.
+In: fd 0, the slave side. Out: the bytes a cell did not read, and those typed before it began: no cell reads what was not meant for it.
+Invariant: after `take_back` the terminal is as it was at the start.
 Absent on purpose: raw mode for the user's own terminal and the window size, which are the host's.
 """
 
@@ -19,9 +20,9 @@ def remember():
 
 
 def take_back():
-    """Restores the settings and the foreground group; returns unread input as base64 text."""
+    """Restores the settings and the foreground group; returns unread input."""
     if saved is None:
-        return ""
+        return b""
     data = b""
     try:
         claim_foreground()
@@ -40,6 +41,11 @@ def take_back():
             termios.tcsetattr(0, termios.TCSANOW, saved)
     except (termios.error, OSError):
         pass
+    return data
+
+
+def typeahead(data):
+    """Bytes as a frame carries them."""
     if not data:
         return ""
     from binascii import b2a_base64

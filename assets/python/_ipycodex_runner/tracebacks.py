@@ -40,17 +40,9 @@ def value_text(error):
 
 def spawn_hint(lines):
     text = "\n".join(lines[-8:])
-    if "Can't get attribute" in text and "<module '__main__'" in text or "BrokenProcessPool" in text and in_spawn():
-        return "hint: process pools with `spawn` cannot see functions defined in cells; use the `fork` context or put them in a module"
+    if "Can't get attribute" in text and "<module '__main__'" in text or "BrokenProcessPool" in text:
+        return "hint: process pools that `spawn` cannot see functions defined in cells; use the `fork` context or put them in a module"
     return ""
-
-
-def in_spawn():
-    module = sys.modules.get("multiprocessing")
-    try:
-        return module is not None and module.get_start_method() != "fork"
-    except Exception:
-        return False
 
 
 def render(error, sources, colour):

@@ -8,10 +8,11 @@ double the start time; their C halves are used directly. Protocol version 1.
 
 import os
 import sys
-from _thread import RLock, allocate_lock, get_ident
+from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
 MAX_LINE = 64 << 20  # bytes of one frame
+MAX_PLAIN = 2 << 20  # characters of one `text/plain`: nobody reads more, and every reader of the frame pays for it
 MAIN = get_ident()
 
 try:
@@ -81,6 +82,7 @@ class Interrupts:
     user = False
     held = 0
     pending = False
+    again = False  # an interrupt fell into `uncut` code and is being repeated
     cancel = None  # set by the event loop: returns True when it took the interrupt over
 
     def hold(self):
@@ -99,12 +101,36 @@ class Interrupts:
 interrupts = Interrupts()
 
 
-def on_sigint(_signal, _frame):
+uncut = set()  # code objects in which an interrupt waits
+
+
+def on_sigint(_signal, frame):
     if interrupts.user:
         if interrupts.held:
             interrupts.pending = True
-        elif interrupts.cancel is None or not interrupts.cancel():
-            raise KeyboardInterrupt
+        elif frame is not None and frame.f_code in uncut:
+            if not interrupts.again:
+                interrupts.again = True
+                start_new_thread(interrupt_again, ())
+        else:
+            interrupts.again = False
+            if interrupts.cancel is None or not interrupts.cancel():
+                raise KeyboardInterrupt
+    else:
+        interrupts.again = False
+
+
+def interrupt_again():
+    """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call that sleeps."""
+    from _signal import SIGINT, getsignal, pthread_kill
+    from time import sleep
+
+    for _ in range(50):
+        sleep(0.002)
+        if not interrupts.again or getsignal(SIGINT) is not on_sigint:
+            break
+        pthread_kill(MAIN, SIGINT)
+    interrupts.again = False
 
 
 def write_all(fd, data):
@@ -202,6 +228,12 @@ class Frames:
 
 
 def line_of(frame):
+    bundle = frame.get("bundle")
+    if bundle is not None:
+        text = bundle.get("text/plain")
+        if type(text) is str and len(text) > MAX_PLAIN:
+            note = "\n... [%d of %d characters not shown]" % (len(text) - MAX_PLAIN, len(text))
+            frame["bundle"] = dict(bundle, **{"text/plain": text[:MAX_PLAIN] + note})
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data
@@ -283,7 +315,6 @@ class Requests:
 
     def start_thread(self):
         from _queue import SimpleQueue
-        from _thread import start_new_thread
 
         with self.lock:
             if self.queue is None:

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::turn::UserInput;
 use crate::agent::{Exchange, InputPart};
+use crate::dialog::conversation_history;
 
 /// The earlier exchanges as raw items of the model's history, oldest first.
 pub(super) fn items(history: &[Exchange]) -> Vec<Value> {
@@ -28,15 +29,11 @@ pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<Inpu
     if history.is_empty() {
         return parts;
     }
-    let mut text = String::from("<conversation-history>");
-    for exchange in history {
-        text.push_str("<turn><user>");
-        escape(&exchange.user, &mut text);
-        text.push_str("</user><assistant>");
-        escape(&exchange.assistant, &mut text);
-        text.push_str("</assistant></turn>");
-    }
-    text.push_str("</conversation-history>\n");
+    let turns: Vec<(String, String)> = history
+        .iter()
+        .map(|exchange| (exchange.user.clone(), exchange.assistant.clone()))
+        .collect();
+    let text = conversation_history(&turns);
     match parts.first_mut() {
         Some(InputPart::Text(first)) => first.insert_str(0, &text),
         _ => parts.insert(0, InputPart::Text(text)),
@@ -67,25 +64,13 @@ pub(super) fn wire(parts: &[InputPart]) -> Vec<UserInput<'_>> {
         .collect()
 }
 
-/// Appends `text` so that it cannot leave its element; characters that XML forbids are left out.
-fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\t' | '\n' | '\r' => out.push(c),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
-            _ => out.push(c),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{escape, items, merged, written_out};
+    use super::{items, merged, written_out};
     use crate::agent::{Exchange, InputPart};
-    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use proptest::collection::vec;
+    use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
+    use proptest::sample::select;
     use serde_json::json;
 
     fn exchange(user: &str, assistant: &str) -> Exchange {
@@ -104,12 +89,15 @@ mod tests {
         let image = InputPart::Image("data:,".into());
         assert_eq!(
             written_out(
-                &[exchange("a<b", "c&d"), exchange("e", "f")],
+                &[
+                    exchange("<user-request>a<b</user-request>", "c & </turn>"),
+                    exchange("e", "f")
+                ],
                 &[text("g\n"), text("h"), image.clone(), text("i")],
             ),
             [
                 text(
-                    "<conversation-history><turn><user>a&lt;b</user><assistant>c&amp;d</assistant></turn>\
+                    "<conversation-history><turn><user><user-request>a<b</user-request></user><assistant>c & &lt;/turn></assistant></turn>\
                      <turn><user>e</user><assistant>f</assistant></turn></conversation-history>\ng\nh"
                 ),
                 image.clone(),
@@ -138,20 +126,29 @@ mod tests {
         );
     }
 
+    fn hostile() -> impl Strategy<Value = String> {
+        let names = vec!["conversation-history", "turn", "user", "assistant", "b"];
+        let tag = (
+            select(vec!["<", "</", "<<"]),
+            select(names),
+            select(vec![">", " >", "\n>", ""]),
+        )
+            .prop_map(|(open, name, close)| format!("{open}{name}{close}"));
+        let piece = prop_oneof![tag, any::<String>()];
+        vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+    }
+
     proptest! {
         #[test]
-        fn nothing_leaves_its_element(user in any::<String>()) {
-            let mut xml = String::from("<user>");
-            escape(&user, &mut xml);
-            xml.push_str("</user>");
-            let tree = roxmltree::Document::parse(&xml).expect("well-formed");
-            let kept: String = user
-                .chars()
-                .filter(|c| *c >= ' ' && !['\u{fffe}', '\u{ffff}'].contains(c) || ['\t', '\n', '\r'].contains(c))
-                .collect();
-            // XML readers turn CR LF and CR into LF.
-            let kept = kept.replace("\r\n", "\n").replace('\r', "\n");
-            prop_assert_eq!(tree.root_element().text().unwrap_or_default(), kept);
+        fn no_turn_leaves_its_element(turns in vec((hostile(), hostile()), 1..4)) {
+            let history: Vec<_> = turns.iter().map(|(user, assistant)| exchange(user, assistant)).collect();
+            let parts = written_out(&history, &[]);
+            let [InputPart::Text(xml)] = &parts[..] else { panic!("one text") };
+            for (tag, count) in [("conversation-history", 1), ("turn", turns.len()), ("user", turns.len()), ("assistant", turns.len())] {
+                for tag in [format!("<{tag}>"), format!("</{tag}>")] {
+                    prop_assert_eq!(xml.matches(&tag).count(), count, "{}", tag);
+                }
+            }
         }
     }
 }

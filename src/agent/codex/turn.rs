@@ -134,7 +134,7 @@ impl Running {
                 out.push(AgentEvent::CommandStarted {
                     turn: self.turn,
                     id,
-                    command,
+                    command: script(command),
                 });
             }
             ThreadItem::ContextCompaction => {
@@ -159,7 +159,7 @@ impl Running {
                 turn: self.turn,
                 command: CommandRun {
                     id,
-                    command,
+                    command: script(command),
                     cwd,
                     output: aggregated_output,
                     exit_code,
@@ -255,6 +255,41 @@ impl Running {
                 turn: self.turn,
                 message,
             });
+        }
+    }
+}
+
+/// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`.
+fn script(command: String) -> String {
+    let words = shlex::split(&command).unwrap_or_default();
+    let [shell, flag, script] = words.as_slice() else {
+        return command;
+    };
+    let name = shell.rsplit('/').next().unwrap_or_default();
+    let known =
+        ["bash", "dash", "sh", "zsh"].contains(&name) && ["-c", "-lc"].contains(&flag.as_str());
+    if known { script.clone() } else { command }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script;
+
+    #[test]
+    fn a_command_is_what_the_shell_is_told() {
+        for (command, expected) in [
+            ("/bin/bash -lc 'echo a'", "echo a"),
+            ("zsh -c \"a 'b' && c\"", "a 'b' && c"),
+            ("/bin/bash -lc ls", "ls"),
+            ("bash -lc 'a' b", "bash -lc 'a' b"),
+            (
+                "/usr/bin/python3 -c 'print(1)'",
+                "/usr/bin/python3 -c 'print(1)'",
+            ),
+            ("bash -lc 'open", "bash -lc 'open"),
+            ("", ""),
+        ] {
+            assert_eq!(script(command.into()), expected, "{command}");
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Answers while they come: what is new of each, in pieces in the file until the answer is whole.
+//!
+//! In: the whole text so far, each time. Out: rows of `ipycodex_answer_parts`, each with the byte it begins at.
+//! Invariant: the parts of a turn, in order, are the last text that was handed over; a text that grows is written once,
+//! however often it is handed over. The table has no index: only running answers are in it, and each page touched is
+//! a page written.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, params};
+
+use super::TurnKey;
+
+/// What has been handed over of each running answer; all clones are one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Handed {
+    answers: Arc<Mutex<HashMap<TurnKey, Sent>>>,
+}
+
+#[derive(Debug, Default)]
+struct Sent {
+    text: String,
+    /// Bytes at which its parts begin.
+    starts: Vec<usize>,
+}
+
+impl Handed {
+    fn answers(&self) -> MutexGuard<'_, HashMap<TurnKey, Sent>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The part that makes `stored` of what was handed over before, and the byte it begins at; `None` when there is
+    /// nothing to do.
+    pub(super) fn grow(&self, key: TurnKey, stored: &str) -> Option<(usize, String)> {
+        let mut answers = self.answers();
+        let sent = answers.entry(key).or_default();
+        if sent.text == stored {
+            return None;
+        }
+        let same = if stored.starts_with(&sent.text) {
+            sent.text.len()
+        } else {
+            let both = sent.text.bytes().zip(stored.bytes());
+            both.take_while(|(old, new)| old == new).count()
+        };
+        // Parts are replaced whole: what was appended to them is new.
+        let at = match sent.starts.iter().rposition(|start| *start <= same) {
+            _ if same == sent.text.len() => same,
+            Some(part) => sent.starts[part],
+            None => 0,
+        };
+        sent.starts.retain(|start| *start < at);
+        sent.starts.push(at);
+        sent.text.truncate(at);
+        sent.text.push_str(&stored[at..]);
+        Some((at, stored[at..].to_owned()))
+    }
+
+    /// The answer is whole.
+    pub(super) fn done(&self, key: TurnKey) {
+        self.answers().remove(&key);
+    }
+
+    /// The file with the parts is gone: each answer is handed over from its beginning.
+    pub(super) fn forget(&self) {
+        self.answers().clear();
+    }
+}
+
+/// Writes a part in place of all that begin at its byte or later.
+pub(super) fn append(db: &Connection, turn: i64, at: usize, text: &str) -> rusqlite::Result<()> {
+    let at = i64::try_from(at).unwrap_or(i64::MAX);
+    db.prepare_cached("DELETE FROM ipycodex_answer_parts WHERE turn = ?1 AND at >= ?2")?
+        .execute(params![turn, at])?;
+    db.prepare_cached("INSERT INTO ipycodex_answer_parts (turn, at, text) VALUES (?1, ?2, ?3)")?
+        .execute(params![turn, at, text])?;
+    Ok(())
+}
+
+/// The answer as far as it came.
+pub(super) fn assembled(db: &Connection, turn: i64) -> rusqlite::Result<String> {
+    let mut parts =
+        db.prepare_cached("SELECT text FROM ipycodex_answer_parts WHERE turn = ?1 ORDER BY at")?;
+    let mut rows = parts.query([turn])?;
+    let mut text = String::new();
+    while let Some(row) = rows.next()? {
+        text.push_str(row.get_ref(0)?.as_str()?);
+    }
+    Ok(text)
+}
+
+/// Drops the parts of an answer that is kept whole elsewhere.
+pub(super) fn discard(db: &Connection, turn: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM ipycodex_answer_parts WHERE turn = ?1")?
+        .execute([turn])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::file;
+    use super::*;
+
+    proptest! {
+        /// Texts that grow, shrink and change in the middle: the parts are always the last one.
+        #[test]
+        fn parts_are_the_last_text(texts in proptest::collection::vec("[aé€]{0,12}", 1..12)) {
+            let (db, handed, key) = (file::memory(), Handed::default(), TurnKey(7));
+            for text in texts {
+                if let Some((at, part)) = handed.grow(key, &text) {
+                    append(&db, 1, at, &part).unwrap();
+                }
+                prop_assert_eq!(assembled(&db, 1).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_grows_is_handed_over_once() {
+        let (handed, key) = (Handed::default(), TurnKey(7));
+        assert_eq!(handed.grow(key, "ab"), Some((0, "ab".into())));
+        assert_eq!(handed.grow(key, "abcd"), Some((2, "cd".into())));
+        assert_eq!(handed.grow(key, "abcd"), None);
+        assert_eq!(handed.grow(key, "abcX"), Some((2, "cX".into())));
+        handed.forget();
+        assert_eq!(handed.grow(key, "abcX"), Some((0, "abcX".into())));
+    }
+}

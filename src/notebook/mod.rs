@@ -1,1 +1,0 @@
-//! Notebook files as values (stands empty until the notebook issue).

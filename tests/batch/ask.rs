@@ -1,0 +1,157 @@
+//! Prompts without a terminal: `ask` and prompts between cells.
+
+use serde_json::Value;
+
+use crate::support::home::{Home, Ran};
+
+fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
+    home.run(&[&["--agent", "demo"], arguments].concat(), stdin)
+}
+
+#[test]
+fn an_answer_is_raw_markdown_and_knows_the_cells() {
+    let ran = demo(&Home::new(), &[], "a = 41\na + 1\n.what ran?\n'after'\n");
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("42\n# Demo answer\n\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("\n'after'\n"), "{ran:?}");
+    for part in [
+        "I am **no AI**",
+        "- 2 cells since the last prompt\n",
+        "```python\na + 1\n```",
+        "| cells | 2 |\n",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {ran:?}");
+    }
+    assert!(
+        !ran.stdout.contains("> The context holds"),
+        "reasoning is not part of the answer: {ran:?}"
+    );
+}
+
+#[test]
+fn ask_takes_a_prompt_standard_input_and_files() {
+    let home = Home::new();
+    home.write("notes.txt", "file text\n");
+    for (arguments, stdin, quoted) in [
+        (&["ask", "hello there"][..], "", "> hello there\n"),
+        (&["ask"], "from the pipe\n", "> from the pipe\n"),
+        (&["ask", "hello", "-f", "notes.txt"], "piped", "> hello\n"),
+        (&["ask", "%time or ?"], "", "> %time or ?\n"),
+    ] {
+        let ran = demo(&home, arguments, stdin);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert!(ran.stdout.contains(quoted), "{arguments:?}: {ran:?}");
+        assert!(ran.stdout.ends_with("\n"), "{ran:?}");
+    }
+}
+
+#[test]
+fn ask_as_json_is_one_object() {
+    let ran = demo(&Home::new(), &["ask", "hello", "--json"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["status"], "complete");
+    assert_eq!(report["error"], Value::Null);
+    assert!(
+        report["answer"].as_str().unwrap().contains("no AI"),
+        "{report}"
+    );
+    assert!(report["output_tokens"].as_i64().unwrap() > 0, "{report}");
+}
+
+#[test]
+fn ask_says_what_is_wrong() {
+    let home = Home::new();
+    home.write("list.json", "[]");
+    home.write("bad.json", "{");
+    home.write("latin.txt", b"caf\xe9");
+    for (arguments, code, parts) in [
+        (&["ask"][..], 2, ["nothing to ask", "hint:"]),
+        (
+            &["ask", "x", "-f", "missing.txt"],
+            1,
+            ["missing.txt", "cannot read"],
+        ),
+        (
+            &["ask", "x", "--schema", "missing.json"],
+            1,
+            ["missing.json", "cannot read"],
+        ),
+        (
+            &["ask", "x", "--schema", "bad.json"],
+            1,
+            ["bad.json", "not JSON"],
+        ),
+        (
+            &["ask", "x", "--schema", "list.json"],
+            1,
+            ["list.json", "object"],
+        ),
+        (&["ask", "x", "-f", "latin.txt"], 1, ["latin.txt", "byte 3"]),
+        (
+            &["ask", "x", "--image", "list.json"],
+            1,
+            ["list.json", "PNG"],
+        ),
+        (
+            &["ask", "x", "--session", "99"],
+            1,
+            ["Session 99 not found", "hint:"],
+        ),
+        (&["ask", "x", "--think", "q"], 2, ["--think q", "h"]),
+        (&["ask", "x", "--nonsense"], 2, ["--nonsense", "Usage"]),
+    ] {
+        let ran = demo(&home, arguments, "");
+        assert_eq!(
+            (ran.code(), ran.stdout.as_str()),
+            (code, ""),
+            "{arguments:?}: {ran:?}"
+        );
+        for part in parts {
+            assert!(ran.stderr.contains(part), "{part}: {arguments:?}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_agent_is_one_error_with_its_remedies() {
+    let home = Home::new();
+    for (arguments, stdin) in [
+        (&["ask", "x"][..], ""),
+        (&[], ".x\n1 + 1\n"),
+        (&["ask", "x", "--json"], ""),
+    ] {
+        let ran = home.run(arguments, stdin);
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        if arguments.contains(&"--json") {
+            let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!(report["status"], "failed");
+            assert!(
+                report["error"].as_str().unwrap().contains("codex"),
+                "{report}"
+            );
+            continue;
+        }
+        for part in [
+            "npm install -g @openai/codex",
+            "codex login",
+            "--agent demo",
+        ] {
+            assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+        }
+        // What follows still runs.
+        assert_eq!(ran.stdout, if stdin.is_empty() { "" } else { "2\n" });
+    }
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let home = Home::new();
+    let first = demo(&home, &[], "a = 1\n.one\n");
+    assert_eq!(first.code(), 0, "{first:?}");
+    let second = demo(&home, &["ask", "two", "--session", "1"], "");
+    assert!(
+        second.stdout.contains("- 1 prompt before this one"),
+        "{second:?}"
+    );
+}

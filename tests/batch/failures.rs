@@ -1,0 +1,129 @@
+//! Bad input and bad surroundings without a terminal: a clear message, the right code, nothing half done.
+
+use std::path::Path;
+
+use crate::support::home::{Home, finish};
+
+#[test]
+fn invalid_utf8_is_named_and_nothing_is_run() {
+    let home = Home::new();
+    home.write("bad.py", b"open('ran', 'w')\n'\xff'\n");
+    for (arguments, stdin) in [
+        (&["--agent", "demo"][..], &b"open('ran', 'w')\n'\xff'\n"[..]),
+        (&["run", "-"], b"open('ran', 'w')\n'\xff'\n"),
+        (&["run", "bad.py"], b""),
+    ] {
+        let ran = home.run(arguments, stdin);
+        assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""), "{ran:?}");
+        assert!(ran.stderr.contains("byte 18, line 2"), "{ran:?}");
+        assert!(!home.work().join("ran").exists());
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_ipycodex");
+    for (arguments, first) in [
+        ("-c 'for n in range(200000): print(n)'", "0\n"),
+        ("--agent demo ask hello", "# Demo answer\n"),
+        ("--help", "Python cells"),
+    ] {
+        let script = format!("{{ {program} {arguments}; echo code $? >&2; }} | head -1");
+        let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");
+        assert!(ran.stdout.starts_with(first), "{arguments}: {ran:?}");
+        assert_eq!(ran.stderr, "code 0\n", "{arguments}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_ipycodex");
+    for arguments in [
+        "-c 1+1",
+        "--agent demo ask hello",
+        "-c \"print('x' * 1000000)\"",
+        "--agent demo ask hello --json",
+    ] {
+        let script = format!("{program} {arguments} > /dev/full; echo code $?");
+        let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");
+        assert_eq!(ran.stdout, "code 1\n", "{arguments}: {ran:?}");
+        assert!(ran.stderr.contains("No space left"), "{arguments}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_missing_interpreter_is_named_with_a_remedy() {
+    let home = Home::new();
+    home.install_script("odd", "#!/bin/sh\necho garbage\nexit 3\n");
+    let odd = home.path().join("bin/odd");
+    for python in ["/nonexistent/python", odd.to_str().unwrap()] {
+        for (arguments, stdin) in [(&["-c", "1"][..], ""), (&[], "1\n2\n")] {
+            let ran = home.run(&[&["--python", python], arguments].concat(), stdin);
+            assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""), "{ran:?}");
+            assert!(
+                ran.stderr.contains(python) && ran.stderr.contains("hint:"),
+                "{ran:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_broken_configuration_is_named_and_cells_run() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.config()).unwrap();
+    for (content, said) in [
+        ("{\n\"think\": \"l\",\nx}", "line 3"),
+        ("{\"think\": 5}", "think"),
+        ("{\"unknown\": 1}", "unknown"),
+    ] {
+        std::fs::write(home.config().join("config.json"), content).unwrap();
+        let ran = home.run(&["-c", "6 * 7"], "");
+        assert_eq!((ran.stdout.as_str(), ran.code()), ("42\n", 0), "{ran:?}");
+        assert!(
+            ran.stderr.contains("config.json") && ran.stderr.contains(said),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn help_and_version_are_printed() {
+    let home = Home::new();
+    let version = home.run(&["--version"], "");
+    assert_eq!(
+        version.stdout,
+        format!("ipycodex {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["ask", "--help"],
+        &["run", "--help"],
+    ] {
+        let ran = home.run(arguments, "");
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
+        assert!(ran.stdout.contains("Usage: ipycodex"), "{ran:?}");
+    }
+    assert!(!home.history().exists(), "asking for help makes files");
+    let wrong = home.run(&["--nonsense"], "");
+    assert_eq!(wrong.code(), 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("--nonsense"), "{wrong:?}");
+}
+
+#[test]
+fn an_interrupt_ends_a_batch_and_its_children() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_ipycodex");
+    // The cell signals its grandparent, as Ctrl-C on the terminal would.
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let cell = format!(
+            "import os, signal, time; os.kill(os.getppid(), signal.SIG{signal}); time.sleep(600)"
+        );
+        let script = format!("{program} -c '{cell}'; echo code $?");
+        let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");
+        assert_eq!(ran.stdout, format!("code {code}\n"), "{ran:?}");
+    }
+}

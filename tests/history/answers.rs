@@ -1,0 +1,112 @@
+//! Answers while they come: written as they grow, whole after a death, gone from their parts when done.
+
+use rusqlite::Connection;
+
+use super::*;
+
+#[test]
+fn an_answer_is_written_once_not_once_a_piece() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    history.input(1, ".p", ".p");
+    let turn = history.begin_prompt(1, 0, "p");
+    wait(history.flush());
+    // A reader keeps the log from being started anew: its length is all that was written.
+    let reader = Connection::open(&path).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM history")
+        .unwrap();
+    let log = || {
+        fs::metadata(format!("{}-wal", path.display()))
+            .unwrap()
+            .len()
+    };
+    let before = log();
+    let answer = "all work and no play\n".repeat(100_000);
+    let size = answer.len() as u64;
+    let half = answer.len() / 2;
+    // As fast as it may come, then each piece forced into the file by itself.
+    for end in (4096..half).step_by(4096) {
+        history.stream_answer(turn, &answer[..end]);
+    }
+    wait(history.flush());
+    let fast = log() - before;
+    assert!(
+        fast > size / 3,
+        "{fast} bytes for {}: nothing is written while it comes",
+        size / 2
+    );
+    assert!(fast < size, "{fast} bytes for {}", size / 2);
+    let fast = log();
+    for end in (half..answer.len()).step_by(4096) {
+        history.stream_answer(turn, &answer[..end]);
+        wait(history.flush());
+    }
+    let forced = log() - fast;
+    assert!(forced < 33 * size / 20, "{forced} bytes for {}", size / 2);
+    let streamed = log() - before;
+    assert!(streamed < 3 * size, "{streamed} bytes for {size}");
+    history.finish_prompt(turn, Outcome::Complete, &answer, None);
+    wait(history.flush());
+    let whole = log() - before;
+    assert!(whole < 4 * size, "{whole} bytes for {size}");
+    drop(reader);
+    assert_eq!(wait(history.dialog()).prompts[0].response, answer);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(
+        text(&path, "SELECT count(*) FROM ipycodex_answer_parts"),
+        "0"
+    );
+}
+
+#[test]
+fn an_answer_cut_off_is_put_together() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    history.input(1, ".p", ".p");
+    let turn = history.begin_prompt(1, 0, "p");
+    for stored in ["a", "a b", "a b c", "a B", "a B and é", "a B and é!"] {
+        history.stream_answer(turn, stored);
+    }
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(
+        wait(history.dialog()).prompts[0].response,
+        "a B and é!\n<system>user interrupted</system>"
+    );
+    end(history, reports);
+    assert_eq!(
+        text(&path, "SELECT count(*) FROM ipycodex_answer_parts"),
+        "0"
+    );
+}
+
+#[test]
+fn a_file_of_the_first_schema_is_taken_over() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    history.input(1, ".p", ".p");
+    let _turn = history.begin_prompt(1, 0, "p");
+    end(history, reports);
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "DROP TABLE ipycodex_answer_parts; UPDATE ipycodex_meta SET value = '1';
+         UPDATE ipycodex_turns SET response = 'half'",
+    )
+    .unwrap();
+    drop(db);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(
+        wait(history.dialog()).prompts[0].response,
+        "half\n<system>user interrupted</system>"
+    );
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let copies = fs::read_dir(path.parent().unwrap())
+        .unwrap()
+        .filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().contains("before-migration")
+        })
+        .count();
+    assert_eq!(copies, 1);
+}

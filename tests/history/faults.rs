@@ -1,0 +1,338 @@
+//! Files that fail: full, read-only, of others, torn, flipped. The shell goes on, and the cause is said.
+
+use std::path::Path;
+use std::process::Command;
+
+use rusqlite::Connection;
+
+use super::*;
+use crate::support::home::{Home, Ran, finish};
+
+/// Says loudly that a test could not be done here; CI skips nothing.
+fn skipped(why: &str) {
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+    eprintln!("SKIPPED: {why}");
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Runs a shell line that may use `$IPYCODEX` and `$HIST`, as a user to whom modes mean something.
+fn shell(home: &Home, path: &Path, script: &str) -> Ran {
+    let line = format!("set -e\n{script}");
+    let mut command = if is_root() {
+        home.foreign(
+            Path::new("/usr/bin/setpriv"),
+            &[
+                "--reuid=65534",
+                "--clear-groups",
+                "--inh-caps=-all",
+                "sh",
+                "-c",
+                &line,
+            ],
+        )
+    } else {
+        home.foreign(Path::new("/bin/sh"), &["-c", &line])
+    };
+    command
+        .env("IPYCODEX", env!("CARGO_BIN_EXE_ipycodex"))
+        .env("HIST", path);
+    finish(command, b"")
+}
+
+/// A home another user can use too, and a folder of its own for the history.
+fn open_home() -> (Home, PathBuf) {
+    let home = Home::new();
+    if is_root() {
+        let owned = Command::new("chown")
+            .args(["-R", "65534"])
+            .arg(home.path())
+            .status();
+        assert!(owned.unwrap().success());
+    }
+    let path = home.path().join("state/history.sqlite");
+    (home, path)
+}
+
+#[test]
+fn modes_do_not_depend_on_the_umask() {
+    let (home, _) = open_home();
+    for umask in ["000", "077", "022"] {
+        let path = home.path().join(format!("state/of-{umask}/history.sqlite"));
+        let cell = "import os, stat, time\\np = os.environ['HIST']\\nwhile not os.path.exists(p + '-wal'): time.sleep(0.01)\\nprint([oct(stat.S_IMODE(os.stat(q).st_mode)) for q in (p, p + '-wal', p + '-shm', os.path.dirname(p))])";
+        let script = format!(
+            "umask {umask}; \"$IPYCODEX\" --hist-file \"$HIST\" -c \"$(printf \"{cell}\")\""
+        );
+        let ran = shell(&home, &path, &script);
+        assert_eq!(
+            ran.stdout.trim(),
+            "['0o600', '0o600', '0o600', '0o700']",
+            "umask {umask}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn files_of_no_use_are_left_alone_and_the_cause_is_said() {
+    let run = "\"$IPYCODEX\" --hist-file \"$HIST\" -c 'print(6 * 7)'";
+    let check = |prepare: &str, cause: &str, by_root: &str| {
+        let (home, path) = open_home();
+        if !by_root.is_empty() {
+            if !is_root() {
+                return skipped("only root makes a file of another user");
+            }
+            let line = format!("HIST={}\n{by_root}", path.display());
+            assert!(
+                Command::new("sh")
+                    .args(["-c", &line])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }
+        let ran = shell(&home, &path, &format!("{prepare}\n{run}"));
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code()),
+            ("42\n", 0),
+            "{cause}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("memory only"),
+            "{cause}: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(cause), "{cause}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        let resumed = shell(
+            &home,
+            &path,
+            "\"$IPYCODEX\" --hist-file \"$HIST\" -r 1 -c 1 || echo refused",
+        );
+        assert!(
+            resumed.stderr.contains("session 1 cannot be resumed"),
+            "{cause}: {}",
+            resumed.stderr
+        );
+        assert!(
+            resumed.stderr.contains(cause),
+            "{cause}: {}",
+            resumed.stderr
+        );
+        assert_eq!(resumed.stdout, "refused\n");
+    };
+    check(
+        "echo > \"$HIST\"; chmod 400 \"$HIST\"",
+        "cannot be written",
+        "",
+    );
+    check(
+        "echo > \"$HIST\"; chmod 0 \"$HIST\"",
+        "cannot be written",
+        "",
+    );
+    check(
+        "D=$(dirname \"$HIST\"); chmod 500 \"$D\"",
+        "cannot be written",
+        "",
+    );
+    check("", "cannot be written", "touch $HIST; chmod 600 $HIST");
+    check(
+        "",
+        "belongs to another user",
+        "touch $HIST; chmod 666 $HIST",
+    );
+}
+
+#[test]
+fn resuming_says_why_it_cannot_be() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "x", "");
+    end(history, reports);
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch("UPDATE ipycodex_meta SET value = '99'")
+        .unwrap();
+    let (history, reports) = start(&path, Some(1));
+    let refused = wait(history.session()).unwrap_err();
+    assert_eq!(refused.message, "session 1 cannot be resumed");
+    assert!(
+        refused.causes[0].contains("newer ipycodex (schema 99)"),
+        "{refused}"
+    );
+    assert!(refused.hints[0].contains("update ipycodex"), "{refused}");
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(text(&path, "SELECT count(*) FROM history"), "1");
+}
+
+/// A file system of its own; `None` (said loudly) where mounting is not allowed. Unmounted on drop.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new(options: &str) -> Option<Mounted> {
+        let directory = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(directory.path())
+            .output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Mounted(directory));
+        }
+        skipped("mounting a file system is not permitted");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+/// Twenty cells and three prompts; each is in the conversation at once, whatever becomes of the file.
+fn work(history: &History, from: u32) {
+    for line in from..from + 20 {
+        cell(history, line, &format!("x{line}"), &"out".repeat(1000));
+    }
+    for line in from + 20..from + 23 {
+        history.input(line, ".p", ".p");
+        let turn = history.begin_prompt(line, line - 1, "p");
+        history.finish_prompt(turn, Outcome::Complete, &"answer".repeat(1000), None);
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_gets_over() {
+    let Some(mounted) = Mounted::new("size=1m") else {
+        return;
+    };
+    let path = mounted.0.path().join("history.sqlite");
+    let (history, mut reports) = start(&path, None);
+    cell(&history, 1, "before", "1");
+    wait(history.flush());
+    let ballast = mounted.0.path().join("ballast");
+    let filled = fs::write(&ballast, vec![1; 2 << 20]);
+    assert!(filled.is_err(), "there is room for 2 MiB on 1 MiB");
+    work(&history, 2);
+    let said = wait(reports.recv()).unwrap();
+    assert!(said.message.contains("no room"), "{said}");
+    let dialog = wait(history.dialog());
+    assert_eq!((dialog.cells.len(), dialog.prompts.len()), (24, 3));
+    assert_eq!(dialog.exchanges().len(), 3);
+    fs::remove_file(&ballast).unwrap();
+    let again = wait(reports.recv()).unwrap();
+    assert!(again.message.contains("saved again"), "{again}");
+    assert_eq!(wait(history.dialog()).cells.len(), 24);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    assert_eq!(text(&path, "SELECT count(*) FROM history"), "24");
+    assert_eq!(text(&path, "SELECT count(*) FROM ai_prompts"), "3");
+    assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn a_disk_full_from_the_beginning_gets_over() {
+    let Some(mounted) = Mounted::new("size=1m") else {
+        return;
+    };
+    let ballast = mounted.0.path().join("ballast");
+    assert!(fs::write(&ballast, vec![1; 2 << 20]).is_err());
+    let path = mounted.0.path().join("history.sqlite");
+    let (history, mut reports) = start(&path, None);
+    assert_eq!(wait(history.session()).unwrap().number, 0);
+    work(&history, 1);
+    let said = wait(reports.recv()).unwrap();
+    assert!(said.message.contains("no room"), "{said}");
+    fs::remove_file(&ballast).unwrap();
+    let again = wait(reports.recv()).unwrap();
+    assert!(again.message.contains("saved again"), "{again}");
+    assert_eq!(wait(history.session()).unwrap().number, 1);
+    end(history, reports);
+    assert_eq!(text(&path, "SELECT count(*) FROM history"), "23");
+}
+
+/// A small generator: the same points each time.
+fn random(state: &mut u64) -> u64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1);
+    *state >> 33
+}
+
+#[test]
+fn a_hundred_torn_logs_open_with_a_clean_beginning() {
+    let (directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    for line in 1..=120 {
+        cell(&history, line, &format!("x{line}"), "1");
+        wait(history.flush());
+    }
+    let base = fs::read(&path).unwrap();
+    let log = fs::read(format!("{}-wal", path.display())).unwrap();
+    end(history, reports);
+    let mut state = 20_261_121;
+    let mut lengths = Vec::new();
+    for cut in 0..100 {
+        let torn = directory.path().join(format!("torn-{cut}/history.sqlite"));
+        fs::create_dir(torn.parent().unwrap()).unwrap();
+        fs::write(&torn, &base).unwrap();
+        let length = random(&mut state) as usize % log.len();
+        fs::write(format!("{}-wal", torn.display()), &log[..length]).unwrap();
+        let (history, reports) = start(&torn, None);
+        cell(&history, 1, "after", "1");
+        let said = end(history, reports);
+        assert_eq!(said, [] as [&str; 0], "cut at {length}");
+        assert_eq!(
+            text(&torn, "PRAGMA integrity_check"),
+            "ok",
+            "cut at {length}"
+        );
+        let last = text(
+            &torn,
+            "SELECT coalesce(max(line), 0) FROM history WHERE source LIKE 'x%'",
+        );
+        let count = text(
+            &torn,
+            "SELECT count(*) FROM history WHERE source = 'x' || line",
+        );
+        assert_eq!(last, count, "cut at {length}: not a clean beginning");
+        assert_eq!(
+            text(&torn, "SELECT count(*) FROM history WHERE source = 'after'"),
+            "1"
+        );
+        lengths.push(count);
+    }
+    lengths.sort();
+    lengths.dedup();
+    assert!(lengths.len() > 20, "the cuts were all alike: {lengths:?}");
+}
+
+#[test]
+fn a_flipped_header_never_costs_the_old_bytes() {
+    let (directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "needle = 1", "1");
+    end(history, reports);
+    let whole = fs::read(&path).unwrap();
+    for at in 0..100 {
+        let flipped = directory.path().join(format!("flip-{at}/history.sqlite"));
+        fs::create_dir(flipped.parent().unwrap()).unwrap();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        fs::write(&flipped, &bytes).unwrap();
+        let (history, reports) = start(&flipped, None);
+        wait(history.session()).unwrap();
+        cell(&history, 1, "y", "2");
+        assert_eq!(wait(history.dialog()).cells.len(), 1, "byte {at}");
+        end(history, reports);
+        let kept = fs::read_dir(flipped.parent().unwrap())
+            .unwrap()
+            .any(|entry| {
+                let bytes = fs::read(entry.unwrap().path()).unwrap();
+                memchr::memmem::find(&bytes, b"needle = 1").is_some()
+            });
+        assert!(kept, "byte {at}: the old rows are gone");
+    }
+}

@@ -1,0 +1,127 @@
+//! IPython 9.18 on our file, and we on IPython's.
+
+use super::*;
+use crate::support::home::{Home, finish};
+use crate::support::peers;
+
+/// What IPython prints for a line, on this file.
+fn ipython(home: &Home, python: &Path, path: &Path, line: &str) -> String {
+    let file = format!("--HistoryManager.hist_file={}", path.display());
+    let output = "--HistoryManager.db_log_output=True";
+    let command = home.foreign(
+        python,
+        &[
+            "-m",
+            "IPython",
+            "--simple-prompt",
+            "--no-banner",
+            output,
+            &file,
+        ],
+    );
+    let ran = finish(command, format!("{line}\n").as_bytes());
+    assert_eq!(ran.code(), 0, "{}", ran.stderr);
+    assert!(
+        !ran.stdout.contains("Traceback") && !ran.stderr.contains("ERROR"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    ran.stdout
+}
+
+#[test]
+fn ipython_reads_our_file() {
+    let Some(python) = peers::python() else {
+        return;
+    };
+    let home = Home::new();
+    let path = home.path().join("state/history.sqlite");
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "needle = 41", "");
+    cell(&history, 2, "needle + 1", "42");
+    end(history, reports);
+    let found = ipython(&home, &python, &path, "%history -g needle");
+    assert!(
+        found.contains("1/1: needle = 41") && found.contains("1/2: needle + 1"),
+        "{found}"
+    );
+    let last = ipython(&home, &python, &path, "%history -l 3");
+    assert!(
+        last.contains("needle = 41") && last.contains("needle + 1"),
+        "{last}"
+    );
+    let one = ipython(&home, &python, &path, "%history -n -o 1/1-2");
+    assert!(one.contains("42"), "{one}");
+    let told = ipython(
+        &home,
+        &python,
+        &path,
+        "print([type(x).__name__ for x in get_ipython().history_manager.get_session_info(1)])",
+    );
+    assert!(
+        told.contains("['int', 'datetime', 'datetime', 'int', 'str']"),
+        "{told}"
+    );
+    // Both write the same forms.
+    let form = |column: &str, session: i64| {
+        let value = text(
+            &path,
+            &format!("SELECT \"{column}\" FROM sessions WHERE session = {session}"),
+        );
+        value
+            .chars()
+            .map(|c| if c.is_ascii_digit() { '0' } else { c })
+            .collect::<String>()
+    };
+    assert_eq!(form("start", 1), form("start", 2));
+    assert_eq!(form("end", 1), form("end", 2));
+    assert_eq!(
+        text(&path, "SELECT num_cmds FROM sessions WHERE session = 1"),
+        "2"
+    );
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(wait(history.session()).unwrap().next_line, 3);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+}
+
+#[test]
+fn ipythons_own_file_keeps_working_in_ipython() {
+    let Some(python) = peers::python() else {
+        return;
+    };
+    let home = Home::new();
+    let path = home.path().join("state/history.sqlite");
+    ipython(&home, &python, &path, "theirs = 1\ntheirs + 1");
+    let theirs = "SELECT group_concat(session || line || source || num_cmds, ' ') FROM history JOIN sessions USING (session) WHERE session = 1";
+    let before = text(&path, theirs);
+    let (history, reports) = start(&path, None);
+    let number = wait(history.session()).unwrap().number;
+    cell(&history, 1, "ours = 2", "");
+    history.input(2, ".p", ".p");
+    let turn = history.begin_prompt(2, 1, "p");
+    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    wait(history.flush());
+    // Both have it open at once.
+    let found = ipython(&home, &python, &path, "%history -g\nafter = 3");
+    assert!(
+        found.contains("theirs = 1") && found.contains(&format!("{number}/1: ours = 2")),
+        "{found}"
+    );
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let found = ipython(&home, &python, &path, "%history -g after");
+    assert!(found.contains("after = 3"), "{found}");
+    assert_eq!(text(&path, theirs), before);
+    assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
+    // A session of theirs can be gone on with.
+    let (history, reports) = start(&path, Some(1));
+    let resumed = wait(history.session()).unwrap();
+    assert!(resumed.resumed && resumed.next_line >= 3, "{resumed:?}");
+    let rows = wait(history.sessions("/nowhere".into(), true));
+    let end_of_theirs = rows.iter().find_map(|row| row.end.clone()).unwrap();
+    assert!(
+        !end_of_theirs.contains('+'),
+        "{end_of_theirs}: not local time"
+    );
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+}

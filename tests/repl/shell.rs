@@ -1,0 +1,165 @@
+//! A running shell and what tests do with it: type, wait for the next prompt, read the record.
+//!
+//! In: cells as text. Out: the screen. Invariant: nothing waits for a time; a number that does not come shows the
+//! screen in the failure. Absent on purpose: expectations; tests hold them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::home::Home;
+use crate::support::pty::{Pty, SIZE};
+
+/// Control keys.
+pub const CTRL_C: &str = "\x03";
+pub const CTRL_D: &str = "\x04";
+pub const CTRL_R: &str = "\x12";
+pub const CTRL_Z: &str = "\x1a";
+pub const UP: &str = "\x1b[A";
+
+/// The shell under test with the offline agent.
+pub struct Shell {
+    pub home: Home,
+    pub pty: Pty,
+}
+
+impl Shell {
+    /// In a new home, at its first prompt.
+    pub fn new() -> Shell {
+        Shell::of(Home::new())
+    }
+
+    /// In this home, at its first prompt.
+    pub fn of(home: Home) -> Shell {
+        let shell = Shell::start(home, &["--agent", "demo"], SIZE);
+        shell.at(1);
+        shell
+    }
+
+    /// With other arguments; not waited for.
+    pub fn start<S: AsRef<OsStr>>(home: Home, arguments: &[S], size: (u16, u16)) -> Shell {
+        let mut pty = Pty::spawn(&home, arguments, size);
+        pty.patience = LONG;
+        Shell { home, pty }
+    }
+
+    /// Waits for an empty prompt with this number.
+    pub fn at(&self, number: u32) {
+        self.at_with(number, "");
+    }
+
+    /// Waits for the prompt with this number and this one line typed at it.
+    pub fn at_with(&self, number: u32, typed: &str) {
+        let line = format!("In [{number}]: {typed}");
+        self.pty
+            .wait_until(&format!("the prompt {line:?}"), |screen| {
+                cursor_line(screen).trim_end() == line.trim_end()
+            });
+    }
+
+    /// Types one line of code, Enter, and waits for the prompt after it.
+    pub fn cell(&self, number: u32, code: &str) {
+        self.at(number);
+        self.pty.send_line(code);
+        self.at(number + 1);
+    }
+
+    /// Text of the screen and above it.
+    pub fn text(&self) -> String {
+        self.pty.all_lines()
+    }
+
+    /// Waits until the screen, or what is above it, shows this.
+    #[track_caller]
+    pub fn shows(&self, text: &str) {
+        self.pty.wait_for_anywhere(text);
+    }
+
+    /// Fails when the screen, or what is above it, shows this.
+    #[track_caller]
+    pub fn lacks(&self, text: &str) {
+        let all = self.text();
+        assert!(!all.contains(text), "{text:?} is shown:\n{all}");
+    }
+
+    /// Leaves with Ctrl-D and waits for the end; returns the exit code.
+    pub fn leave(&self) -> u32 {
+        self.pty.wait_until("an empty prompt", |screen| {
+            cursor_line(screen).trim_end().ends_with("]:")
+        });
+        self.pty.send(CTRL_D);
+        self.pty.exit_status().exit_code()
+    }
+
+    /// The record.
+    pub fn record(&self) -> Connection {
+        record(&self.home.history())
+    }
+
+    /// The prompts and answers recorded, oldest first, once `count` turns are over.
+    pub fn answers(&self, count: i64) -> Vec<(String, String)> {
+        let record = self.record();
+        eventually(&format!("{count} turns in the record"), LONG, || {
+            let ended = "select count(*) from ipycodex_turns where state <> 'running'";
+            record
+                .query_row(ended, [], |row| row.get::<_, i64>(0))
+                .is_ok_and(|ended| ended >= count)
+        });
+        let mut rows = record
+            .prepare("select prompt, response from ai_prompts order by id")
+            .unwrap();
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Sources of the inputs recorded, once there are `count` of them.
+    pub fn inputs(&self, count: usize) -> Vec<String> {
+        if !self.home.history().exists() {
+            assert_eq!(count, 0, "there is no record yet");
+            return Vec::new();
+        }
+        eventually(&format!("{count} inputs in the record"), LONG, || {
+            inputs(&self.record()).len() >= count
+        });
+        inputs(&self.record())
+    }
+}
+
+/// Sources of the inputs in a record; none while it is still being made.
+pub fn inputs(record: &Connection) -> Vec<String> {
+    let select = "select source_raw from history order by session, line";
+    let Ok(mut rows) = record.prepare(select) else {
+        return Vec::new();
+    };
+    let rows = rows.query_map([], |row| row.get(0));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// Opens a record to read it.
+pub fn record(path: &Path) -> Connection {
+    Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
+}
+
+/// The row the cursor is in.
+pub fn cursor_line(screen: &vt100::Screen) -> String {
+    let row = usize::from(screen.cursor_position().0);
+    screen
+        .rows(0, screen.size().1.get())
+        .nth(row)
+        .unwrap_or_default()
+}
+
+/// Waits until `reached`, looking again whenever the processor is free; for what no screen shows (processes, files).
+#[track_caller]
+pub fn eventually(what: &str, within: Duration, reached: impl Fn() -> bool) {
+    let deadline = Instant::now() + within;
+    while !reached() {
+        assert!(Instant::now() < deadline, "{what}: not within {within:?}");
+        std::thread::yield_now();
+    }
+}
+
+/// How long anything may take before it counts as hung.
+pub const LONG: Duration = Duration::from_secs(20);
