@@ -157,7 +157,9 @@ impl Showing for Display {
                 self.settle()?;
                 say(&self.screen, &died(&death.to_string(), restarting))
             }
-            SessionEvent::Numbered { .. } | SessionEvent::InputRequested { .. } => Ok(()),
+            SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::InputRequested { .. } => Ok(()),
         }
     }
 

@@ -47,6 +47,7 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
+            RuntimeEvent::Started { .. } => self.out.send(SessionEvent::CellStarted),
             RuntimeEvent::Output {
                 stream,
                 bytes,

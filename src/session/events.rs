@@ -28,6 +28,8 @@ pub enum SessionEvent {
         /// What it is.
         kind: RunKind,
     },
+    /// The interpreter began with the cell: from now on it may read.
+    CellStarted,
     /// Bytes of the cell, as written.
     Output {
         /// Where it was written.

@@ -202,6 +202,7 @@ fn words(run: &Run) -> Vec<String> {
         match run.next(Some(Duration::from_secs(20))) {
             Next::Ended => return words,
             Next::Nothing => panic!("nothing for 20 s after {words:?}"),
+            Next::Event(event) if matches!(*event, SessionEvent::CellStarted) => {}
             Next::Event(event) => words.push(word(&event)),
         }
     }

@@ -186,8 +186,12 @@ impl Shell {
                 Next::Ended => break display.settle(),
                 Next::Nothing => Ok(()),
                 Next::Event(event) => {
-                    if let SessionEvent::Numbered { kind, .. } = *event {
-                        typing = self.begin_typing(kind, &mut display);
+                    match (&*event, &typing) {
+                        (SessionEvent::Numbered { kind, .. }, _) => {
+                            typing = self.begin_typing(*kind, &mut display);
+                        }
+                        (SessionEvent::CellStarted, Some(typing)) => typing.open(),
+                        _ => {}
                     }
                     display.on(*event)
                 }

@@ -1,13 +1,13 @@
 //! The keyboard while a cell or a turn runs.
 //!
-//! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal;
-//! while a turn runs Ctrl-C stops it and everything else is kept for the editor. One thread per run reads, and is
+//! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal,
+//! from the moment the interpreter began with it (earlier ones would come back as unread); while a turn runs Ctrl-C stops it and everything else is kept for the editor. One thread per run reads, and is
 //! stopped through a pipe, so no byte is read once the run is over.
 
 use std::borrow::Cow;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,26 @@ pub(super) enum Signal {
 /// Reads the keyboard until it is stopped.
 pub(super) struct Typing {
     stop: PipeWriter,
-    reader: JoinHandle<Vec<u8>>,
+    reader: JoinHandle<()>,
+    kept: Arc<Mutex<Kept>>,
+    cell: Option<Arc<dyn CellTerminal>>,
+}
+
+/// What was typed and not handed on.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// Where bytes go instead: the terminal of a cell that has begun.
+    open: Option<Arc<dyn CellTerminal>>,
+}
+
+impl Kept {
+    fn take(&mut self, bytes: &[u8]) {
+        match &self.open {
+            Some(terminal) => terminal.type_bytes(bytes),
+            None => self.bytes.extend_from_slice(bytes),
+        }
+    }
 }
 
 impl Typing {
@@ -73,8 +92,20 @@ impl Typing {
         on_signal: impl Fn(Signal) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (stopped, stop) = std::io::pipe()?;
+        let kept = Arc::<Mutex<Kept>>::default();
+        let cell = match &target {
+            Target::Cell(terminal) => Some(Arc::clone(terminal)),
+            Target::Turn => None,
+        };
+        let shared = Arc::clone(&kept);
         let read = move || {
-            let mut keys = Keys::new(target, session, on_signal);
+            let mut keys = Keys {
+                target,
+                session,
+                on_signal,
+                kept: shared,
+                tries: Vec::new(),
+            };
             let stdin = std::io::stdin();
             loop {
                 let mut sources = [
@@ -97,18 +128,39 @@ impl Typing {
                     Err(_) => break,
                 }
             }
-            keys.kept
         };
         let reader = std::thread::Builder::new()
             .name("typing".into())
             .spawn(read)?;
-        Ok(Typing { stop, reader })
+        Ok(Typing {
+            stop,
+            reader,
+            kept,
+            cell,
+        })
+    }
+
+    /// The cell has begun: it gets what was typed, and what will be.
+    pub(super) fn open(&self) {
+        if let Some(terminal) = &self.cell {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            terminal.type_bytes(&std::mem::take(&mut kept.bytes));
+            kept.open = Some(Arc::clone(terminal));
+        }
     }
 
     /// Stops reading; returns what was typed for nobody.
     pub(super) fn stop(self) -> Vec<u8> {
         drop(self.stop);
-        self.reader.join().unwrap_or_default()
+        // A reader that panicked has ended the program.
+        let _ = self.reader.join();
+        std::mem::take(
+            &mut self
+                .kept
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .bytes,
+        )
     }
 }
 
@@ -117,19 +169,17 @@ struct Keys<F> {
     target: Target,
     session: SessionHandle,
     on_signal: F,
-    kept: Vec<u8>,
+    kept: Arc<Mutex<Kept>>,
     tries: Vec<Instant>,
 }
 
 impl<F: Fn(Signal)> Keys<F> {
-    fn new(target: Target, session: SessionHandle, on_signal: F) -> Self {
-        Keys {
-            target,
-            session,
-            on_signal,
-            kept: Vec::new(),
-            tries: Vec::new(),
-        }
+    /// Hands bytes to the cell, or keeps them.
+    fn keep(&self, bytes: &[u8]) {
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(bytes);
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -140,7 +190,7 @@ impl<F: Fn(Signal)> Keys<F> {
                         CTRL_C => self.session.interrupt(),
                         CTRL_Z => (self.on_signal)(Signal::Suspend),
                         CTRL_BACKSLASH => {}
-                        byte => self.kept.push(byte),
+                        byte => self.keep(&[byte]),
                     }
                 }
             }
@@ -153,15 +203,15 @@ impl<F: Fn(Signal)> Keys<F> {
                     .position(|byte| matches!(*byte, CTRL_C | CTRL_Z))
                 {
                     let (before, from) = rest.split_at(at);
-                    terminal.type_bytes(before);
+                    self.keep(before);
                     if terminal.mode().signals {
                         self.control(from[0], terminal.as_ref());
                     } else {
-                        terminal.type_bytes(&from[..1]);
+                        self.keep(&from[..1]);
                     }
                     rest = &from[1..];
                 }
-                terminal.type_bytes(rest);
+                self.keep(rest);
             }
         }
     }
