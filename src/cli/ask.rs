@@ -48,6 +48,7 @@ pub(super) fn run(
         reports,
         ..
     } = assemble(environment, wanted)?;
+    session.warm_agent();
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;

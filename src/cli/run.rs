@@ -112,6 +112,9 @@ fn work(
         stdin_is_free: manner.stdin_is_free,
     };
     let prompt_mode = settings.prompt_mode;
+    if prompt_mode || cells.iter().any(|cell| cell.starts_with('.')) {
+        session.warm_agent();
+    }
     let inputs = cells.into_iter().map(|text| Submission {
         text,
         prompt_mode,

@@ -1,6 +1,8 @@
 //! A running cell: what it has shown so far, and what of it goes to the record.
 
 use crate::history::{History, State};
+use crate::output::MODEL_CHARACTERS;
+use crate::output::limits::shorten_transcript;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::Transcript;
 use crate::runtime::{Ending, Finish, RequestId, RuntimeEvent};
@@ -108,6 +110,12 @@ impl CellRun {
         };
         self.shown.finish();
         let shown = self.shown.snapshot();
+        // Cut once only: a second cut would state the sizes of the first one's rest.
+        let text = if shown.cut {
+            shorten_transcript(&shown, MODEL_CHARACTERS - 200)
+        } else {
+            shown.text
+        };
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -116,7 +124,7 @@ impl CellRun {
         let took = finish.milliseconds.max(0.0) as u64;
         history.output(
             self.line,
-            &shown.text,
+            &text,
             std::mem::take(&mut self.bundles),
             state,
             took,

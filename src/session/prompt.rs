@@ -82,6 +82,8 @@ pub(super) struct Before {
     user: String,
     /// All text sent, for the exact log.
     sent: String,
+    /// More was sent than the record keeps: the thread holds more than the record.
+    attached: bool,
 }
 
 /// What building a request needs beside the prompt.
@@ -139,6 +141,7 @@ impl PromptRun {
             tools: tools.clone(),
             history: history.clone(),
             user,
+            attached: !self.attached.is_empty(),
             sent: input.iter().filter_map(as_text).collect(),
         };
         let request = TurnRequest {
@@ -238,6 +241,7 @@ impl Running {
             tools,
             history: mut exchanges,
             user,
+            attached,
             ..
         } = self.before;
         exchanges.push(Exchange {
@@ -245,6 +249,7 @@ impl Running {
             assistant: end.stored.clone(),
         });
         let digest = TurnRequest::digest(model.as_deref(), &instructions, &tools, &exchanges);
-        end.thread.clone().map(|id| RecordedThread { id, digest })
+        let thread = end.thread.clone().filter(|_| !attached);
+        thread.map(|id| RecordedThread { id, digest })
     }
 }
