@@ -10,7 +10,7 @@ use std::io::Read;
 
 use serde_json::json;
 
-use crate::display::{Display, Showing};
+use crate::display::{Display, Showing, follow};
 use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
@@ -86,27 +86,13 @@ fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, 
         Box::new(Plain::new(options.screen.clone()))
     };
     let mut ended = Ended::default();
-    loop {
-        let event = match run.next(Some(std::time::Duration::ZERO)) {
-            Next::Nothing => {
-                options.screen.flush()?;
-                run.next(view.patience())
-            }
-            next => next,
-        };
-        match event {
-            Next::Ended => break,
-            Next::Nothing => view.tick()?,
-            Next::Event(event) => {
-                note(&event, &mut ended);
-                if let SessionEvent::InputRequested { call, prompt, .. } = &*event {
-                    session.reply_input(*call, answer_input(prompt, options)?);
-                }
-                view.on(*event)?;
-            }
+    follow(run, &options.screen, view.as_mut(), |event| {
+        note(event, &mut ended);
+        if let SessionEvent::InputRequested { call, prompt, .. } = event {
+            session.reply_input(*call, answer_input(prompt, options)?);
         }
-    }
-    view.settle()?;
+        Ok::<(), Report>(())
+    })?;
     Ok(ended)
 }
 
@@ -228,6 +214,9 @@ pub fn ask(
                     }
                     SessionEvent::Answer(AnswerEvent::Restarted { .. }) => answer.clear(),
                     SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => tools.push(line),
+                    SessionEvent::Notice(notice) if notice.warning => {
+                        report = json!({"status": "failed", "answer": "", "error": notice.message});
+                    }
                     SessionEvent::TurnEnded {
                         outcome,
                         usage,

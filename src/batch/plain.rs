@@ -1,7 +1,5 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use std::time::Duration;
-
 use crate::display::{Showing, died};
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
@@ -114,8 +112,8 @@ impl Showing for Plain {
         }
     }
 
-    fn patience(&self) -> Option<Duration> {
-        None
+    fn is_live(&self) -> bool {
+        false
     }
 
     fn tick(&mut self) -> Result<(), ScreenError> {

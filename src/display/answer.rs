@@ -1,7 +1,7 @@
 //! An answer on the screen: streamed markdown, reasoning as a quote, commands live and then one line.
 //!
 //! Finished lines are printed once and belong to the scrollback; only the tail (an unfinished block, a running command,
-//! the wait for the first word) is redrawn, at most [`TICK`] often. On a terminal that cannot move its cursor nothing is
+//! the wait for the first word) is redrawn, when its owner says (`follow.rs`). On a terminal that cannot move its cursor nothing is
 //! drawn that would have to be redrawn.
 
 use std::time::{Duration, Instant};
@@ -17,9 +17,6 @@ use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
 use crate::text::escape::{cut, visible};
-
-/// How often the tail is redrawn at most: 60 times a second.
-pub(super) const TICK: Duration = Duration::from_millis(16);
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);

@@ -5,20 +5,22 @@
 
 mod answer;
 mod cell;
+mod follow;
 mod help;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use nu_ansi_term::{Color, Style};
 
 use crate::markdown::Appearance;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Notice, SessionEvent};
+use crate::session::{Notice, RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
-use answer::{AnswerView, TICK};
+use answer::AnswerView;
 use cell::CellView;
+
+pub use follow::follow;
 
 /// What a run leaves to the shell.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -48,10 +50,10 @@ pub trait Showing {
     /// When nothing can be written any more.
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
 
-    /// How long to wait for the next event before [`Showing::tick`]; `None`: as long as it takes.
-    fn patience(&self) -> Option<Duration>;
+    /// Something is shown that has to be redrawn from time to time.
+    fn is_live(&self) -> bool;
 
-    /// Nothing came for a while, or much came: what is live is redrawn.
+    /// What is live is redrawn.
     ///
     /// # Errors
     /// As [`Showing::on`].
@@ -80,16 +82,11 @@ impl Display {
     pub fn into_aftermath(self) -> Aftermath {
         self.aftermath
     }
-
-    /// A turn begins: its wait is shown.
-    pub fn begin_answer(&mut self, appearance: Appearance) {
-        self.answer = Some(AnswerView::new(self.screen.clone(), appearance));
-    }
 }
 
 impl Showing for Display {
-    fn patience(&self) -> Option<Duration> {
-        self.answer.as_ref().map(|_| TICK)
+    fn is_live(&self) -> bool {
+        self.answer.is_some()
     }
 
     fn tick(&mut self) -> Result<(), ScreenError> {
@@ -156,6 +153,13 @@ impl Showing for Display {
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle()?;
                 say(&self.screen, &died(&death.to_string(), restarting))
+            }
+            SessionEvent::Numbered {
+                kind: RunKind::Prompt,
+                ..
+            } => {
+                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                Ok(())
             }
             SessionEvent::Numbered { .. }
             | SessionEvent::CellStarted

@@ -15,7 +15,7 @@ impl Session {
                 self.out_or_background()
                     .send(SessionEvent::Notice(Notice::note(message)));
             }
-            RuntimeEvent::Ready(_) | RuntimeEvent::Started { .. } => {}
+            RuntimeEvent::Ready(_) => {}
             RuntimeEvent::StartFailed(failure) => {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 self.out_or_background().send(SessionEvent::Notice(notice));

@@ -15,18 +15,18 @@ mod typing;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, Showing, say};
+use crate::display::{Aftermath, Display, follow, say};
 use crate::history::Recall;
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Next, Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
@@ -168,62 +168,32 @@ impl Shell {
             prompt_mode: self.prompt_mode,
             ..Submission::default()
         };
+        let appearance = self.appearance();
         let run = self.session.submit(submission);
-        let mut display = Display::new(self.screen.clone(), self.appearance, self.guard.clone());
+        let mut display = Display::new(self.screen.clone(), appearance, self.guard.clone());
         let mut typing = None;
-        let mut drawn = Instant::now();
-        let outcome = loop {
-            let next = match run.next(Some(Duration::ZERO)) {
-                Next::Nothing => {
-                    if let Err(error) = self.screen.flush() {
-                        break Err(error);
-                    }
-                    run.next(display.patience())
-                }
-                next => next,
-            };
-            let shown = match next {
-                Next::Ended => break display.settle(),
-                Next::Nothing => Ok(()),
-                Next::Event(event) => {
-                    match (&*event, &typing) {
-                        (SessionEvent::Numbered { kind, .. }, _) => {
-                            typing = self.begin_typing(*kind, &mut display);
-                        }
-                        (SessionEvent::CellStarted, Some(typing)) => typing.open(),
-                        _ => {}
-                    }
-                    display.on(*event)
-                }
-            };
-            let ticked = match display.patience() {
-                Some(tick) if drawn.elapsed() >= tick => {
-                    drawn = Instant::now();
-                    display.tick()
-                }
-                _ => Ok(()),
-            };
-            if let Err(error) = shown.and(ticked) {
-                break Err(error);
+        let shown = follow(&run, &self.screen, &mut display, |event| {
+            match (event, &typing) {
+                (SessionEvent::Numbered { kind, .. }, _) => typing = self.begin_typing(*kind),
+                (SessionEvent::CellStarted, Some(typing)) => typing.open(),
+                _ => {}
             }
-        };
+            Ok::<(), Report>(())
+        });
         let mut aftermath = display.into_aftermath();
         if let Some(typing) = typing {
             aftermath.typeahead.extend(typing.stop());
         }
-        outcome?;
+        shown?;
         self.screen.flush()?;
         Ok(aftermath)
     }
 
     /// Gives the keyboard to what runs.
-    fn begin_typing(&self, kind: RunKind, display: &mut Display) -> Option<Typing> {
+    fn begin_typing(&self, kind: RunKind) -> Option<Typing> {
         let target = match kind {
             RunKind::Command => return None,
-            RunKind::Prompt => {
-                display.begin_answer(self.appearance());
-                Target::Turn
-            }
+            RunKind::Prompt => Target::Turn,
             RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
         };
         let (screen, guard) = (self.screen.clone(), self.guard.clone());

@@ -1,0 +1,64 @@
+//! Follows a run to its end: its events in order, what is live redrawn in time.
+//!
+//! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
+//! now and then (a wait has to show that it goes on). Written bytes are flushed whenever nothing more is at hand.
+
+use std::time::{Duration, Instant};
+
+use crate::display::Showing;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{Next, Run, SessionEvent};
+
+/// The shortest time between two drawings: 60 a second.
+const TICK: Duration = Duration::from_millis(16);
+
+/// How often a view without changes is asked.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// Shows `run` on `view` until it ends; `meet` sees each event first.
+///
+/// # Errors
+/// When nothing can be written any more, or what `meet` says.
+pub fn follow<E: From<ScreenError>>(
+    run: &Run,
+    screen: &Screen,
+    view: &mut dyn Showing,
+    mut meet: impl FnMut(&SessionEvent) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut drawn: Option<Instant> = None;
+    let mut changed = false;
+    loop {
+        let since = drawn.map_or(TICK, |drawn| drawn.elapsed());
+        let next = match run.next(Some(Duration::ZERO)) {
+            Next::Nothing => {
+                screen.flush()?;
+                let wait = if changed {
+                    TICK.saturating_sub(since)
+                } else {
+                    IDLE
+                };
+                run.next(view.is_live().then_some(wait))
+            }
+            next => next,
+        };
+        let idle = matches!(next, Next::Nothing);
+        match next {
+            Next::Ended => {
+                view.settle()?;
+                return Ok(());
+            }
+            Next::Nothing => {}
+            Next::Event(event) => {
+                meet(&event)?;
+                view.on(*event)?;
+                changed = true;
+            }
+        }
+        let due = drawn.is_none_or(|drawn| drawn.elapsed() >= TICK);
+        if view.is_live() && due && (changed || idle) {
+            view.tick()?;
+            drawn = Some(Instant::now());
+            changed = false;
+        }
+    }
+}
