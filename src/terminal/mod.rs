@@ -111,7 +111,14 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
     }
-    let status = shell.work()?;
+    let status = match shell.work() {
+        Ok(status) => status,
+        Err(error) => {
+            // A terminal that hung up: what is there is committed before we leave.
+            session.close(LEAVE);
+            return Err(error);
+        }
+    };
     shell.leave()?;
     if let Some(guard) = &shell.guard {
         guard.restore();

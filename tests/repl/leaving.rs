@@ -248,7 +248,6 @@ fn a_terminal_that_hangs_up_is_a_save_point() {
 }
 
 #[test]
-#[ignore = "known: the end of a session does not end the turn in the record"]
 fn an_answer_cut_by_a_signal_is_in_the_record() {
     let shell = Shell::new();
     reach(State::Answer, &shell.pty, &shell.home);
