@@ -5,6 +5,7 @@
 //! error.
 
 mod plain;
+mod signals;
 
 use std::io::Read;
 
@@ -20,8 +21,8 @@ use crate::session::{
 };
 use plain::Plain;
 
-/// How long the cause of an interpreter's death is waited for.
-const DEATH: std::time::Duration = std::time::Duration::from_secs(2);
+/// The exit code after Ctrl-C, as a shell tells it of SIGINT; nothing more is run then.
+const INTERRUPTED: i32 = 130;
 
 /// How a batch runs.
 pub struct Options {
@@ -47,13 +48,11 @@ pub fn run(
     inputs: impl IntoIterator<Item = Submission>,
     options: &Options,
 ) -> Result<i32, Report> {
+    signals::listen(session.clone())?;
     let mut first_failure = 0;
     for input in inputs {
         let run = session.submit(input);
         let ended = show(session, &run, options)?;
-        if ended.died {
-            await_death(background, options)?;
-        }
         drain(background, options)?;
         if first_failure == 0 {
             first_failure = ended.code;
@@ -71,8 +70,6 @@ pub fn run(
 struct Ended {
     code: i32,
     left: bool,
-    /// The interpreter died in it, and its cause has not been said yet.
-    died: bool,
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
@@ -107,24 +104,21 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = true;
             ended.code = *status;
         }
-        SessionEvent::RuntimeDied { .. } => ended.died = false,
         SessionEvent::CellEnded { ending, .. } if ended.code == 0 && !ended.left => {
             ended.code = match ending {
                 Ending::Ok => 0,
-                Ending::Interrupted => 130,
-                Ending::Error => 1,
-                Ending::Died(_) => {
-                    ended.died = true;
-                    1
-                }
+                Ending::Interrupted => INTERRUPTED,
+                Ending::Error | Ending::Died(_) => 1,
             };
+            ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::TurnEnded { outcome, .. } => {
             ended.code = match outcome {
                 TurnOutcome::Complete => 0,
-                TurnOutcome::Interrupted => 130,
+                TurnOutcome::Interrupted => INTERRUPTED,
                 TurnOutcome::Failed(_) => 1,
             };
+            ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::Notice(notice) if notice.warning && ended.code == 0 => ended.code = 1,
         _ => {}
@@ -157,19 +151,6 @@ fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
     }
 }
 
-/// Shows the cause of an interpreter's death, which follows the end of its cell.
-fn await_death(background: &Run, options: &Options) -> Result<(), Report> {
-    let mut view = Plain::new(options.screen.clone());
-    while let Next::Event(event) = background.next(Some(DEATH)) {
-        let told = matches!(*event, SessionEvent::RuntimeDied { .. });
-        view.on(*event)?;
-        if told {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Shows what came between runs.
 ///
 /// # Errors
@@ -192,6 +173,7 @@ pub fn ask(
     as_json: bool,
     options: &Options,
 ) -> Result<i32, Report> {
+    signals::listen(session.clone())?;
     let run = session.submit(prompt);
     if !as_json {
         return Ok(show(session, &run, options)?.code);

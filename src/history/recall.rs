@@ -2,7 +2,8 @@
 //!
 //! Never touches the database; holds the newest few thousand inputs of all sessions plus what is typed now.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 /// Inputs loaded from the record.
 pub(super) const LOADED: u32 = 5_000;
@@ -11,6 +12,7 @@ pub(super) const LOADED: u32 = 5_000;
 #[derive(Debug, Clone, Default)]
 pub struct Recall {
     inputs: Arc<RwLock<Vec<Arc<str>>>>,
+    loaded: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Recall {
@@ -33,6 +35,14 @@ impl Recall {
         self.read().get(index).cloned()
     }
 
+    /// Waits until the record has been loaded, at most `patience`.
+    pub fn wait_loaded(&self, patience: Duration) {
+        let (loaded, changed) = &*self.loaded;
+        let guard = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whether it came or not, what is there is used.
+        drop(changed.wait_timeout_while(guard, patience, |loaded| !*loaded));
+    }
+
     /// Adds an input; one equal to the newest is not added again.
     pub fn push(&self, text: &str) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
@@ -45,5 +55,8 @@ impl Recall {
     pub(super) fn load(&self, older: Vec<Arc<str>>) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
         inputs.splice(..0, older);
+        let (loaded, changed) = &*self.loaded;
+        *loaded.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        changed.notify_all();
     }
 }

@@ -5,7 +5,7 @@ use crate::output::MODEL_CHARACTERS;
 use crate::output::limits::shorten_transcript;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::Transcript;
-use crate::runtime::{Ending, Finish, RequestId, RuntimeEvent};
+use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
 
 /// Bytes of output kept for the record, head and tail; the rest is counted.
@@ -17,6 +17,7 @@ pub(super) struct CellRun {
     pub id: RequestId,
     /// `n` of `In [n]`.
     line: u32,
+    source: String,
     shown: Transcript,
     bundles: Vec<MimeBundle>,
     out: RunSender,
@@ -28,13 +29,16 @@ pub(super) enum CellStep {
     On,
     /// The cell ended; the interpreter's directory afterwards, when it said.
     Ended(Option<String>),
+    /// It ended with its interpreter: how is about to be said.
+    Died,
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, line: u32, out: RunSender) -> Self {
+    pub(super) fn new(id: RequestId, line: u32, source: String, out: RunSender) -> Self {
         CellRun {
             id,
             line,
+            source,
             shown: Transcript::new(KEPT),
             bundles: Vec::new(),
             out,
@@ -129,10 +133,21 @@ impl CellRun {
             state,
             took,
         );
+        let step = match &finish.ending {
+            Ending::Died(Death::NotStarted(_)) => {
+                // There is nobody to ask, but leaving must be possible.
+                if matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()") {
+                    self.out.send(SessionEvent::Leave(0));
+                }
+                CellStep::Ended(None)
+            }
+            Ending::Died(_) => CellStep::Died,
+            _ => CellStep::Ended(finish.cwd),
+        };
         self.out.send(SessionEvent::CellEnded {
             ending: finish.ending,
             typeahead: finish.typeahead,
         });
-        CellStep::Ended(finish.cwd)
+        step
     }
 }

@@ -35,9 +35,11 @@ impl Session {
             Order::Reset => {
                 self.exchanges.thread_known(None);
                 self.history.thread(None);
-                let (history, session) = (self.history.clone(), self.session_number());
+                let history = self.history.clone();
                 self.say_later(out, async move {
                     let deleted = history.reset().await;
+                    // The number is there at the latest with the first row.
+                    let session = history.session().await.map_or(0, |start| start.number);
                     format!("Deleted {deleted} AI prompts from session {session}.")
                 });
             }

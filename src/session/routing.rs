@@ -24,6 +24,9 @@ impl Session {
                 self.asked.clear();
                 self.out_or_background()
                     .send(SessionEvent::RuntimeDied { death, restarting });
+                if std::mem::take(&mut self.death_awaited) {
+                    self.finish_current();
+                }
             }
             RuntimeEvent::Notice(text) => {
                 self.out_or_background()
@@ -49,11 +52,15 @@ impl Session {
         if let (Some(Current::Cell(cell)), Some(id)) = (&mut self.current, id)
             && cell.id == id
         {
-            if let CellStep::Ended(cwd) = cell.on(event, &self.history) {
-                if let Some(cwd) = cwd {
-                    self.cwd = PathBuf::from(cwd);
+            match cell.on(event, &self.history) {
+                CellStep::On => {}
+                CellStep::Died => self.death_awaited = true,
+                CellStep::Ended(cwd) => {
+                    if let Some(cwd) = cwd {
+                        self.cwd = PathBuf::from(cwd);
+                    }
+                    self.finish_current();
                 }
-                self.finish_current();
             }
             return;
         }

@@ -51,6 +51,8 @@ pub(super) struct Session {
     recorded: bool,
     /// Inputs wait while an earlier session's numbering is not known.
     numbering_unknown: bool,
+    /// The cell's interpreter died: the run goes on until it is said how.
+    pub(super) death_awaited: bool,
 }
 
 /// What is being worked on.
@@ -119,6 +121,7 @@ pub(super) fn run(
         next_line: 1,
         recorded: false,
         numbering_unknown: resumed,
+        death_awaited: false,
     };
     if python_at_once {
         session.connected_runtime();
@@ -286,7 +289,7 @@ impl Session {
                 let line = self.number(&source, RunKind::Cell, &out);
                 let stdin = self.stdin;
                 let execute = Execute {
-                    code,
+                    code: code.clone(),
                     execution_count: Some(line),
                     silent: false,
                     stdin,
@@ -294,7 +297,7 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, out))));
+                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, code, out))));
             }
         }
     }

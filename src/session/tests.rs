@@ -140,7 +140,14 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
     ];
     match code {
         "hang" => {}
-        "die" => events.push(finish(Ending::Died(crate::runtime::Death::Exited(7)))),
+        "die" => {
+            let death = crate::runtime::Death::Exited(7);
+            events.push(finish(Ending::Died(death.clone())));
+            events.push(RuntimeEvent::Died {
+                death,
+                restarting: true,
+            });
+        }
         _ => events.push(finish(Ending::Ok)),
     }
     events
@@ -423,10 +430,9 @@ fn an_interrupt_of_a_cell_goes_to_the_runtime() {
 #[test]
 fn a_dead_interpreter_is_part_of_the_record() {
     let stage = stage(vec![says("ok")]);
-    assert_eq!(
-        stage.run("die").last().map(String::as_str),
-        Some("Died(Exited(7))")
-    );
+    let run = stage.run("die");
+    assert_eq!(run[3], "Died(Exited(7))");
+    assert!(run[4].starts_with("RuntimeDied"), "{run:?}");
     stage.run(".what happened?");
     assert!(
         stage

@@ -183,6 +183,7 @@ impl Shell {
             match (event, &typing) {
                 (SessionEvent::Numbered { kind, .. }, _) => typing = self.begin_typing(*kind),
                 (SessionEvent::CellStarted, Some(typing)) => typing.open(),
+                (SessionEvent::CellEnded { .. }, Some(typing)) => typing.close(),
                 _ => {}
             }
             Ok::<(), Report>(())

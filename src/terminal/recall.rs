@@ -4,6 +4,8 @@
 //! does that when an input begins.
 
 use std::collections::HashSet;
+use std::sync::Once;
+use std::time::Duration;
 
 use reedline::{
     CommandLineSearch, History, HistoryItem, HistoryItemId, HistorySessionId, ReedlineError,
@@ -16,14 +18,23 @@ use crate::terminal::typing::editable;
 /// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {
     recall: Recall,
+    /// The first look waits for the record, once.
+    looked: Once,
 }
+
+/// How long the first look into the history waits for the record to be read.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl EditorHistory {
     pub(super) fn new(recall: Recall) -> Self {
-        EditorHistory { recall }
+        EditorHistory {
+            recall,
+            looked: Once::new(),
+        }
     }
 
     fn matches<'a>(&'a self, query: &'a SearchQuery) -> impl Iterator<Item = (i64, String)> + 'a {
+        self.looked.call_once(|| self.recall.wait_loaded(PATIENCE));
         let backward = query.direction == SearchDirection::Backward;
         let count = i64::try_from(self.recall.len()).unwrap_or(i64::MAX - 1);
         let (oldest, newest) = if backward {

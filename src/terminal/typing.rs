@@ -149,6 +149,14 @@ impl Typing {
         }
     }
 
+    /// The cell has ended: what is typed from now on is for the editor.
+    pub(super) fn close(&self) {
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .open = None;
+    }
+
     /// Stops reading; returns what was typed for nobody.
     pub(super) fn stop(self) -> Vec<u8> {
         drop(self.stop);

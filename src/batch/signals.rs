@@ -1,0 +1,43 @@
+//! Signals without an editor: an interrupt stops what runs, the others end us once what is there is recorded.
+
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::report::Report;
+use crate::session::SessionHandle;
+
+/// How long the session may take to commit and to end its children.
+const SAVE: Duration = Duration::from_millis(1800);
+
+/// A second interrupt within this time ends the program.
+const SECOND_TRY: Duration = Duration::from_secs(2);
+
+/// Begins to listen.
+///
+/// # Errors
+/// When handlers or a thread cannot be had.
+pub(super) fn listen(session: SessionHandle) -> Result<(), Report> {
+    let failed = |error| Report::failure("could not listen for signals").because(error);
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
+    let listen = move || {
+        let mut interrupted: Option<Instant> = None;
+        for signal in signals.forever() {
+            if signal == SIGINT && interrupted.is_none_or(|first| first.elapsed() > SECOND_TRY) {
+                interrupted = Some(Instant::now());
+                session.interrupt();
+                continue;
+            }
+            session.close(SAVE);
+            // Returns only when the signal cannot be raised; then its number has to do as the status.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            std::process::exit(128 + signal);
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(listen)
+        .map_err(failed)?;
+    Ok(())
+}
