@@ -4,21 +4,19 @@
 //! shows; anywhere else bytes go out as they came, values as plain text, answers as raw markdown, errors to standard
 //! error.
 
+mod json;
 mod plain;
 mod signals;
 
 use std::io::Read;
-
-use serde_json::json;
 
 use crate::display::{Display, Showing, follow};
 use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
-use crate::session::{
-    AnswerEvent, Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome,
-};
+use crate::session::{Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
+use json::Json;
 use plain::Plain;
 
 /// The exit code after Ctrl-C, as a shell tells it of SIGINT; nothing more is run then.
@@ -48,11 +46,12 @@ pub fn run(
     inputs: impl IntoIterator<Item = Submission>,
     options: &Options,
 ) -> Result<i32, Report> {
-    signals::listen(session.clone())?;
+    let ending = signals::listen(session.clone())?;
     let mut first_failure = 0;
     for input in inputs {
         let run = session.submit(input);
         let ended = show(session, &run, options)?;
+        ending.leave_it_to_the_signal();
         drain(background, options)?;
         if first_failure == 0 {
             first_failure = ended.code;
@@ -73,17 +72,27 @@ struct Ended {
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
-    let mut view: Box<dyn Showing> = if options.terminal {
-        Box::new(Display::new(
-            options.screen.clone(),
-            options.appearance,
-            None,
-        ))
+    let screen = options.screen.clone();
+    if options.terminal {
+        show_on(
+            &mut Display::new(screen, options.appearance, None),
+            session,
+            run,
+            options,
+        )
     } else {
-        Box::new(Plain::new(options.screen.clone()))
-    };
+        show_on(&mut Plain::new(screen), session, run, options)
+    }
+}
+
+fn show_on(
+    view: &mut dyn Showing,
+    session: &SessionHandle,
+    run: &Run,
+    options: &Options,
+) -> Result<Ended, Report> {
     let mut ended = Ended::default();
-    follow(run, &options.screen, view.as_mut(), |event| {
+    follow(run, &options.screen, view, |event| {
         note(event, &mut ended);
         if let SessionEvent::InputRequested { call, prompt, .. } = event {
             session.reply_input(*call, answer_input(prompt, options)?);
@@ -173,58 +182,20 @@ pub fn ask(
     as_json: bool,
     options: &Options,
 ) -> Result<i32, Report> {
-    signals::listen(session.clone())?;
+    let ending = signals::listen(session.clone())?;
     let run = session.submit(prompt);
-    if !as_json {
-        return Ok(show(session, &run, options)?.code);
-    }
-    let (mut answer, mut tools) = (String::new(), Vec::new());
-    let mut ended = Ended {
-        code: 1,
-        ..Ended::default()
+    let ended = if as_json {
+        let mut answer = Json::default();
+        let ended = show_on(&mut answer, session, &run, options)?;
+        ending.leave_it_to_the_signal();
+        options
+            .screen
+            .trusted(format!("{}\n", answer.into_value()).as_bytes())?;
+        ended
+    } else {
+        show(session, &run, options)?
     };
-    let mut report = json!({"status": "failed", "answer": "", "error": "the session ended"});
-    loop {
-        match run.next(None) {
-            Next::Ended => break,
-            Next::Nothing => {}
-            Next::Event(event) => {
-                note(&event, &mut ended);
-                match *event {
-                    SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => {
-                        answer.push_str(&delta)
-                    }
-                    SessionEvent::Answer(AnswerEvent::Restarted { .. }) => answer.clear(),
-                    SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => tools.push(line),
-                    SessionEvent::Notice(notice) if notice.warning => {
-                        report = json!({"status": "failed", "answer": "", "error": notice.message});
-                    }
-                    SessionEvent::TurnEnded {
-                        outcome,
-                        usage,
-                        took,
-                    } => {
-                        let (status, error) = match outcome {
-                            TurnOutcome::Complete => ("complete", None),
-                            TurnOutcome::Interrupted => ("interrupted", None),
-                            TurnOutcome::Failed(failure) => ("failed", Some(failure.message)),
-                        };
-                        report = json!({
-                            "status": status,
-                            "answer": answer,
-                            "error": error,
-                            "tools": tools,
-                            "input_tokens": usage.map(|usage| usage.input),
-                            "output_tokens": usage.map(|usage| usage.output),
-                            "seconds": took.as_secs_f64(),
-                        });
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-    options.screen.trusted(format!("{report}\n").as_bytes())?;
+    ending.leave_it_to_the_signal();
     options.screen.flush()?;
     Ok(ended.code)
 }

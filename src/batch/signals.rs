@@ -1,5 +1,7 @@
 //! Signals without an editor: an interrupt stops what runs, the others end us once what is there is recorded.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -14,13 +16,28 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// A second interrupt within this time ends the program.
 const SECOND_TRY: Duration = Duration::from_secs(2);
 
+/// Whether a signal is ending the program: its thread has the last word then.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ending(Arc<AtomicBool>);
+
+impl Ending {
+    /// Returns when nothing is ending; else never.
+    pub(super) fn leave_it_to_the_signal(&self) {
+        while self.0.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+    }
+}
+
 /// Begins to listen.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
-pub(super) fn listen(session: SessionHandle) -> Result<(), Report> {
+pub(super) fn listen(session: SessionHandle) -> Result<Ending, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
+    let ending = Ending::default();
+    let begun = ending.clone();
     let listen = move || {
         let mut interrupted: Option<Instant> = None;
         for signal in signals.forever() {
@@ -29,6 +46,7 @@ pub(super) fn listen(session: SessionHandle) -> Result<(), Report> {
                 session.interrupt();
                 continue;
             }
+            begun.0.store(true, Ordering::SeqCst);
             session.close(SAVE);
             // Returns only when the signal cannot be raised; then its number has to do as the status.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -39,5 +57,5 @@ pub(super) fn listen(session: SessionHandle) -> Result<(), Report> {
         .name("signals".into())
         .spawn(listen)
         .map_err(failed)?;
-    Ok(())
+    Ok(ending)
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::bench::{Bench, exchange};
 use super::real::{real, running};
+use crate::support::await_true;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation, tool_outputs};
 
@@ -174,14 +175,16 @@ fn an_interrupted_command_is_ended() {
     let turn = bench.agent.start(real.request("run"));
     let told = bench.finish(turn, |agent, turn, event| {
         if matches!(event, AgentEvent::CommandStarted { .. }) {
-            await_true(|| std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n')));
+            await_true("std", || {
+                std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'))
+            });
             agent.cancel(turn);
         }
     });
     assert!(told.interrupted(), "{told:?}");
     let pid = std::fs::read_to_string(&file).unwrap();
     let process = PathBuf::from("/proc").join(pid.trim());
-    await_true(|| !process.join("cmdline").exists());
+    await_true("the process is gone", || !process.join("cmdline").exists());
     assert_eq!(bench.run(real.request("second?")).text(), "ran");
 }
 
@@ -218,11 +221,4 @@ fn an_image_reaches_the_model() {
     let request = real.endpoint.requests()[0].to_string();
     assert!(request.contains("what is it? this:"));
     assert!(request.contains("data:image/png;base64,"));
-}
-
-/// Looks again and again until it is so; the test runner's own limit ends a test that waits for ever.
-fn await_true(mut so: impl FnMut() -> bool) {
-    while !so() {
-        std::thread::yield_now();
-    }
 }

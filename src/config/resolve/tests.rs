@@ -148,7 +148,7 @@ fn a_wrong_value_is_told_and_the_default_holds() {
     check("model", json!(["a"]), "a string");
     check("log_exact", json!("perhaps"), "true, false");
     check("prompt_mode", json!(0), "true, false");
-    check("agent", json!("acp:"), "codex, demo, acp:COMMAND");
+    check("agent", json!("acp:"), "codex, demo");
     check(
         "runtime",
         json!("remote"),

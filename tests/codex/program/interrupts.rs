@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{leave, program};
 use crate::codex::real::running;
+use crate::support::await_true;
 use crate::support::pty::Pty;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
@@ -101,12 +102,16 @@ fn the_agents_command_ends_with_the_turn() {
     pty.send_line(".run it");
     pty.wait_for("⌛");
     let file = program.home.work().join("pid");
-    await_true(|| std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n')));
+    await_true("std", || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'))
+    });
     let command = std::fs::read_to_string(&file).unwrap();
     pty.send(CTRL_C);
     pty.wait_for("In [2]:");
     let process = Path::new("/proc").join(command.trim()).join("cmdline");
-    await_true(|| std::fs::read(&process).map_or(true, |line| line.is_empty()));
+    await_true("std", || {
+        std::fs::read(&process).map_or(true, |line| line.is_empty())
+    });
     pty.send_line(".second?");
     pty.wait_for("ran");
     pty.wait_for("In [3]:");
@@ -209,11 +214,13 @@ fn what_came_before_a_kill_of_the_program_is_in_the_record() {
     let pty = program.repl();
     pty.send_line(".first?");
     pty.wait_for("word word");
-    let saved = "SELECT length(response) FROM ipycodex_turns";
-    await_true(|| program.recorded(saved) == ["5000"]);
+    let saved = "SELECT sum(length(text)) FROM ipycodex_answer_parts";
+    await_true("the answer is saved", || {
+        program.recorded(saved) == ["5000"]
+    });
     pty.signal(Signal::KILL);
     pty.exit_status();
-    await_true(|| app_servers(&pty).is_empty());
+    await_true("the app-server is gone", || app_servers(&pty).is_empty());
     let ran = program.resumed("1", ".second?\n");
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "fine\n"), "{ran:?}");
     program.endpoint.release();
@@ -242,12 +249,5 @@ fn kill_codex(pty: &Pty) {
     for process in servers {
         let id = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
         kill_process(id, Signal::KILL).unwrap();
-    }
-}
-
-/// Looks again and again until it is so; the test runner's own limit ends a test that waits for ever.
-fn await_true(mut so: impl FnMut() -> bool) {
-    while !so() {
-        std::thread::yield_now();
     }
 }

@@ -1,0 +1,129 @@
+//! An answer as one JSON object: `status`, `answer`, `error`, `tools`, `input_tokens`, `output_tokens`, `seconds`.
+
+use serde_json::{Value, json};
+
+use crate::display::Showing;
+use crate::screen::ScreenError;
+use crate::session::{AnswerEvent, SessionEvent, TurnOutcome};
+
+/// Collects what a prompt brought.
+#[derive(Debug, Default)]
+pub(super) struct Json {
+    /// Each message by its number, in order.
+    messages: Vec<(u64, String)>,
+    tools: Vec<String>,
+    /// Why nothing was sent.
+    refused: Option<String>,
+    end: Option<Value>,
+}
+
+impl Json {
+    /// The object.
+    pub(super) fn into_value(self) -> Value {
+        let texts: Vec<String> = self.messages.into_iter().map(|(_, text)| text).collect();
+        let mut value = self.end.unwrap_or_else(|| {
+            let why = self
+                .refused
+                .unwrap_or_else(|| "the session ended".to_owned());
+            json!({"status": "failed", "error": why})
+        });
+        value["answer"] = texts.join("\n\n").into();
+        value["tools"] = self.tools.into();
+        value
+    }
+}
+
+impl Showing for Json {
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Answer(AnswerEvent::Text { message, delta }) => {
+                match self
+                    .messages
+                    .iter_mut()
+                    .find(|(known, _)| *known == message)
+                {
+                    Some((_, text)) => text.push_str(&delta),
+                    None => self.messages.push((message, delta)),
+                }
+            }
+            SessionEvent::Answer(AnswerEvent::Restarted { message }) => {
+                self.messages.retain(|(known, _)| *known != message);
+            }
+            SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => self.tools.push(line),
+            SessionEvent::Notice(notice) if notice.warning => self.refused = Some(notice.message),
+            SessionEvent::TurnEnded {
+                outcome,
+                usage,
+                took,
+            } => {
+                let (status, error) = match outcome {
+                    TurnOutcome::Complete => ("complete", None),
+                    TurnOutcome::Interrupted => ("interrupted", None),
+                    TurnOutcome::Failed(failure) => ("failed", Some(failure.message)),
+                };
+                self.end = Some(json!({
+                    "status": status,
+                    "error": error,
+                    "input_tokens": usage.map(|usage| usage.input),
+                    "output_tokens": usage.map(|usage| usage.output),
+                    "seconds": took.as_secs_f64(),
+                }));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Notice;
+
+    fn text(message: u64, delta: &str) -> SessionEvent {
+        SessionEvent::Answer(AnswerEvent::Text {
+            message,
+            delta: delta.into(),
+        })
+    }
+
+    #[test]
+    fn messages_are_paragraphs_and_a_restart_voids_only_its_own() {
+        let mut json = Json::default();
+        let restart = SessionEvent::Answer(AnswerEvent::Restarted { message: 2 });
+        for event in [
+            text(1, "a"),
+            text(1, "b"),
+            text(2, "lost"),
+            restart,
+            text(3, "c"),
+        ] {
+            json.on(event).unwrap();
+        }
+        assert_eq!(json.into_value()["answer"], "ab\n\nc");
+    }
+
+    #[test]
+    fn a_prompt_that_was_not_sent_says_why() {
+        let mut json = Json::default();
+        json.on(SessionEvent::Notice(Notice::warning("NameError: x")))
+            .unwrap();
+        let value = json.into_value();
+        assert_eq!(
+            (&value["status"], &value["error"]),
+            (&json!("failed"), &json!("NameError: x"))
+        );
+    }
+}
