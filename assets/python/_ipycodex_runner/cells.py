@@ -305,7 +305,7 @@ class Engine:
     def fail(self, error):
         from . import tracebacks
 
-        frame = tracebacks.describe(error, self.sources, self.host.pty)
+        frame = tracebacks.describe(error, self.sources, self.host.pty)  # which leaves the user's part of the traceback
         frame["type"] = "error"
         self.ns.pop("__exception__", None)
         if not isinstance(error, SystemExit):

@@ -169,6 +169,17 @@ class Shell(InteractiveShell):
 
     failed = None
 
+    def _get_exc_info(self, exc_tuple=None):
+        """What is to be shown, and kept for the debugger, without the runner's frames."""
+        from . import tracebacks
+
+        etype, value, tb = super()._get_exc_info(exc_tuple)
+        tb = tracebacks.user_part(tb)
+        if isinstance(value, BaseException):
+            tracebacks.strip(value)
+        sys.last_traceback = tb
+        return etype, value, tb
+
     def showtraceback(self, exc_tuple=None, *arguments, **options):
         etype, value, tb = self._get_exc_info(exc_tuple)
         if etype is not None and etype.__name__ == "CancelledError":

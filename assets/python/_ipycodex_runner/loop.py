@@ -83,12 +83,19 @@ def next_line(requests):
                 loop.add_reader(requests.fd, readable)
                 loop.run_forever()
             except BaseException as error:
-                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+                complain(loop, error)
             finally:
                 loop.remove_reader(requests.fd)
             if ended and not requests.lines:
                 return None
         return requests.lines.pop(0)
+
+
+def complain(loop, error):
+    from . import tracebacks
+
+    tracebacks.strip(error)
+    loop.call_exception_handler({"message": "a background task failed", "exception": error})
 
 
 def next_queued(requests, loop):
@@ -98,7 +105,7 @@ def next_queued(requests, loop):
             try:
                 loop.run_forever()
             except BaseException as error:
-                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+                complain(loop, error)
     finally:
         del requests.wake
     return requests.queue.get()

@@ -1,7 +1,7 @@
 """An exception as an `error` frame: name, text, and IPython-like traceback lines with the code around each frame.
 
-In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; the runner's own leading frames
-are left out, unless nothing else is there; a syntax error of a cell shows only the caret part. Coloured only when asked.
+In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; no frame of the runner is shown, not
+in chained exceptions either; a syntax error of a cell shows only the caret part. Coloured only when asked.
 """
 
 import linecache
@@ -18,6 +18,7 @@ MAX_FRAMES = 60
 
 def describe(error, sources, colour):
     try:
+        strip(error)
         linecache.cache.update(sources)
         lines = render(error, sources, colour)
     except Exception:
@@ -67,7 +68,7 @@ def chain(error, sources, paint, lines, seen):
 def one(error, sources, paint, lines):
     name = type(error).__name__
     text = value_text(error)
-    if isinstance(error, SyntaxError) and not user_frames(error.__traceback__):
+    if isinstance(error, SyntaxError) and error.__traceback__ is None:
         for line in traceback.format_exception_only(type(error), error):
             part = line.rstrip("\n").split("\n")
             for piece in part:
@@ -78,8 +79,7 @@ def one(error, sources, paint, lines):
         return
     lines.append(paint(RED, "-" * 75))
     lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
-    frames = user_frames(error.__traceback__) or all_frames(error.__traceback__)
-    show_frames(frames, sources, paint, lines)
+    show_frames(all_frames(error.__traceback__), sources, paint, lines)
     for line in traceback.format_exception_only(type(error), error):
         line = line.rstrip("\n")
         head, colon, rest = line.partition(":")
@@ -105,16 +105,36 @@ def own(frame):
     return frame.f_code.co_filename.startswith(OWN)
 
 
-def user_frames(tb):
-    """The frames from the first that is not the runner's (or the event loop's on the way to the cell)."""
-    frames = all_frames(tb)
-    last_own = -1
-    for index, (frame, _line, _last) in enumerate(frames):
-        if own(frame):
-            last_own = index
-        elif not in_asyncio(frame):
-            break
-    return [item for item in frames[last_own + 1 :] if not own(item[0])]
+def strip(error, seen=None):
+    """Takes the runner's frames out of the traceback of an exception and of all that hang on it."""
+    seen = set() if seen is None else seen
+    while isinstance(error, BaseException) and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = user_part(error.__traceback__)
+        for inner in getattr(error, "exceptions", ()) if hasattr(error, "derive") else ():
+            strip(inner, seen)
+        strip(error.__cause__, seen)
+        error = error.__context__
+
+
+def user_part(tb):
+    """A traceback without the runner's frames, and without the event loop's on the way to the cell. The links of the one given are changed."""
+    entries = []
+    begun = False
+    while tb is not None:
+        if own(tb.tb_frame):
+            if not begun:
+                del entries[:]
+        else:
+            begun = begun or not in_asyncio(tb.tb_frame)
+            entries.append(tb)
+        tb = tb.tb_next
+    below = None
+    for tb in reversed(entries):
+        if tb.tb_next is not below:
+            tb.tb_next = below
+        below = tb
+    return below
 
 
 def in_asyncio(frame):

@@ -8,6 +8,8 @@ double the start time; their C halves are used directly. Protocol version 1.
 
 import os
 import sys
+from _operator import is_
+from _signal import default_int_handler
 from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
@@ -104,20 +106,28 @@ interrupts = Interrupts()
 uncut = set()  # code objects in which an interrupt waits
 
 
-def on_sigint(_signal, frame):
-    if interrupts.user:
-        if interrupts.held:
+class SigintHandler:
+    """What Python calls on SIGINT. `__call__` is a property that picks the C function to be called, so that what it raises has no frame
+    of the runner in its traceback."""
+
+    @property
+    def __call__(self):
+        if not interrupts.user:
+            interrupts.again = False
+        elif interrupts.held:
             interrupts.pending = True
-        elif frame is not None and frame.f_code in uncut:
+        elif sys._getframe(1).f_code in uncut:
             if not interrupts.again:
                 interrupts.again = True
                 start_new_thread(interrupt_again, ())
         else:
             interrupts.again = False
             if interrupts.cancel is None or not interrupts.cancel():
-                raise KeyboardInterrupt
-    else:
-        interrupts.again = False
+                return default_int_handler
+        return is_  # takes both arguments and does nothing
+
+
+on_sigint = SigintHandler()
 
 
 def interrupt_again():
