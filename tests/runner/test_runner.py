@@ -5,6 +5,7 @@
 
 import base64
 import os
+import re
 import sys
 import unittest
 
@@ -56,6 +57,21 @@ class Both(Engine):
         self.assertEqual(cell.of("error")[0]["evalue"], "3")
         self.assertEqual(host.run("1").value, "1")
 
+    def test_no_frame_of_the_runner_is_shown(self):
+        host = self.host()
+        host.run("import sys, time, traceback")
+        for code in ("import faulthandler\ntry:\n    display(1, include=3)\nfinally:\n    1/0", "get_ipython().ev('1/0')", "input()", "async def f(): 1/0\nawait f()"):
+            shown = "\n".join(host.run(code, allowStdin=False).of("error")[0]["traceback"])
+            self.assertNotIn("_runner", shown, code)
+            self.assertIn("-> ", shown, code)
+        for code in ("try: input()\nexcept EOFError: traceback.print_exc()", "traceback.print_stack()"):
+            shown = host.run(code, allowStdin=False).output
+            self.assertNotIn("_runner", shown, code)
+            self.assertIn(", in <module>", shown, code)
+        host.send(code="try:\n    print('on', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt: traceback.print_exc()")
+        host.wait_output(b"on")
+        self.assertNotIn("_runner", host.stop().output)
+
     def test_interrupts(self):
         host = self.host()
         for code in ("import time; print('on', flush=True); time.sleep(60)", "print('on')\nwhile True: pass", "import asyncio; print('on')\nawait asyncio.sleep(60)"):
@@ -65,6 +81,9 @@ class Both(Engine):
             cell = host.finish()
             self.assertTrue(cell.last["cancelled"], cell.frames)
             self.assertEqual(cell.error, "KeyboardInterrupt")
+            shown = "\n".join(cell.of("error")[0]["traceback"])
+            self.assertNotIn("_runner", shown)
+            self.assertRegex(shown, "-> %d .*%s" % (code.count("\n") + 1, re.escape(code.split("\n")[-1])))
         host.interrupt()  # while idle: nothing
         self.assertEqual(host.run("2").value, "2")
 

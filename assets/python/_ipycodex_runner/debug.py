@@ -1,12 +1,11 @@
 """The debugger of `%debug` and `%pdb`: Python's own, on the cell's terminal or through the host's input.
 
-In: a traceback or a statement. Out: what pdb prints. Invariant: the runner's frames are not entered. Absent on purpose: colours.
+In: a traceback or a statement. Out: what pdb prints. Invariant: the runner's frames are not entered (`frames` sees to that).
+Absent on purpose: colours.
 """
 
 import pdb
 import sys
-
-from . import tracebacks
 
 
 class Debugger(pdb.Pdb):
@@ -17,12 +16,9 @@ class Debugger(pdb.Pdb):
 
 
 def post_mortem(traceback):
-    first = traceback
-    while first is not None and tracebacks.own(first.tb_frame):
-        first = first.tb_next
     debugger = Debugger()
     debugger.reset()
-    debugger.interaction(None, first or traceback)
+    debugger.interaction(None, traceback)
     sys.stdout.flush()
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import wire
+from . import frames, wire
 from .wire import interrupts
 
 
@@ -67,6 +67,7 @@ def main(arguments):
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
+    frames.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -267,6 +268,8 @@ class Server:
             return function()
         finally:
             interrupts.user = False
+            if sys.gettrace() is not None:
+                end_stepping()
 
     def execute(self, request):
         host, frames = self.host, self.host.frames
@@ -339,6 +342,13 @@ def before_cell():
     owner = type(getattr(current, "__self__", None))
     if current is _signal.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
         _signal.signal(_signal.SIGINT, wire.on_sigint)
+
+
+def end_stepping():
+    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its breakpoints stays."""
+    debugger = getattr(sys.gettrace(), "__self__", None)
+    if hasattr(debugger, "stopframe") and not debugger.breaks:
+        sys.settrace(None)
 
 
 def repair_outputs(frames):

@@ -9,9 +9,10 @@ import os
 import sys
 import traceback
 
+from .frames import own
+
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
-OWN = __package__ + "/"
 REPEATS = 3
 MAX_FRAMES = 60
 
@@ -99,10 +100,6 @@ def all_frames(tb):
         frames.append((tb.tb_frame, tb.tb_lineno, tb.tb_lasti))
         tb = tb.tb_next
     return frames
-
-
-def own(frame):
-    return frame.f_code.co_filename.startswith(OWN)
 
 
 def strip(error, seen=None):
