@@ -288,7 +288,7 @@ class Requests:
     def read_more(self):
         """Reads once; False at the end of the stream."""
         try:
-            data = os.read(self.fd, 1 << 20)
+            data = os.read(self.fd, 1 << 16)
         except OSError:
             data = b""
         if not data:
