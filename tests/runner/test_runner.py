@@ -77,8 +77,7 @@ class Both(Engine):
         for code in ("import time; print('on', flush=True); time.sleep(60)", "print('on')\nwhile True: pass", "import asyncio; print('on')\nawait asyncio.sleep(60)"):
             host.send(code=code)
             host.wait_output(b"on")
-            host.interrupt()
-            cell = host.finish()
+            cell = host.stop()
             self.assertTrue(cell.last["cancelled"], cell.frames)
             self.assertEqual(cell.error, "KeyboardInterrupt")
             shown = "\n".join(cell.of("error")[0]["traceback"])

@@ -152,9 +152,6 @@ class Shell(InteractiveShell):
     def init_io(self):
         pass
 
-    def init_logger(self):
-        super().init_logger()
-
     def _tee(self, channel=None):
         return contextlib.nullcontext()
 

@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import frames, wire
+from . import debug, wire
 from .wire import interrupts
 
 
@@ -55,11 +55,11 @@ def main(arguments):
     host = Host(request_fd, frame_fd, nonce, pty)
     package.host = host
     if pty:
-        from . import terminal
+        from . import stdin, terminal
 
         terminal.remember()
         if sys.stdout is not None:
-            sys.stdout.reconfigure(errors="backslashreplace")  # a lone surrogate is no reason to fail
+            stdin.open_stdout(True)
     else:
         use_pipes()
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -67,7 +67,7 @@ def main(arguments):
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
-    frames.watch_imports(package.parts.after_import)
+    debug.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -140,7 +140,7 @@ def use_pipes():
     from . import stdin
 
     if sys.stdout is not None:
-        stdin.open_stdout()
+        stdin.open_stdout(False)
     stdin.install()
 
 

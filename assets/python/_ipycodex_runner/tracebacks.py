@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 
-from .frames import own
+from .debug import own
 
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"

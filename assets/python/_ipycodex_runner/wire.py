@@ -85,6 +85,7 @@ class Interrupts:
     held = 0
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
+    after_again = None  # called when the repeating is over
     cancel = None  # set by the event loop: returns True when it took the interrupt over
 
     def hold(self):
@@ -135,12 +136,16 @@ def interrupt_again():
     from _signal import SIGINT, getsignal, pthread_kill
     from time import sleep
 
-    for _ in range(50):
-        sleep(0.002)
+    pause = 0.002
+    while True:
+        sleep(pause)
         if not interrupts.again or getsignal(SIGINT) is not on_sigint:
             break
         pthread_kill(MAIN, SIGINT)
+        pause = min(pause * 1.2, 0.1)  # the reader of the stream may take its time
     interrupts.again = False
+    if interrupts.after_again is not None:
+        interrupts.after_again()
 
 
 def write_all(fd, data):
