@@ -169,6 +169,20 @@ class BuiltIn(Both, unittest.TestCase):
         for code in ("%time 1", "%timeit -n 2 -r 2 1", "%env HOME", "%who", "%whos", "%%bash\necho hi", "%%capture c\nprint(1)", "%history -n", "cd .", "%%time\n1"):
             self.assertEqual(host.run(code).last["status"], "ok", code)
 
+    def test_magics_that_show_or_change_something(self):
+        host = self.host()
+        host.run("def f(a, b=2):\n    'Doc.'\n    return a")
+        for code, shown in (("%pdef f", "f(a, b=2)\n"), ("%alias say echo said", ""), ("say {1+1}", "said 2\n"), ("%alias two echo a%sb%s", ""), ("%two x y", "axby\n"),
+                            ("%xmode plain", "Exception reporting mode: Plain\n"), ("z = 1; print(z)", "1\n"), ("%rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n"),
+                            ("rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n")):  # fmt: skip
+            self.assertEqual(host.run(code).output, shown, code)
+        for code, page in (("%pdoc f", "Doc."), ("%psource f", "def f(a, b=2):\n    'Doc.'\n    return a\n"), ("%page -r 'a'", "a")):
+            self.assertEqual(host.run(code).of("page")[0]["bundle"], {"text/plain": page}, code)
+        host.run("%precision 2")
+        self.assertEqual((host.run("3.14159").value, host.run("%precision").value, host.run("0.5").value), ("3.14", "'%r'", "0.5"))
+        for code in ("%store z", "%config A.b = 1", "two x", "%unalias none", "%precision x", "%xmode Loud", "%pdef none", "%rerun 99"):
+            self.assertEqual(host.run(code).error, "UsageError", code)
+
 
 @unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")
 class WithIPython(Both, unittest.TestCase):

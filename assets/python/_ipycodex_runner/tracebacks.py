@@ -14,6 +14,8 @@ from .debug import own
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 REPEATS = 3
+MODES = ("Context", "Plain", "Minimal")
+mode = "Context"  # of `%xmode`
 MAX_FRAMES = 60
 
 
@@ -76,6 +78,9 @@ def one(error, sources, paint, lines):
                 lines.append(paint(RED, piece) if piece.startswith(name) else place(piece, sources, paint))
         return
     if name == "UsageError":
+        lines.append(paint(RED, name) + ": " + text)
+        return
+    if mode == "Minimal":
         lines.append(paint(RED, name) + ": " + text)
         return
     lines.append(paint(RED, "-" * 75))
@@ -164,7 +169,8 @@ def show_frame(frame, number, sources, paint, lines):
     inside = "" if function == "<module>" else ", in " + paint(CYAN, function + "()")
     lines.append(where + inside)
     source = linecache.getlines(file, frame.f_globals)
-    for current in range(max(1, number - CONTEXT), min(len(source), number + CONTEXT) + 1):
+    around = CONTEXT if mode == "Context" else 0
+    for current in range(max(1, number - around), min(len(source), number + around) + 1):
         text = source[current - 1].rstrip("\n")
         if current == number:
             lines.append(paint(GREEN, "----> %d " % current if current < 10 else "---> %d " % current) + text)
