@@ -40,11 +40,12 @@ class Both(Engine):
     def test_debuggers(self):
         host = self.host()
         self.assertIn("past", self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "c")).output)
-        seen = self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "w"), ("db", "u"), ("db", "n"), ("db", "p x"), ("db", "c")).output
+        at_call = not self.ipython and sys.version_info >= (3, 13)  # there a debugger stops at the call, not after it
+        seen = self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "w"), ("db", "u"), *[("db", "n")] * (1 + at_call), ("db", "p x"), ("db", "c")).output
         self.assertRegex(seen, r"(?s)\(2\)<module>.*\(3\)<module>.*\n1\n")
-        self.assertIn("(1)<module>", self.talk(host, "breakpoint()", ("db", "w"), ("db", "n")).output)
+        self.assertIn("(1)<module>", self.talk(host, "breakpoint()", ("db", "w"), *[("db", "n")] * (1 + at_call)).output)
         for code in ("breakpoint()", "import pdb; pdb.set_trace()\nx = 1"):
-            self.assertNotIn("runner", self.talk(host, code, ("db", "w"), ("db", "u"), ("db", "s"), *[("db", "s")] * (code != "breakpoint()")).output)
+            self.assertNotIn("runner", self.talk(host, code, ("db", "w"), ("db", "u"), ("db", "s"), *[("db", "s")] * ((code != "breakpoint()") + at_call)).output)
         host.send(code="print('on')\nwhile True: pass")
         host.wait_output(b"on")
         self.assertTrue(host.stop().last["cancelled"])

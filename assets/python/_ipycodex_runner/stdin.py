@@ -162,7 +162,7 @@ class Spout(io.FileIO):
     def step_aside(self):
         """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would let it through in a
         cell that does nothing but print."""
-        self.write = file_write.__get__(self)
+        self.write = super().write
         interrupts.after_again = self.come_back
 
     def come_back(self):
