@@ -73,7 +73,7 @@ class Host(object):
             self.streams = [self.process.stdout.fileno(), self.process.stderr.fileno()]
         os.close(request)
         os.close(frame)
-        self.raw = {fd: b"" for fd in self.streams}
+        self.raw = {fd: bytearray() for fd in self.streams}
         self.old = {}
         self.lines = b""
         self.number = 0
@@ -95,7 +95,7 @@ class Host(object):
             except OSError:
                 data = b""
             if fd != self.frames:
-                self.raw[fd] += data
+                self.raw[fd] += data  # a bytearray: grows in place
                 if not data:
                     self.streams.remove(fd)
             elif data:
@@ -128,8 +128,8 @@ class Host(object):
         """Ctrl-C until the cell ends: Python itself can sleep through one that comes between its last look and the system call."""
         return self.finish(again=self.interrupt)
 
-    def finish(self, last="done", again=None):
-        """Frames until `last`, with all output that came before it. `again` is called every half second."""
+    def finish(self, last="done", again=None, every=0.5):
+        """Frames until `last`, with all output that came before it. `again` is called every so many seconds."""
         frames = []
         deadline = time.monotonic() + LIMIT
         due = 0
@@ -137,7 +137,7 @@ class Host(object):
             while not self.pending and not self.ended:
                 if again and time.monotonic() >= due:
                     again()
-                    due = time.monotonic() + 0.5
+                    due = time.monotonic() + every
                 self.pump(deadline, due if again else None)
             if not self.pending:
                 raise AssertionError("the runner ended; output: %r" % self.raw)
@@ -148,7 +148,7 @@ class Host(object):
         while frames[-1].get("sync") and not self.seen(frames[-1]["sync"]):
             self.pump(deadline)
         data = b"".join(self.raw[fd] for fd in sorted(self.raw))
-        self.raw = {fd: b"" for fd in self.raw}
+        self.raw = {fd: bytearray() for fd in self.raw}
         words = [word.decode() for word in MARK.findall(data)]
         return Cell(frames, MARK.sub(b"", data).replace(b"\r\n", b"\n").decode("utf-8", "replace"), words)
 

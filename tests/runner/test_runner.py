@@ -5,6 +5,7 @@
 
 import base64
 import os
+import re
 import sys
 import unittest
 
@@ -56,15 +57,32 @@ class Both(Engine):
         self.assertEqual(cell.of("error")[0]["evalue"], "3")
         self.assertEqual(host.run("1").value, "1")
 
+    def test_no_frame_of_the_runner_is_shown(self):
+        host = self.host()
+        host.run("import sys, time, traceback")
+        for code in ("import faulthandler\ntry:\n    display(1, include=3)\nfinally:\n    1/0", "get_ipython().ev('1/0')", "input()", "async def f(): 1/0\nawait f()"):
+            shown = "\n".join(host.run(code, allowStdin=False).of("error")[0]["traceback"])
+            self.assertNotIn("_runner", shown, code)
+            self.assertIn("-> ", shown, code)
+        for code in ("try: input()\nexcept EOFError: traceback.print_exc()", "traceback.print_stack()"):
+            shown = host.run(code, allowStdin=False).output
+            self.assertNotIn("_runner", shown, code)
+            self.assertIn(", in <module>", shown, code)
+        host.send(code="try:\n    print('on', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt: traceback.print_exc()")
+        host.wait_output(b"on")
+        self.assertNotIn("_runner", host.stop().output)
+
     def test_interrupts(self):
         host = self.host()
         for code in ("import time; print('on', flush=True); time.sleep(60)", "print('on')\nwhile True: pass", "import asyncio; print('on')\nawait asyncio.sleep(60)"):
             host.send(code=code)
             host.wait_output(b"on")
-            host.interrupt()
-            cell = host.finish()
+            cell = host.stop()
             self.assertTrue(cell.last["cancelled"], cell.frames)
             self.assertEqual(cell.error, "KeyboardInterrupt")
+            shown = "\n".join(cell.of("error")[0]["traceback"])
+            self.assertNotIn("_runner", shown)
+            self.assertRegex(shown, "-> %d .*%s" % (code.count("\n") + 1, re.escape(code.split("\n")[-1])))
         host.interrupt()  # while idle: nothing
         self.assertEqual(host.run("2").value, "2")
 
@@ -150,6 +168,20 @@ class BuiltIn(Both, unittest.TestCase):
         host = self.host()
         for code in ("%time 1", "%timeit -n 2 -r 2 1", "%env HOME", "%who", "%whos", "%%bash\necho hi", "%%capture c\nprint(1)", "%history -n", "cd .", "%%time\n1"):
             self.assertEqual(host.run(code).last["status"], "ok", code)
+
+    def test_magics_that_show_or_change_something(self):
+        host = self.host()
+        host.run("def f(a, b=2):\n    'Doc.'\n    return a")
+        for code, shown in (("%pdef f", "f(a, b=2)\n"), ("%alias say echo said", ""), ("say {1+1}", "said 2\n"), ("%alias two echo a%sb%s", ""), ("%two x y", "axby\n"),
+                            ("%xmode plain", "Exception reporting mode: Plain\n"), ("z = 1; print(z)", "1\n"), ("%rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n"),
+                            ("rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n")):  # fmt: skip
+            self.assertEqual(host.run(code).output, shown, code)
+        for code, page in (("%pdoc f", "Doc."), ("%psource f", "def f(a, b=2):\n    'Doc.'\n    return a\n"), ("%page -r 'a'", "a")):
+            self.assertEqual(host.run(code).of("page")[0]["bundle"], {"text/plain": page}, code)
+        host.run("%precision 2")
+        self.assertEqual((host.run("3.14159").value, host.run("%precision").value, host.run("0.5").value), ("3.14", "'%r'", "0.5"))
+        for code in ("%store z", "%config A.b = 1", "two x", "%unalias none", "%precision x", "%xmode Loud", "%pdef none", "%rerun 99"):
+            self.assertEqual(host.run(code).error, "UsageError", code)
 
 
 @unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")

@@ -34,6 +34,21 @@ class Both(Engine):
         lines = cell.output.split()
         self.assertEqual(lines, ["%d" % i for i in range(len(lines))])
 
+    def test_handler_may_print_into_a_flood(self):
+        host = self.host()
+        host.run("import itertools, signal\ngot = []\ndef note(*given): got.append(1); print('<note>')\nsignal.signal(signal.SIGINT, note)")
+        host.send(code="for i in itertools.count():\n    print(i)\n    if len(got) > 4: break")
+        host.wait_output(b"0\n")
+        cell = host.finish(again=host.interrupt, every=0.02)
+        self.assertEqual(cell.last["status"], "ok", cell.frames)
+        self.assertIn("<note>", cell.output)  # Python's text layer itself may mix up the line that was interrupted
+
+    def test_huge_write_can_be_interrupted(self):
+        host = self.host()
+        host.send(code="import sys\nwhile True: sys.stdout.write('x' * (8 << 20))")
+        host.wait_output(b"xxxx")
+        self.assertTrue(host.stop().last["cancelled"])
+
     def test_lines_after_a_flood_are_seen_at_once(self):
         host = self.host()
         host.send(code=LINES + "import time; print('last'); time.sleep(60)")

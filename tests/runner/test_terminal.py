@@ -1,6 +1,7 @@
 """Debuggers, questions, Ctrl-C and endings, on pipes and on a pty, in both engines; strange values; a code folder that cannot be written."""
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -29,7 +30,9 @@ class Both(Engine):
                 question = host.frame("input_request")
                 self.assertIn(prompt, question["prompt"])
                 host.send(type="input_reply", id=question["call"], **({"eof": True} if answer is None else {"value": answer}))
-        return host.finish()
+        cell = host.finish()
+        cell.output = re.sub(r"\x1b\[[0-9;]*m", "", cell.output)
+        return cell
 
     def host(self, **options):
         return Engine.host(self, terminal=self.terminal, **options)
@@ -37,6 +40,12 @@ class Both(Engine):
     def test_debuggers(self):
         host = self.host()
         self.assertIn("past", self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "c")).output)
+        at_call = not self.ipython and sys.version_info >= (3, 13)  # there a debugger stops at the call, not after it
+        seen = self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "w"), ("db", "u"), *[("db", "n")] * (1 + at_call), ("db", "p x"), ("db", "c")).output
+        self.assertRegex(seen, r"(?s)\(2\)<module>.*\(3\)<module>.*\n1\n")
+        self.assertIn("(1)<module>", self.talk(host, "breakpoint()", ("db", "w"), *[("db", "n")] * (1 + at_call)).output)
+        for code in ("breakpoint()", "import pdb; pdb.set_trace()\nx = 1"):
+            self.assertNotIn("runner", self.talk(host, code, ("db", "w"), ("db", "u"), ("db", "s"), *[("db", "s")] * ((code != "breakpoint()") + at_call)).output)
         host.send(code="print('on')\nwhile True: pass")
         host.wait_output(b"on")
         self.assertTrue(host.stop().last["cancelled"])

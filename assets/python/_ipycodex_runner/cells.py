@@ -15,10 +15,11 @@ TOP_LEVEL_AWAIT = 0x2000
 COROUTINE = 0x80
 PLAIN = (int, float, str, bool, complex, bytes)
 
-AUTOMAGIC = frozenset(
-    "cd pwd ls ll env set_env load edit save history hist recall who who_ls whos reset pinfo pdoc psource lsmagic time timeit run pip conda uv "
-    "debug pdb autoreload load_ext matplotlib xdel cat cp mv rm rmdir mkdir man".split()
-)
+AUTOMAGIC = set(
+    "cd pwd ls ll env set_env load edit save history hist recall rerun dhist who who_ls whos reset pinfo pdoc pdef pfile psource page lsmagic "
+    "magic time timeit prun run pip conda uv debug pdb autoreload load_ext matplotlib xdel cat cp mv rm rmdir mkdir man alias unalias config "
+    "precision xmode colors store".split()
+)  # and what users register
 
 
 class Leave:
@@ -49,6 +50,7 @@ class Engine:
         self.future = 0  # flags of `from __future__` imports in effect
         self.storing = False
         self.last = None  # what we put under `_`
+        self.float_format = None  # of `%precision`
         self.shell_object = None
         self.before_cell = []
         self.after_cell = []
@@ -267,7 +269,7 @@ class Engine:
         kind = type(value)
         metadata = {}
         if kind in PLAIN:
-            bundle = {"text/plain": repr(value)}
+            bundle = {"text/plain": self.float_format % value if kind is float and self.float_format else repr(value)}
         else:
             from . import mime
 
@@ -305,7 +307,7 @@ class Engine:
     def fail(self, error):
         from . import tracebacks
 
-        frame = tracebacks.describe(error, self.sources, self.host.pty)
+        frame = tracebacks.describe(error, self.sources, self.host.pty)  # which leaves the user's part of the traceback
         frame["type"] = "error"
         self.ns.pop("__exception__", None)
         if not isinstance(error, SystemExit):

@@ -11,6 +11,7 @@ import sys
 import warnings
 
 from . import mime, system
+from .cells import PLAIN, ends_quietly
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
@@ -54,7 +55,9 @@ class FrameDisplayHook(DisplayHook):
         if result is None or self.quiet():
             return
         self.start_displayhook()
-        bundle, metadata = self.compute_format_data(result)
+        bundle, metadata = self.plain(result) if type(result) in PLAIN else (None, None)
+        if bundle is None:
+            bundle, metadata = self.compute_format_data(result)
         storing = self.shell.storing
         if storing:
             self.update_user_ns(result)
@@ -68,6 +71,23 @@ class FrameDisplayHook(DisplayHook):
                 host().send(frame)
         if "matplotlib.pyplot" in sys.modules and mime.is_figure(result):
             sys.modules["matplotlib.pyplot"].close(result)  # shown: not to be shown again as a figure left open
+
+    printers = None  # of all formatters but that of `text/plain`: the dicts in which users register theirs
+
+    def plain(self, value):
+        """The bundle of a value whose type has no rich form of its own, unless somebody gave it one: looking for one in every formatter is
+        what a short cell spends most of its time on."""
+        formatter = self.shell.display_formatter
+        formatters = formatter.formatters
+        if self.printers is None or len(self.printers) != 3 * len(formatters):
+            rich = [each for kind, each in formatters.items() if kind != "text/plain"] + [formatter.ipython_display_formatter]
+            self.printers = [dicts for each in rich for dicts in (each.type_printers, each.singleton_printers, each.deferred_printers)]
+        kinds = type(value).__mro__
+        for dicts in self.printers:
+            if dicts and (id(value) in dicts or any(kind in dicts or (kind.__module__, kind.__name__) in dicts for kind in kinds)):
+                return None, None
+        text = formatters["text/plain"](value)
+        return (None, None) if text is None else ({"text/plain": text}, {})
 
     def ends_cell(self, frame):
         """True when nothing can be printed between this value and the end of the request: the cell's last expression shows it."""
@@ -84,8 +104,6 @@ class FrameDisplayHook(DisplayHook):
         )
 
     def quiet(self):
-        from .cells import ends_quietly
-
         return ends_quietly(self.shell.source) if ";" in self.shell.source else False
 
 
@@ -134,9 +152,6 @@ class Shell(InteractiveShell):
     def init_io(self):
         pass
 
-    def init_logger(self):
-        super().init_logger()
-
     def _tee(self, channel=None):
         return contextlib.nullcontext()
 
@@ -168,6 +183,17 @@ class Shell(InteractiveShell):
         self.failed = "cancelled" if issubclass(etype, KeyboardInterrupt) else "error"
 
     failed = None
+
+    def _get_exc_info(self, exc_tuple=None):
+        """What is to be shown, and kept for the debugger, without the runner's frames."""
+        from . import tracebacks
+
+        etype, value, tb = super()._get_exc_info(exc_tuple)
+        tb = tracebacks.user_part(tb)
+        if isinstance(value, BaseException):
+            tracebacks.strip(value)
+        sys.last_traceback = tb
+        return etype, value, tb
 
     def showtraceback(self, exc_tuple=None, *arguments, **options):
         etype, value, tb = self._get_exc_info(exc_tuple)

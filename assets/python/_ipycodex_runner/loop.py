@@ -32,7 +32,8 @@ def run(coroutine):
     """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python code."""
     make_current()
     loop = get()
-    task = loop.create_task(coroutine)
+    ends = []  # the error that left the coroutine: before Python 3.11 a task does not keep its traceback
+    task = loop.create_task(noting(coroutine, ends))
     del interrupted[:]
 
     def cancel():
@@ -47,7 +48,7 @@ def run(coroutine):
         return loop.run_until_complete(task)
     except asyncio.CancelledError as error:
         if interrupted:
-            raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+            raise KeyboardInterrupt().with_traceback((ends or [error])[0].__traceback__) from None
         raise
     except (KeyboardInterrupt, SystemExit):
         if not task.done():
@@ -61,6 +62,14 @@ def run(coroutine):
         raise
     finally:
         interrupts.cancel = None
+
+
+async def noting(coroutine, ends):
+    try:
+        return await coroutine
+    except asyncio.CancelledError as error:
+        ends.append(error)
+        raise
 
 
 def next_line(requests):
@@ -83,12 +92,19 @@ def next_line(requests):
                 loop.add_reader(requests.fd, readable)
                 loop.run_forever()
             except BaseException as error:
-                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+                complain(loop, error)
             finally:
                 loop.remove_reader(requests.fd)
             if ended and not requests.lines:
                 return None
         return requests.lines.pop(0)
+
+
+def complain(loop, error):
+    from . import tracebacks
+
+    tracebacks.strip(error)
+    loop.call_exception_handler({"message": "a background task failed", "exception": error})
 
 
 def next_queued(requests, loop):
@@ -98,7 +114,7 @@ def next_queued(requests, loop):
             try:
                 loop.run_forever()
             except BaseException as error:
-                loop.call_exception_handler({"message": "a background task failed", "exception": error})
+                complain(loop, error)
     finally:
         del requests.wake
     return requests.queue.get()

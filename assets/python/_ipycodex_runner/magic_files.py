@@ -30,6 +30,24 @@ def line_cd(shell, line, names):
     status(shell, "cd", path=os.getcwd())
 
 
+def line_dhist(shell, line, names):
+    """Working directories so far, the current one last."""
+    print("Directory history")
+    for number, path in enumerate(earlier + [os.getcwd()]):
+        print("%d: %s" % (number, path))
+
+
+def line_rerun(shell, line, names):
+    """Runs inputs again: a range, or the last one."""
+    before = [item for item in selected(shell.engine, line.split()) if not item[1].lstrip("% ").startswith("rerun")]
+    chosen = before if line.strip() else before[-1:]
+    if not chosen:
+        raise UsageError("no input to run again")
+    text = "\n".join(item[1].rstrip("\n") for item in chosen)
+    print("=== Executing: ===\n%s\n=== Output: ===" % text, flush=True)
+    shell.engine.run(text, shell.engine.new_filename(shell.engine.current))
+
+
 def line_pwd(shell, line, names):
     return os.getcwd()
 

@@ -96,8 +96,73 @@ def line_pinfo2(shell, line, names):
     page(shell, line.strip(), 1)
 
 
-line_pdoc = line_pinfo
-line_psource = line_pinfo2
+def object_of(shell, line):
+    """The object a line names. Raises UsageError."""
+    try:
+        return eval(line, shell.user_ns)
+    except Exception:
+        raise UsageError("Object `%s` not found." % line.strip()) from None
+
+
+def part(about):
+    """A magic that shows one thing about an object; what raises TypeError or OSError has none."""
+
+    def show(shell, line, names):
+        try:
+            text = about(object_of(shell, line))
+        except (TypeError, ValueError, OSError):
+            text = None
+        if text is None:
+            print("%s: nothing to show for `%s`" % (about.__doc__, line.strip()))
+        else:
+            shell.engine.host.send({"type": "page", "bundle": {"text/plain": text}})
+
+    show.__doc__ = "Shows the %s of an object." % about.__doc__
+    return show
+
+
+def doc(value):
+    """docstring"""
+    import inspect
+
+    return inspect.getdoc(value)
+
+
+def source(value):
+    """source"""
+    import inspect
+
+    return inspect.getsource(value)
+
+
+def file(value):
+    """file"""
+    import inspect
+
+    with open(inspect.getsourcefile(value), encoding="utf-8", errors="replace") as text:
+        return text.read()
+
+
+def line_pdef(shell, line, names):
+    """Prints how a callable is called."""
+    import inspect
+
+    try:
+        print("%s%s" % (line.strip().rpartition(".")[2], inspect.signature(object_of(shell, line))))
+    except (TypeError, ValueError):
+        print("%s has no signature that can be found out" % line.strip())
+
+
+line_pdoc, line_psource, line_pfile = part(doc), part(source), part(file)
+
+
+def line_page(shell, line, names):
+    """Pages an object: its `str` with -r, else as it is shown."""
+    from . import mime
+
+    raw = line.startswith("-r ")
+    value = object_of(shell, line[3:] if raw else line)
+    shell.engine.host.send({"type": "page", "bundle": {"text/plain": str(value) if raw else mime.plain(value)}})
 
 
 def line_psearch(shell, line, names):
@@ -130,8 +195,83 @@ def line_exit(shell, line, names):
     shell.engine.ask_exit(int(line) if line.strip().lstrip("-").isdigit() else None)
 
 
+def line_precision(shell, line, names):
+    """Digits after the point, or a format, for floats that are shown; nothing: as Python shows them."""
+    text = line.strip().strip("'\"")
+    chosen = "%%.%df" % int(text) if text.isdigit() else text
+    try:
+        chosen % 3.14 if chosen else ""
+    except (TypeError, ValueError):
+        raise UsageError("%s: not a number of digits or a format" % text) from None
+    shell.engine.float_format = chosen or None
+    return chosen or "%r"
+
+
+def line_xmode(shell, line, names):
+    """How tracebacks look: Context, Plain (no lines around the failing one) or Minimal (only the error); nothing: the next one."""
+    from . import tracebacks
+
+    chosen = line.strip().capitalize() or tracebacks.MODES[(tracebacks.MODES.index(tracebacks.mode) + 1) % len(tracebacks.MODES)]
+    if chosen not in tracebacks.MODES:
+        raise UsageError("%%xmode takes %s here" % ", ".join(tracebacks.MODES))
+    tracebacks.mode = chosen
+    print("Exception reporting mode:", chosen)
+
+
+def line_config(shell, line, names):
+    """IPython's settings. What figures look like is accepted and has no effect, for the sake of notebooks."""
+    if not line.strip():
+        print("Nothing is configured here with %config. These have magics: %precision, %xmode, %pdb, %autoreload, %matplotlib.")
+    elif line.startswith("InlineBackend."):
+        print("%%config %s: no effect without IPython" % line.split("=")[0].strip())
+    else:
+        raise UsageError("%%config %s needs IPython" % line.split("=")[0].strip())
+
+
+def line_alias(shell, line, names):
+    """`%alias name command`: a magic that runs a command; `%s` are its arguments, `%l` the whole line, otherwise the line follows."""
+    name, _blank, command = line.strip().partition(" ")
+    if not name:
+        print("\n".join("%-12s %s" % (each, text) for each, text in sorted(aliases.items())) or "No aliases.")
+        return
+    if not command:
+        if name not in aliases:
+            raise UsageError("Undefined alias: `%s`" % name)
+        print(aliases[name])
+        return
+    if name in magics.LINE:
+        raise UsageError("The name %s can't be aliased because it is a magic." % name)
+    aliases[name] = command.strip()
+    magics.register(lambda rest: shell.system(filled(name, rest)), "line", name)
+
+
+def filled(name, rest):
+    command = aliases[name]
+    if "%l" in command:
+        return command.replace("%l", rest)
+    count = command.count("%s")
+    if not count:
+        return "%s %s" % (command, rest)
+    given = rest.split(None, count - 1) if count > 1 else [rest]
+    if len(given) < count:
+        raise UsageError("Alias `%s` takes %d arguments, %d given." % (name, count, len(given)))
+    for each in given:
+        command = command.replace("%s", each, 1)
+    return command
+
+
+def line_unalias(shell, line, names):
+    name = line.strip()
+    if aliases.pop(name, None) is None:
+        raise UsageError("Undefined alias: `%s`" % name)
+    magics.forget(name)
+
+
+aliases = {}  # name -> command
+
+
 def accepted(shell, line, names):
     """For notebooks written for IPython: a setting that has no meaning here."""
 
 
-line_xmode = line_colors = line_automagic = line_precision = line_gui = accepted
+line_colors = line_automagic = line_gui = accepted

@@ -14,7 +14,8 @@ LINE = {
     "rep": "magic_files", "pycat": "magic_files",
     "who": "magic_names", "who_ls": "magic_names", "whos": "magic_names", "reset": "magic_names", "xdel": "magic_names",
     "pinfo": "magic_names", "pinfo2": "magic_names", "psearch": "magic_names", "pdoc": "magic_names", "psource": "magic_names",
-    "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names", "quit": "magic_names", "precision": "magic_names",
+    "pdef": "magic_names", "pfile": "magic_names", "page": "magic_names", "config": "magic_names", "alias": "magic_names", "unalias": "magic_names",
+    "rerun": "magic_files", "dhist": "magic_files", "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names", "quit": "magic_names", "precision": "magic_names",
     "time": "magic_run", "timeit": "magic_run", "run": "magic_run", "pip": "magic_run", "conda": "magic_run", "uv": "magic_run", "debug": "magic_run",
     "pdb": "magic_run", "autoreload": "magic_run", "load_ext": "magic_run", "reload_ext": "magic_run", "matplotlib": "magic_run", "pylab": "magic_run",
     "sx": "magic_cells", "system": "magic_cells", "prun": "magic_run", "tb": "magic_run", "xmode": "magic_names", "colors": "magic_names",
@@ -27,6 +28,10 @@ CELL = {
     "markdown": "magic_cells", "latex": "magic_cells", "svg": "magic_cells", "SVG": "magic_cells", "javascript": "magic_cells", "js": "magic_cells",
     "time": "magic_run", "timeit": "magic_run", "debug": "magic_run", "prun": "magic_run", "sx": "magic_cells", "!": "magic_cells",
 }  # fmt: skip
+NEEDS_IPYTHON = frozenset(
+    "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop macro notebook popd "
+    "pprint profile pushd quickref rehashx reset_selective sc store unload_ext".split()
+)
 added = {"line": {}, "cell": {}}
 ALIASES = {"file": "writefile", "HTML": "html", "SVG": "svg", "js": "javascript", "python3": "python", "hist": "history", "rep": "recall", "quit": "exit",
            "reload_ext": "load_ext", "pylab": "matplotlib", "system": "sx", "!": "sx", "magic": "lsmagic"}  # fmt: skip
@@ -37,9 +42,20 @@ class UsageError(Exception):
 
 
 def register(function, kind, name):
+    from .cells import AUTOMAGIC
+
     kinds = ("line", "cell") if kind == "line_cell" else (kind,)
+    if "line" in kinds:
+        AUTOMAGIC.add(name)
     for each in kinds:
         added[each][name] = function
+
+
+def forget(name):
+    from .cells import AUTOMAGIC
+
+    del added["line"][name]
+    AUTOMAGIC.discard(name)
 
 
 def find(name, kind):
@@ -57,6 +73,8 @@ def find(name, kind):
 def run_line(shell, name, line, names):
     function = find(name, "line")
     if function is None:
+        if name in NEEDS_IPYTHON:
+            raise UsageError("Line magic function `%%%s` needs IPython." % name)
         hint = " But cell magic `%%%%%s` exists." % name if find(name, "cell") else ""
         raise UsageError("Line magic function `%%%s` not found.%s" % (name, hint))
     if name not in ("time", "timeit", "debug", "prun"):

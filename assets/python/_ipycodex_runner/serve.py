@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import wire
+from . import debug, wire
 from .wire import interrupts
 
 
@@ -55,11 +55,11 @@ def main(arguments):
     host = Host(request_fd, frame_fd, nonce, pty)
     package.host = host
     if pty:
-        from . import terminal
+        from . import stdin, terminal
 
         terminal.remember()
         if sys.stdout is not None:
-            sys.stdout.reconfigure(errors="backslashreplace")  # a lone surrogate is no reason to fail
+            stdin.open_stdout(True)
     else:
         use_pipes()
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
@@ -67,6 +67,7 @@ def main(arguments):
     module = type(sys)("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
+    debug.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -139,7 +140,7 @@ def use_pipes():
     from . import stdin
 
     if sys.stdout is not None:
-        stdin.open_stdout()
+        stdin.open_stdout(False)
     stdin.install()
 
 
@@ -267,6 +268,8 @@ class Server:
             return function()
         finally:
             interrupts.user = False
+            if sys.gettrace() is not None:
+                end_stepping()
 
     def execute(self, request):
         host, frames = self.host, self.host.frames
@@ -339,6 +342,13 @@ def before_cell():
     owner = type(getattr(current, "__self__", None))
     if current is _signal.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
         _signal.signal(_signal.SIGINT, wire.on_sigint)
+
+
+def end_stepping():
+    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its breakpoints stays."""
+    debugger = getattr(sys.gettrace(), "__self__", None)
+    if hasattr(debugger, "stopframe") and not debugger.breaks:
+        sys.settrace(None)
 
 
 def repair_outputs(frames):

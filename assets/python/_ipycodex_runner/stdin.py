@@ -1,9 +1,10 @@
-"""The standard streams when they are pipes. `input()` and `sys.stdin`: the host asks the user, or refuses at once. `sys.stdout`: lines
-leave as they are printed, and in a flood of them in blocks.
+"""The standard streams. `input()` and `sys.stdin` when nobody types: the host asks the user, or refuses at once. `sys.stdout`: lines leave
+as they are printed, and in a flood of them into a pipe in blocks.
 
-In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`. Out: `input_request` frames, bytes on fd 1. Invariants: no read
-blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by the output of a program that was started
-after it. Absent on purpose: `getpass`'s own file handling; it is replaced when it is imported.
+In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`; printed text. Out: `input_request` frames, bytes on fd 1. Invariants:
+no read blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by the output of a program that was
+started after it; an interrupt neither loses nor repeats a byte; a signal handler may print at any time. Absent on purpose: `getpass`'s
+own file handling, which is replaced when it is imported; blocks on a terminal, where other writers are seen at once.
 """
 
 import builtins
@@ -12,6 +13,7 @@ import sys
 from time import perf_counter
 
 from . import wire
+from .wire import interrupts
 
 REFUSED = "input() is not available here: this cell runs without a user who could answer"
 
@@ -132,6 +134,7 @@ class AskedStdin:
 
 
 TICK = 0.005  # seconds
+PIECE = 1 << 18  # bytes of one write: between two, an interrupt may raise
 FLOOD = 256  # writes, within two ticks
 STARTERS = ("system", "_exit", "abort", "posix_spawn", "posix_spawnp", "execv", "execve", "kill")  # of `os`: what follows must not pass, or lose, a block
 
@@ -151,7 +154,20 @@ class Spout(io.FileIO):
         self.writes += 1
         if not self.writes % FLOOD and not self.flooding:
             self.look()
-        return file_write(self, data)
+        count = file_write(self, data if len(data) <= PIECE else data[:PIECE])
+        if interrupts.again:
+            self.step_aside()
+        return count
+
+    def step_aside(self):
+        """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would let it through in a
+        cell that does nothing but print."""
+        self.write = super().write
+        interrupts.after_again = self.come_back
+
+    def come_back(self):
+        interrupts.after_again = None
+        self.__dict__.pop("write", None)
 
     def look(self):
         now = perf_counter()
@@ -235,16 +251,45 @@ class Spout(io.FileIO):
         return settle_first
 
 
+class Buffer(io.BufferedWriter):
+    """Takes what a signal handler prints while the interrupted code is in the middle of a write; Python's own refuses it (`reentrant call`)."""
+
+    late = ()
+
+    def write(self, data):
+        try:
+            return buffer_write(self, data)
+        except RuntimeError as error:
+            if "reentrant" not in str(error):
+                raise
+        self.late += (bytes(data),)
+        return len(data)
+
+    def flush(self):
+        try:
+            buffer_flush(self)
+            while self.late:
+                late, self.late = self.late, ()
+                buffer_write(self, b"".join(late))
+                buffer_flush(self)
+        except RuntimeError as error:
+            if "reentrant" not in str(error):
+                raise
+
+
 file_write = io.FileIO.write
-wire.uncut.add(Spout.write.__code__)
-wire.uncut.add(Spout.look.__code__)
+buffer_write, buffer_flush = io.BufferedWriter.write, io.BufferedWriter.flush
+wire.uncut.update(function.__code__ for function in (Spout.write, Spout.look, Spout.step_aside))
 
 
-def open_stdout():
-    """Puts a `Spout` under `sys.stdout`."""
+def open_stdout(pty):
+    """Puts a `Buffer` under `sys.stdout`, and a `Spout` under that where lines go into a pipe."""
     old = sys.stdout
-    spout = Spout(1, "wb", closefd=False)
-    stream = io.TextIOWrapper(io.BufferedWriter(spout, 1 << 16), old.encoding, "backslashreplace", None, True)
+    raw = io.FileIO(1, "wb", closefd=False) if pty else Spout(1, "wb", closefd=False)
+    stream = io.TextIOWrapper(Buffer(raw, 1 << 16), old.encoding, "backslashreplace", None, True)
     stream.mode = "w"
-    spout.stream = stream
+    if pty:
+        raw.name = "<stdout>"
+    else:
+        raw.stream = stream
     sys.stdout = sys.__stdout__ = stream

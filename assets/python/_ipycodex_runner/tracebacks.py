@@ -1,7 +1,7 @@
 """An exception as an `error` frame: name, text, and IPython-like traceback lines with the code around each frame.
 
-In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; the runner's own leading frames
-are left out, unless nothing else is there; a syntax error of a cell shows only the caret part. Coloured only when asked.
+In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; no frame of the runner is shown, not
+in chained exceptions either; a syntax error of a cell shows only the caret part. Coloured only when asked.
 """
 
 import linecache
@@ -9,15 +9,19 @@ import os
 import sys
 import traceback
 
+from .debug import own
+
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
-OWN = __package__ + "/"
 REPEATS = 3
+MODES = ("Context", "Plain", "Minimal")
+mode = "Context"  # of `%xmode`
 MAX_FRAMES = 60
 
 
 def describe(error, sources, colour):
     try:
+        strip(error)
         linecache.cache.update(sources)
         lines = render(error, sources, colour)
     except Exception:
@@ -67,7 +71,7 @@ def chain(error, sources, paint, lines, seen):
 def one(error, sources, paint, lines):
     name = type(error).__name__
     text = value_text(error)
-    if isinstance(error, SyntaxError) and not user_frames(error.__traceback__):
+    if isinstance(error, SyntaxError) and error.__traceback__ is None:
         for line in traceback.format_exception_only(type(error), error):
             part = line.rstrip("\n").split("\n")
             for piece in part:
@@ -76,10 +80,12 @@ def one(error, sources, paint, lines):
     if name == "UsageError":
         lines.append(paint(RED, name) + ": " + text)
         return
+    if mode == "Minimal":
+        lines.append(paint(RED, name) + ": " + text)
+        return
     lines.append(paint(RED, "-" * 75))
     lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
-    frames = user_frames(error.__traceback__) or all_frames(error.__traceback__)
-    show_frames(frames, sources, paint, lines)
+    show_frames(all_frames(error.__traceback__), sources, paint, lines)
     for line in traceback.format_exception_only(type(error), error):
         line = line.rstrip("\n")
         head, colon, rest = line.partition(":")
@@ -101,20 +107,36 @@ def all_frames(tb):
     return frames
 
 
-def own(frame):
-    return frame.f_code.co_filename.startswith(OWN)
+def strip(error, seen=None):
+    """Takes the runner's frames out of the traceback of an exception and of all that hang on it."""
+    seen = set() if seen is None else seen
+    while isinstance(error, BaseException) and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = user_part(error.__traceback__)
+        for inner in getattr(error, "exceptions", ()) if hasattr(error, "derive") else ():
+            strip(inner, seen)
+        strip(error.__cause__, seen)
+        error = error.__context__
 
 
-def user_frames(tb):
-    """The frames from the first that is not the runner's (or the event loop's on the way to the cell)."""
-    frames = all_frames(tb)
-    last_own = -1
-    for index, (frame, _line, _last) in enumerate(frames):
-        if own(frame):
-            last_own = index
-        elif not in_asyncio(frame):
-            break
-    return [item for item in frames[last_own + 1 :] if not own(item[0])]
+def user_part(tb):
+    """A traceback without the runner's frames, and without the event loop's on the way to the cell. The links of the one given are changed."""
+    entries = []
+    begun = False
+    while tb is not None:
+        if own(tb.tb_frame):
+            if not begun:
+                del entries[:]
+        else:
+            begun = begun or not in_asyncio(tb.tb_frame)
+            entries.append(tb)
+        tb = tb.tb_next
+    below = None
+    for tb in reversed(entries):
+        if tb.tb_next is not below:
+            tb.tb_next = below
+        below = tb
+    return below
 
 
 def in_asyncio(frame):
@@ -147,7 +169,8 @@ def show_frame(frame, number, sources, paint, lines):
     inside = "" if function == "<module>" else ", in " + paint(CYAN, function + "()")
     lines.append(where + inside)
     source = linecache.getlines(file, frame.f_globals)
-    for current in range(max(1, number - CONTEXT), min(len(source), number + CONTEXT) + 1):
+    around = CONTEXT if mode == "Context" else 0
+    for current in range(max(1, number - around), min(len(source), number + around) + 1):
         text = source[current - 1].rstrip("\n")
         if current == number:
             lines.append(paint(GREEN, "----> %d " % current if current < 10 else "---> %d " % current) + text)

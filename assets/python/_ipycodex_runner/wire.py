@@ -8,6 +8,8 @@ double the start time; their C halves are used directly. Protocol version 1.
 
 import os
 import sys
+from _operator import is_
+from _signal import default_int_handler
 from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
@@ -83,6 +85,7 @@ class Interrupts:
     held = 0
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
+    after_again = None  # called when the repeating is over
     cancel = None  # set by the event loop: returns True when it took the interrupt over
 
     def hold(self):
@@ -104,20 +107,28 @@ interrupts = Interrupts()
 uncut = set()  # code objects in which an interrupt waits
 
 
-def on_sigint(_signal, frame):
-    if interrupts.user:
-        if interrupts.held:
+class SigintHandler:
+    """What Python calls on SIGINT. `__call__` is a property that picks the C function to be called, so that what it raises has no frame
+    of the runner in its traceback."""
+
+    @property
+    def __call__(self):
+        if not interrupts.user:
+            interrupts.again = False
+        elif interrupts.held:
             interrupts.pending = True
-        elif frame is not None and frame.f_code in uncut:
+        elif sys._getframe(1).f_code in uncut:
             if not interrupts.again:
                 interrupts.again = True
                 start_new_thread(interrupt_again, ())
         else:
             interrupts.again = False
             if interrupts.cancel is None or not interrupts.cancel():
-                raise KeyboardInterrupt
-    else:
-        interrupts.again = False
+                return default_int_handler
+        return is_  # takes both arguments and does nothing
+
+
+on_sigint = SigintHandler()
 
 
 def interrupt_again():
@@ -125,12 +136,16 @@ def interrupt_again():
     from _signal import SIGINT, getsignal, pthread_kill
     from time import sleep
 
-    for _ in range(50):
-        sleep(0.002)
+    pause = 0.002
+    while True:
+        sleep(pause)
         if not interrupts.again or getsignal(SIGINT) is not on_sigint:
             break
         pthread_kill(MAIN, SIGINT)
+        pause = min(pause * 1.2, 0.1)  # the reader of the stream may take its time
     interrupts.again = False
+    if interrupts.after_again is not None:
+        interrupts.after_again()
 
 
 def write_all(fd, data):
@@ -278,7 +293,7 @@ class Requests:
     def read_more(self):
         """Reads once; False at the end of the stream."""
         try:
-            data = os.read(self.fd, 1 << 20)
+            data = os.read(self.fd, 1 << 16)
         except OSError:
             data = b""
         if not data:
