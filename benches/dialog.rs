@@ -143,6 +143,7 @@ fn begin(
         Opening {
             path: path.to_owned(),
             record: true,
+            leave_log: false,
         },
         Begin {
             cwd: "/w".into(),

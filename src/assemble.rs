@@ -66,6 +66,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let opening = Opening {
         path: paths.history.clone(),
         record: settings.record,
+        // Scripts end often and at once; a shell ends when somebody has had time to think.
+        leave_log: !wanted.cells_own_a_terminal,
     };
     let begin = Begin {
         cwd: cwd.to_string_lossy().into_owned(),

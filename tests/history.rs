@@ -27,6 +27,7 @@ fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report
         Opening {
             path: path.to_owned(),
             record: true,
+            leave_log: false,
         },
         Begin {
             cwd: "/some/where".into(),

@@ -40,6 +40,9 @@ pub struct Opening {
     pub path: PathBuf,
     /// False: in memory only, no file is touched.
     pub record: bool,
+    /// The log (`-wal`) stays beside the file at the end, so that ending waits for no sync of the disk; whoever opens
+    /// the file next brings it in. Nothing is lost without it being brought in.
+    pub leave_log: bool,
 }
 
 /// How the session begins.

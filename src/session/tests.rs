@@ -73,6 +73,7 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
     let opening = Opening {
         path: here.join("nowhere"),
         record: false,
+        leave_log: false,
     };
     let begin = Begin {
         cwd: "/".into(),
