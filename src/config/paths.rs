@@ -103,7 +103,7 @@ mod tests {
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
             home: home.map(Into::into),
-            cwd: Some("/work".into()),
+            cwd: Some("/project".into()),
             ..Environment::default()
         }
     }
@@ -152,8 +152,8 @@ mod tests {
             Some(Path::new("conf")),
             Some(Path::new("hist")),
         );
-        assert_eq!(paths.config_file, Path::new("/work/conf/config.json"));
-        assert_eq!(paths.history, Path::new("/work/hist"));
+        assert_eq!(paths.config_file, Path::new("/project/conf/config.json"));
+        assert_eq!(paths.history, Path::new("/project/hist"));
         assert_eq!(paths.data_dir, Path::new("/h/.local/share/ipycodex"));
     }
 }

@@ -1,7 +1,7 @@
 //! Child processes: started as leaders of their own group or session, ended whole.
 //!
 //! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so; it gets a
-//! parent-death signal, so it does not outlive us; and whoever ends it ends its group with it (R15). The thread that
+//! parent-death signal, so it does not outlive us; and whoever ends it ends its group with it. The thread that
 //! calls [`spawn`] must live as long as the child should: the parent-death signal watches that thread.
 //!
 //! Absent on purpose: what is said over the pipes. `spawn.rs` holds the only `unsafe` of the crate.

@@ -1,4 +1,4 @@
-//! Thirty and more faults of an agent: bounded time, a clear message, and the next turn works (R16).
+//! Thirty and more faults of an agent: bounded time, a clear message, and the next turn works.
 //!
 //! The limits on time are the test runner's; nothing here measures.
 

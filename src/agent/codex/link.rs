@@ -148,7 +148,7 @@ impl Link {
     }
 }
 
-/// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets (R11).
+/// True for names that the app-server 0.169.0 would hand to the commands it runs though they look like secrets.
 /// Those with KEY, SECRET or TOKEN it keeps back itself, and its own login may need them.
 fn withheld(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();

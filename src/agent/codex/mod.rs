@@ -41,7 +41,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Codex: `command` and what makes it an app-server that keeps secrets from the commands it runs (R11).
+    /// Codex: `command` and what makes it an app-server that keeps secrets from the commands it runs.
     pub(crate) fn codex(command: Vec<String>) -> Self {
         let mut words = command.into_iter().map(OsString::from);
         let program = words.next().unwrap_or_else(|| "codex".into()).into();

@@ -14,7 +14,7 @@ fn with_file(content: &str) -> (TempDir, Environment) {
     fs::write(directory.join("config.json"), content).unwrap();
     let environment = Environment {
         home: Some(home.path().to_owned()),
-        cwd: Some("/work".into()),
+        cwd: Some("/project".into()),
         ..Environment::default()
     };
     (home, environment)
@@ -122,7 +122,7 @@ fn flag_before_environment_before_file() {
     let (settings, _) = resolve(&flags, &environment);
     assert_eq!(settings.think, Effort::High);
     assert!(!settings.prompt_mode && !settings.ipython && !settings.record);
-    assert_eq!(settings.python, Some("/work/bin/python".into()));
+    assert_eq!(settings.python, Some("/project/bin/python".into()));
     assert_eq!(settings.color, ColorChoice::Never);
     assert_eq!(resolve(&none, &environment).0.python, Some("py".into()));
 }

@@ -1,4 +1,4 @@
-//! Secrets of the environment (R11): neither the agent's commands nor the record see them.
+//! Secrets of the environment: neither the agent's commands nor the record see them.
 
 use super::program;
 use crate::codex::real::running;
