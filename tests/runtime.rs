@@ -2,7 +2,6 @@
 
 mod bench;
 mod cells;
-mod figures;
 mod life;
 mod terminal;
 
