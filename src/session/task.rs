@@ -286,7 +286,7 @@ impl Session {
                 self.read_record();
             }
             Input::Note { source: code, .. } | Input::Cell { source: code } => {
-                let line = self.number(&source, RunKind::Cell, &out);
+                let line = self.number(&code, RunKind::Cell, &out);
                 let stdin = self.stdin;
                 let execute = Execute {
                     code: code.clone(),

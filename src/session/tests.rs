@@ -282,6 +282,27 @@ fn a_thread_is_gone_on_with_only_while_it_equals_the_record() {
 }
 
 #[test]
+fn prompt_mode_records_code_without_its_mark_and_prompts_with_theirs() {
+    let stage = stage(vec![says("one"), says("two")]);
+    let submit = |text: &str| {
+        words(&stage.session.submit(Submission {
+            text: text.into(),
+            prompt_mode: true,
+            ..Submission::default()
+        }))
+    };
+    submit(";x = 41");
+    submit("what is x?");
+    submit("and now?");
+    let context = "<context><code>x = 41</code><output>ran x = 41\n42</output></context>\n";
+    assert_eq!(
+        stage.sent(0),
+        format!("{context}<user-request>what is x?</user-request>")
+    );
+    assert_eq!(stage.sent(1), "<user-request>and now?</user-request>");
+}
+
+#[test]
 fn empty_input_takes_no_number() {
     let stage = stage(Vec::new());
     for text in ["", " \n", ".", ". \n"] {
