@@ -3,6 +3,7 @@
 //! Every wait has a limit. Absent on purpose: assertions about time.
 
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
@@ -131,6 +132,33 @@ impl Bench {
         };
         let id = self.submit(code, stdin);
         self.collect(id, |_, _| {})
+    }
+
+    /// Presses Ctrl-C when the cell has said `word`, and again while it goes on: Python sleeps through one that falls
+    /// just before a system call.
+    pub(super) fn interrupt_at(&mut self, id: RequestId, word: &str) -> Told {
+        let interrupter = self.interrupter();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let (mut stopped, mut pressing) = (Some(stopped), None);
+        let told = self.collect(id, |_, text| {
+            let Some(stopped) = stopped.take_if(|_| text.contains(word)) else {
+                return;
+            };
+            let interrupter = Arc::clone(&interrupter);
+            pressing = Some(std::thread::spawn(move || {
+                loop {
+                    interrupter.interrupt();
+                    if stopped.recv_timeout(Duration::from_millis(500))
+                        != Err(RecvTimeoutError::Timeout)
+                    {
+                        return;
+                    }
+                }
+            }));
+        });
+        drop(stop);
+        pressing.expect("the cell said the word").join().unwrap();
+        told
     }
 
     /// Everything until the end of `id`; `act` sees the text so far whenever there is more.

@@ -98,12 +98,7 @@ fn interrupts_stop_cells_and_keep_names() {
         let interrupter = bench.interrupter();
         for code in cells {
             let id = bench.submit(code, Stdin::Refuse);
-            let mut sent = false;
-            let told = bench.collect(id, |_, text| {
-                if text.contains("go") && !std::mem::replace(&mut sent, true) {
-                    interrupter.interrupt();
-                }
-            });
+            let told = bench.interrupt_at(id, "go");
             assert_eq!(told.finish.ending, Ending::Interrupted, "{form:?} {code}");
         }
         interrupter.interrupt();
@@ -283,18 +278,12 @@ fn ipython_keeps_order_interrupts_and_names() {
             .flat_map(|n| [format!("p {n}"), n.to_string()])
             .collect();
         assert_eq!(texts, expected, "{form:?}");
-        let interrupter = bench.interrupter();
         for code in [
             "kept = 8\nimport time; print('go', flush=True); time.sleep(1000)",
             "print('go', flush=True)\n!sleep 1000",
         ] {
             let id = bench.submit(code, Stdin::Refuse);
-            let mut sent = false;
-            let told = bench.collect(id, |_, text| {
-                if text.contains("go") && !std::mem::replace(&mut sent, true) {
-                    interrupter.interrupt();
-                }
-            });
+            let told = bench.interrupt_at(id, "go");
             assert_ne!(told.finish.ending, Ending::Error, "{form:?} {code}");
         }
         assert_eq!(bench.run("kept").shown(), ["8"]);
