@@ -66,6 +66,8 @@
 //! # Where this departs from the usual layout of such a program
 //!
 //! - `process` is a folder of its own: runtime and agent both start children, and `unsafe` has one address.
+//! - The runner is a folder of small Python files staged together, not one file: they are loaded as needed, from one
+//!   precompiled file beside them, so that the first cell does not wait for what it does not use.
 //! - `screen` is an adapter (the terminal is a device) and `display` is shared by front-ends that write to one.
 //! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how
 //!   a record is kept.

@@ -114,7 +114,7 @@ fn help_and_version_are_printed() {
 }
 
 #[test]
-fn an_interrupt_ends_a_batch_and_its_children() {
+fn an_interrupt_ends_a_batch() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_ipycodex");
     // The cell signals its grandparent, as Ctrl-C on the terminal would.

@@ -200,6 +200,7 @@ fn a_lack_of_descriptors_is_told() {
     );
 }
 
+/// By hand: `cargo test --test it a_lack_of_descriptors_is_told`, which runs it under `ulimit -n 12`.
 #[test]
 #[ignore = "run by a_lack_of_descriptors_is_told, in a process of its own"]
 fn under_a_low_limit() {
