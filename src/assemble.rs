@@ -105,6 +105,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         places: places(paths),
         resumed: wanted.resume.is_some(),
         python_at_once: wanted.python_at_once,
+        asks: wanted.cells_own_a_terminal,
     };
     let (session, background) = session::start(parts)?;
     if wanted.resume.is_some() {

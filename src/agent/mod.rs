@@ -6,7 +6,8 @@
 //! Invariants every implementation keeps:
 //! - `start`, `reply` and `cancel` never block; what goes wrong becomes [`AgentEvent::Failed`] of that turn.
 //! - every turn ends in exactly one `Finished` or `Failed`; an agent that dies or stays silent is `Failed`.
-//! - an [`AgentEvent::ToolCalled`] is answered by exactly one [`AgentReply`], or the turn ends first.
+//! - an [`AgentEvent::ToolCalled`] and an [`AgentEvent::Asked`] is answered by exactly one [`AgentReply`], or the turn
+//!   ends first.
 //! - one turn at a time: the session asks for the next one after the end of the last.
 //!
 //! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
@@ -15,15 +16,20 @@
 pub mod codex;
 pub mod connect;
 pub mod demo;
+mod facts;
+mod question;
 pub mod scripted;
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
 
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
+pub use facts::{Facts, Limit, Lookup, Model};
+pub use question::{Answer as QuestionAnswer, Decision, Field, Question, Subject};
 
 /// Names one turn; unique within an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +48,10 @@ pub trait Agent: Send {
 
     /// Stops the turn and what it started (background commands too). It still ends in `Finished` or `Failed`.
     fn cancel(&mut self, turn: TurnId);
+
+    /// Looks something up beside any turn; starts the agent if it does not run. The receiver fails when the agent is
+    /// dropped.
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>>;
 
     /// Gets the process ready before it is needed (spawn, handshake); optional, never blocks.
     fn warm_up(&mut self) {}
@@ -107,6 +117,7 @@ impl TurnRequest {
         for exchange in history {
             part(&exchange.user);
             part(&exchange.assistant);
+            exchange.images.iter().for_each(|image| part(image));
         }
         hash.finalize()
             .iter()
@@ -122,6 +133,8 @@ pub struct Exchange {
     pub user: String,
     /// The stored answer; never empty.
     pub assistant: String,
+    /// Pictures that went with `user`, as `data:` URLs.
+    pub images: Vec<String>,
 }
 
 /// A piece of the current input.
@@ -272,6 +285,13 @@ pub enum AgentEvent {
         /// The call.
         call: ToolCall,
     },
+    /// The agent asks the user and waits for [`AgentReply::Answered`].
+    Asked {
+        /// The turn.
+        turn: TurnId,
+        /// The question.
+        question: Question,
+    },
     /// Files were changed by the agent.
     FilesChanged {
         /// The turn.
@@ -345,6 +365,7 @@ impl AgentEvent {
             | AgentEvent::CommandOutput { turn, .. }
             | AgentEvent::CommandRan { turn, .. }
             | AgentEvent::ToolCalled { turn, .. }
+            | AgentEvent::Asked { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }
             | AgentEvent::Progress { turn, .. }
             | AgentEvent::Usage { turn, .. }
@@ -365,6 +386,13 @@ pub enum AgentReply {
         success: bool,
         /// What the model gets.
         content: Vec<InputPart>,
+    },
+    /// The answer to a question.
+    Answered {
+        /// The id of the question.
+        question: String,
+        /// The answer.
+        answer: QuestionAnswer,
     },
 }
 

@@ -1,15 +1,18 @@
 //! An agent that plays a script: for tests of what stands on the contract.
 //!
-//! In: a [`Script`], for each turn the events it tells. Out: those events with the turn's own id. A `ToolCalled` pauses
-//! the turn until its result is there; a cancelled turn ends as interrupted. No process, no thread, no clock.
+//! In: a [`Script`], for each turn the events it tells. Out: those events with the turn's own id. A `ToolCalled` or
+//! `Asked` pauses the turn until its answer is there; a cancelled turn ends as interrupted. No process, no thread, no clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
-use crate::agent::{Agent, AgentEvent, AgentReply, Capabilities, TurnId, TurnRequest};
+use crate::agent::{
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, Model, TurnId,
+    TurnRequest,
+};
 
 /// What the agent says, turn by turn; clones share what was asked of it.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +20,8 @@ pub struct Script {
     /// Events of each turn, in order. The turn ids in them do not matter. A turn without an end is finished by
     /// `cancel` only; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
+    /// The models it offers.
+    pub models: Vec<Model>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -31,6 +36,7 @@ impl Script {
     pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
         Script {
             turns,
+            models: Vec::new(),
             seen: Arc::default(),
         }
     }
@@ -92,8 +98,10 @@ impl Scripted {
             let Some(event) = events.pop_front() else {
                 return;
             };
-            if let AgentEvent::ToolCalled { call, .. } = &event {
-                *waits = Some(call.id.clone());
+            match &event {
+                AgentEvent::ToolCalled { call, .. } => *waits = Some(call.id.clone()),
+                AgentEvent::Asked { question, .. } => *waits = Some(question.id.clone()),
+                _ => {}
             }
             let last = matches!(
                 event,
@@ -136,15 +144,27 @@ impl Agent for Scripted {
     }
 
     fn reply(&mut self, turn: TurnId, reply: AgentReply) {
-        let AgentReply::ToolResult { call, .. } = &reply;
+        let (AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. }) =
+            &reply;
         if let Some((playing, _, waits)) = &mut self.playing
             && *playing == turn
-            && waits.as_ref() == Some(call)
+            && waits.as_ref() == Some(id)
         {
             *waits = None;
             self.script.lock().replies.push(reply);
             self.play();
         }
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        let facts = match lookup {
+            Lookup::Models => Facts::Models(self.script.models.clone()),
+            Lookup::Limits => Facts::Limits(Vec::new()),
+        };
+        // Whoever asked may have gone.
+        let _ = tell.send(Ok(facts));
+        told
     }
 
     fn cancel(&mut self, turn: TurnId) {
@@ -173,6 +193,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::CommandOutput { turn, .. }
         | AgentEvent::CommandRan { turn, .. }
         | AgentEvent::ToolCalled { turn, .. }
+        | AgentEvent::Asked { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }
         | AgentEvent::Progress { turn, .. }
         | AgentEvent::Usage { turn, .. }

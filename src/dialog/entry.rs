@@ -9,8 +9,19 @@ pub struct CellEntry {
     pub source: String,
     /// What it showed, as plain text; `None` when nothing.
     pub output: Option<String>,
+    /// Pictures it showed, as `data:` URLs, those that can be sent.
+    pub images: Vec<String>,
     /// Taken out of the conversation by the user.
     pub hidden: bool,
+}
+
+/// What a prompt refers to, as it was sent before the context: part of the exchange for good.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Expansion {
+    /// `<warnings>`, `<variable>`s, `<shell>`s; markup already.
+    pub xml: String,
+    /// Pictures among the values, as `data:` URLs.
+    pub images: Vec<String>,
 }
 
 /// A recorded prompt and its answer.
@@ -24,6 +35,8 @@ pub struct PromptEntry {
     pub history_line: u32,
     /// As typed, without the dot.
     pub prompt: String,
+    /// What it referred to.
+    pub expansion: Expansion,
     /// The stored answer; empty when it was interrupted before its first word.
     pub response: String,
     /// The exchange was taken out of the conversation by the user.

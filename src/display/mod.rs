@@ -163,6 +163,9 @@ impl Showing for Display {
             }
             SessionEvent::Numbered { .. }
             | SessionEvent::CellStarted
+            | SessionEvent::Asked(_)
+            | SessionEvent::QuestionOver(_)
+            | SessionEvent::AgentCell { .. }
             | SessionEvent::InputRequested { .. } => Ok(()),
         }
     }

@@ -243,6 +243,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             source: row.get(1)?,
             output: row.get(2)?,
             hidden: row.get(3)?,
+            ..CellEntry::default()
         })
     })?;
     let mut prompts = db.prepare_cached(
@@ -257,6 +258,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             prompt: row.get(3)?,
             response: row.get(4)?,
             hidden: row.get(5)?,
+            ..PromptEntry::default()
         })
     })?;
     Ok(Dialog {
@@ -274,8 +276,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
             Write::Input { line, raw, .. } => dialog.cells.push(CellEntry {
                 line: *line,
                 source: raw.clone(),
-                output: None,
-                hidden: false,
+                ..CellEntry::default()
             }),
             Write::Output { line, text, .. } if !text.is_empty() => {
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {

@@ -15,6 +15,7 @@ fn choices() -> Choices {
         threads: Threads::Session,
         approvals: Approvals::Never,
         sandbox: Sandbox::WorkspaceWrite,
+        run_cells: crate::config::RunCells::Ask,
     }
 }
 

@@ -76,6 +76,22 @@ pub enum RuntimeRequest {
         name: String,
         /// A JSON object of keyword arguments.
         arguments: Value,
+        /// Who answers `input()`; a tool owns no terminal, so never [`Stdin::Terminal`].
+        stdin: Stdin,
+    },
+    /// Evaluates what a prompt refers to, each once, in the live namespace. Answer: [`Answer::Evaluated`].
+    Evaluate {
+        /// Names and call expressions.
+        variables: Vec<String>,
+        /// Shell commands, run in the interpreter's directory and environment.
+        shells: Vec<String>,
+    },
+    /// Runs code in a copy of the interpreter that can change nothing. Answer: [`Answer::Snapshot`].
+    Snapshot {
+        /// Python; the value of a last expression is the result.
+        code: String,
+        /// True: run even where writes cannot be prevented.
+        unprotected: bool,
     },
     /// Sets strings in the namespace. Answer: [`Answer::Done`].
     SetVariables {
@@ -289,6 +305,15 @@ pub enum Answer {
     Tools(Vec<ToolLookup>),
     /// To `CallTool`.
     ToolResult(Result<MimeBundle, CellError>),
+    /// To `Evaluate`: one for each expression and each command, in the order asked.
+    Evaluated {
+        /// Of the expressions.
+        variables: Vec<Variable>,
+        /// Standard output of the commands without trailing white space, or `Error: …`.
+        shells: Vec<String>,
+    },
+    /// To `Snapshot`.
+    Snapshot(Snapshot),
     /// Done, nothing to say.
     Done,
     /// The request could not be carried out.
@@ -308,6 +333,43 @@ pub struct Completion {
     pub kind: String,
     /// Call signature or empty.
     pub signature: String,
+}
+
+/// What an expression of a prompt gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Variable {
+    /// It has a value.
+    Value {
+        /// As written.
+        expression: String,
+        /// Name of the value's type.
+        type_name: String,
+        /// `str()` of it, cut when it is huge; `Error: …` when it raised or took too long.
+        text: String,
+        /// A picture of it as a `data:` URL, for values that are pictures.
+        image: Option<String>,
+    },
+    /// It uses names the namespace does not have.
+    Undefined {
+        /// As written.
+        expression: String,
+        /// Those names.
+        names: Vec<String>,
+    },
+}
+
+/// What came of a look at the namespace.
+#[derive(Debug, Clone)]
+pub enum Snapshot {
+    /// The code ran in the copy.
+    Ran {
+        /// What it printed.
+        printed: String,
+        /// The value of its last expression (an empty bundle: none), or what it raised.
+        result: Result<MimeBundle, CellError>,
+    },
+    /// Nothing ran: here nothing could keep it from changing files. Why, in one line.
+    Unprotected(String),
 }
 
 /// What looking up a tool found.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::{
     Answer, CellTerminal, Ending, Finish, Interrupter, RequestId, Runtime, RuntimeEvent,
-    RuntimeInfo, RuntimeRequest,
+    RuntimeInfo, RuntimeRequest, Snapshot, Variable,
 };
 
 /// What a scripted runtime tells in answer to one request.
@@ -83,11 +83,25 @@ impl Script {
             RuntimeRequest::Complete { .. } => Answer::Completions(Vec::new()),
             RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
             RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),
+            RuntimeRequest::Evaluate { variables, shells } => Answer::Evaluated {
+                variables: variables.iter().map(undefined).collect(),
+                shells: vec![String::new(); shells.len()],
+            },
+            RuntimeRequest::Snapshot { .. } => {
+                Answer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
+            }
             RuntimeRequest::CallTool { .. }
             | RuntimeRequest::SetVariables { .. }
             | RuntimeRequest::Shutdown => Answer::Done,
         };
         vec![RuntimeEvent::Answered { id, answer }]
+    }
+}
+
+fn undefined(expression: &String) -> Variable {
+    Variable::Undefined {
+        expression: expression.clone(),
+        names: vec![expression.clone()],
     }
 }
 

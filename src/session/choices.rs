@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
-use crate::config::{Choice, Sandbox, Settings};
+use crate::config::{Choice, RunCells, Sandbox, Settings};
 
 /// The choices in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Choices {
     pub approvals: Approvals,
     /// What the agent's commands may touch.
     pub sandbox: Sandbox,
+    /// Whether the agent may run cells in the live interpreter.
+    pub run_cells: RunCells,
 }
 
 impl Choices {
@@ -41,6 +43,7 @@ impl Choices {
             threads: settings.threads,
             approvals: settings.approvals,
             sandbox: settings.sandbox,
+            run_cells: settings.run_cells,
         }
     }
 

@@ -14,6 +14,7 @@ use crate::agent::{AgentFailure, FileChange, Usage};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{Death, Display, Ending, OutputStream};
+use crate::session::question::Question;
 
 /// How many events may be unread before the sender waits.
 const UNREAD: usize = 64;
@@ -68,6 +69,19 @@ pub enum SessionEvent {
     },
     /// A piece of the answer.
     Answer(AnswerEvent),
+    /// The user is asked; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
+    Asked(Question),
+    /// The question of this id needs no answer any more.
+    QuestionOver(u64),
+    /// A cell the agent runs begins: what follows up to its `CellEnded` is the cell's, as with one of the user.
+    AgentCell {
+        /// The number it took.
+        line: u32,
+        /// What it is for, in the agent's words; may be empty.
+        title: String,
+        /// Python.
+        source: String,
+    },
     /// The turn ended; nothing more of the answer comes.
     TurnEnded {
         /// How.

@@ -8,10 +8,12 @@ use std::time::Instant;
 use crate::agent::{AgentEvent, TurnId, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
-use crate::runtime::{Answer, RequestId, RuntimeRequest};
+use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
+use crate::session::asking::Asker;
 use crate::session::events::{Notice, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
+use crate::session::question::About;
 use crate::session::slots::AgentSlot;
 use crate::session::task::Session;
 use crate::session::tools::{Offered, returned};
@@ -228,6 +230,10 @@ impl Session {
                 let request = RuntimeRequest::CallTool {
                     name: call.name,
                     arguments: call.arguments,
+                    stdin: match self.stdin {
+                        Stdin::Refuse => Stdin::Refuse,
+                        Stdin::Terminal | Stdin::Ask => Stdin::Ask,
+                    },
                 };
                 let id = self.connected_runtime().submit(request);
                 if let Some(PromptRun {
@@ -237,6 +243,13 @@ impl Session {
                 {
                     running.tool = Some(id);
                 }
+            }
+            TurnAction::Ask(question) => {
+                let asker = Asker::Agent {
+                    turn,
+                    question: question.id,
+                };
+                self.ask_user(About::Agent(question.subject), asker);
             }
             TurnAction::InterruptTool => {
                 if let Some(interrupter) = self.runtime.interrupter() {
@@ -253,6 +266,7 @@ impl Session {
     }
 
     fn end_turn(&mut self, end: &TurnEnd) {
+        self.drop_questions();
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };

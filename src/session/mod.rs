@@ -6,13 +6,16 @@
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
+mod asking;
 mod cell;
 mod choices;
 mod commands;
 mod events;
 mod exact_log;
 mod exchange;
+mod intake;
 mod prompt;
+mod question;
 mod routing;
 mod slots;
 mod task;
@@ -25,6 +28,7 @@ mod tests;
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
 
@@ -69,6 +73,8 @@ pub struct Parts {
     pub resumed: bool,
     /// The interpreter starts before it is needed.
     pub python_at_once: bool,
+    /// There is a user who can be asked.
+    pub asks: bool,
 }
 
 /// One input, and what comes with it.
@@ -82,6 +88,8 @@ pub struct Submission {
     pub attached: Vec<InputPart>,
     /// JSON schema the answer must fit.
     pub schema: Option<Value>,
+    /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
+    pub replaces: Option<u32>,
 }
 
 impl Submission {
@@ -92,6 +100,17 @@ impl Submission {
             Mode::Cells
         }
     }
+}
+
+/// A prompt of the conversation and its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastExchange {
+    /// The prompt's In number.
+    pub line: u32,
+    /// As typed, without the dot.
+    pub prompt: String,
+    /// The stored answer.
+    pub response: String,
 }
 
 /// Talks to a session; clones talk to the same one.
@@ -113,6 +132,8 @@ enum Command {
     Submit(Submission, events::RunSender),
     Interrupt,
     ReplyInput(u64, InputReply),
+    Answer(u64, Reply),
+    LastExchange(oneshot::Sender<Option<LastExchange>>),
     Ask(RuntimeRequest, oneshot::Sender<Answer>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
@@ -218,6 +239,18 @@ impl SessionHandle {
     /// Answers a cell that asked for input.
     pub fn reply_input(&self, call: u64, reply: InputReply) {
         let _ = self.commands.send(Command::ReplyInput(call, reply));
+    }
+
+    /// Answers a [`Question`]; one that is over is ignored.
+    pub fn answer(&self, question: u64, reply: Reply) {
+        let _ = self.commands.send(Command::Answer(question, reply));
+    }
+
+    /// The newest exchange of the conversation.
+    pub fn last_exchange(&self) -> Option<LastExchange> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::LastExchange(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
     }
 
     /// Starts the interpreter if it does not run yet; returns the terminal its cells own, if they own one.

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::agent::{Exchange, InputPart, ToolSpec, TurnId, TurnRequest};
-use crate::dialog::Dialog;
-use crate::dialog::user_entry;
+use crate::dialog::{Dialog, Expansion, user_entry};
 use crate::history::{History, Outcome, RecordedThread, TurnKey};
 use crate::input::is_ours;
 use crate::runtime::RequestId;
@@ -34,6 +33,8 @@ pub(super) struct PromptRun {
     pub attached: Vec<InputPart>,
     /// JSON schema the answer must fit.
     pub schema: Option<serde_json::Value>,
+    /// What it refers to, evaluated once; sent before the context and recorded with the prompt.
+    pub expansion: Expansion,
     out: RunSender,
     started: Instant,
     /// Where it stands.
@@ -102,6 +103,7 @@ impl PromptRun {
             source,
             attached: Vec::new(),
             schema: None,
+            expansion: Expansion::default(),
             out,
             started: Instant::now(),
             phase: Phase::Reading,
@@ -123,7 +125,11 @@ impl PromptRun {
         let history: Vec<Exchange> = dialog
             .exchanges()
             .into_iter()
-            .map(|(user, assistant)| Exchange { user, assistant })
+            .map(|(user, assistant)| Exchange {
+                user,
+                assistant,
+                images: Vec::new(),
+            })
             .collect();
         let user = user_entry(&dialog.next_context(), &self.text);
         let settings = around.choices.turn_settings(around.cwd.clone());
@@ -247,6 +253,7 @@ impl Running {
         exchanges.push(Exchange {
             user,
             assistant: end.stored.clone(),
+            images: Vec::new(),
         });
         let digest = TurnRequest::digest(model.as_deref(), &instructions, &tools, &exchanges);
         let thread = end.thread.clone().filter(|_| !attached);

@@ -5,25 +5,25 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
+use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
-use crate::input::{Input, classify, prompt_source};
 use crate::report::Report;
-use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
+use crate::runtime::{Answer, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
+use crate::session::asking::Asking;
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
 use crate::session::commands::recorded_sessions;
-use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
+use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
-use crate::session::{Closed, Command, Parts, Shared, Submission};
+use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
 const LEAVE: Duration = Duration::from_millis(1500);
@@ -43,16 +43,17 @@ pub(super) struct Session {
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) background: RunSender,
     pub(super) current: Option<Current>,
-    waiting: VecDeque<(Submission, RunSender)>,
+    pub(super) waiting: VecDeque<(Submission, RunSender)>,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
-    shared: Arc<Shared>,
-    stdin: Stdin,
-    next_line: u32,
-    recorded: bool,
+    pub(super) shared: Arc<Shared>,
+    pub(super) stdin: Stdin,
+    pub(super) next_line: u32,
+    pub(super) recorded: bool,
     /// Inputs wait while an earlier session's numbering is not known.
-    numbering_unknown: bool,
+    pub(super) numbering_unknown: bool,
     /// The cell's interpreter died: the run goes on until it is said how.
     pub(super) death_awaited: bool,
+    pub(super) asking: Asking,
 }
 
 /// What is being worked on.
@@ -100,6 +101,7 @@ pub(super) fn run(
         places,
         resumed,
         python_at_once,
+        asks,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -122,6 +124,7 @@ pub(super) fn run(
         recorded: false,
         numbering_unknown: resumed,
         death_awaited: false,
+        asking: Asking::new(asks),
     };
     if python_at_once {
         session.connected_runtime();
@@ -176,12 +179,20 @@ impl Session {
                 self.take_next();
             }
             Command::Interrupt => self.interrupt(),
+            Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
                 if self.runtime.is_connected() {
                     self.runtime
                         .get()
                         .submit(RuntimeRequest::ReplyInput { call, reply });
                 }
+            }
+            Command::LastExchange(answer) => {
+                let history = self.history.clone();
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(last_exchange(&history.dialog().await));
+                });
             }
             Command::Ask(request, answer) => {
                 let id = self.connected_runtime().submit(request);
@@ -248,76 +259,6 @@ impl Session {
             Some(Ok(start)) => start.number,
             _ => 0,
         }
-    }
-
-    fn set_next_line(&mut self, line: u32) {
-        self.next_line = line;
-        self.shared.next_line.store(line, Ordering::Relaxed);
-    }
-
-    /// Works off what waits, one at a time.
-    fn take_next(&mut self) {
-        while self.current.is_none() && !self.numbering_unknown {
-            let Some((submission, out)) = self.waiting.pop_front() else {
-                return;
-            };
-            self.begin(submission, out);
-        }
-    }
-
-    fn begin(&mut self, submission: Submission, out: RunSender) {
-        let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
-        match classify(&source, submission.mode()) {
-            Input::Empty => {}
-            Input::Leave => out.send(SessionEvent::Leave(0)),
-            Input::Command { line } => {
-                self.number(&source, RunKind::Command, &out);
-                self.command(&line, &out);
-            }
-            Input::Prompt(prompt) => {
-                if let Some(hint) = prompt.hint {
-                    out.send(SessionEvent::Notice(Notice::note(hint)));
-                }
-                let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, &out);
-                let mut run = PromptRun::new(line, prompt.text, source, out);
-                run.attached = submission.attached;
-                run.schema = submission.schema;
-                self.current = Some(Current::Prompt(Box::new(run)));
-                self.read_record();
-            }
-            Input::Note { source: code, .. } | Input::Cell { source: code } => {
-                let line = self.number(&code, RunKind::Cell, &out);
-                let stdin = self.stdin;
-                let execute = Execute {
-                    code: code.clone(),
-                    execution_count: Some(line),
-                    silent: false,
-                    stdin,
-                };
-                let id = self
-                    .connected_runtime()
-                    .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, code, out))));
-            }
-        }
-    }
-
-    /// Gives the input its number and records it, before anything comes of it.
-    fn number(&mut self, source: &str, kind: RunKind, out: &RunSender) -> u32 {
-        let line = self.next_line;
-        self.set_next_line(line + 1);
-        self.recorded = true;
-        self.history.input(line, source, source);
-        out.send(SessionEvent::Numbered { line, kind });
-        line
-    }
-
-    /// Reads the conversation; it comes back as a command.
-    fn read_record(&self) {
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        tokio::spawn(async move {
-            let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
-        });
     }
 
     fn interrupt(&mut self) {
@@ -425,6 +366,16 @@ pub fn notice(report: &Report) -> Notice {
         hints: report.hints.clone(),
         warning: true,
     }
+}
+
+/// The newest exchange that is part of the conversation.
+fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
+    let last = dialog.prompts.iter().rev().find(|prompt| !prompt.hidden)?;
+    Some(LastExchange {
+        line: last.line,
+        prompt: last.prompt.clone(),
+        response: last.response.clone(),
+    })
 }
 
 async fn caught_up(out: Option<&RunSender>, background: &RunSender) {

@@ -8,7 +8,7 @@ use super::*;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
 use crate::agent::{AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId};
-use crate::config::Sandbox;
+use crate::config::{RunCells, Sandbox};
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
@@ -91,6 +91,7 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         threads: Threads::Session,
         approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
+        run_cells: RunCells::Ask,
     };
     let parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
@@ -105,6 +106,7 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         places: Vec::new(),
         resumed: false,
         python_at_once: true,
+        asks: true,
     };
     let (session, background) = start(parts).unwrap();
     Stage {

@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, ToolCall, Usage};
+use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, Question, ToolCall, Usage};
 use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
 
@@ -45,6 +45,8 @@ pub(super) enum TurnAction {
     Show(AnswerEvent),
     /// Call this tool; [`TurnEvent::ToolReturned`] is owed.
     CallTool(ToolCall),
+    /// Ask the user; the answer goes to the agent.
+    Ask(Question),
     /// Interrupt the tool that is running; its return is no longer waited for.
     InterruptTool,
     /// Tell the agent.
@@ -144,6 +146,7 @@ impl Turn {
                 self.waiting_tools.push_back(call);
                 return self.next_tool();
             }
+            AgentEvent::Asked { question, .. } => return vec![TurnAction::Ask(question)],
             AgentEvent::FilesChanged { changes, .. } => AnswerEvent::FilesChanged(changes),
             AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
             AgentEvent::Usage { usage, .. } => {

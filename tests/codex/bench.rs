@@ -8,8 +8,8 @@ use std::time::Duration;
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
     Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
-    FileChange, InputPart, Search, Threads, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings,
-    Usage,
+    FileChange, InputPart, Question, Search, Threads, ToolCall, ToolSpec, TurnId, TurnRequest,
+    TurnSettings, Usage,
 };
 use serde_json::json;
 
@@ -30,6 +30,7 @@ pub(crate) struct Told {
     pub(crate) restarted: Vec<u64>,
     pub(crate) thoughts: BTreeMap<u64, String>,
     pub(crate) calls: Vec<ToolCall>,
+    pub(crate) questions: Vec<Question>,
     pub(crate) started: Vec<String>,
     pub(crate) commands: Vec<CommandRun>,
     pub(crate) files: Vec<FileChange>,
@@ -86,6 +87,7 @@ impl Told {
             AgentEvent::CommandOutput { .. } => {}
             AgentEvent::CommandRan { command, .. } => self.commands.push(command),
             AgentEvent::ToolCalled { call, .. } => self.calls.push(call),
+            AgentEvent::Asked { question, .. } => self.questions.push(question),
             AgentEvent::FilesChanged { changes, .. } => self.files.extend(changes),
             AgentEvent::Progress { message, .. } => self.progress.push(message),
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
@@ -211,5 +213,6 @@ pub(crate) fn exchange(user: &str, assistant: &str) -> Exchange {
     Exchange {
         user: user.into(),
         assistant: assistant.into(),
+        images: Vec::new(),
     }
 }

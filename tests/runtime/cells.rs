@@ -216,6 +216,7 @@ fn tools_are_described_and_called() {
     let call = |arguments| RuntimeRequest::CallTool {
         name: "add".into(),
         arguments,
+        stdin: Stdin::Refuse,
     };
     let (answer, printed) = ask(&mut bench, call(serde_json::json!({"a": 40})));
     let Answer::ToolResult(Ok(bundle)) = answer else {

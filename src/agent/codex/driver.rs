@@ -159,6 +159,8 @@ impl Driver {
             ) => {
                 self.answer_call(turn, &call, success, content).await;
             }
+            Command::Reply(_, AgentReply::Answered { .. }) => {}
+            Command::LookUp(..) => {}
             Command::Cancel(turn) => self.cancel(turn).await,
         }
     }

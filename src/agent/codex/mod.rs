@@ -23,10 +23,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agent::connect::{AgentEvents, AgentPlan};
-use crate::agent::{Agent, AgentEvent, AgentReply, Capabilities, TurnId, TurnRequest};
+use crate::agent::{
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, TurnId, TurnRequest,
+};
 use driver::Driver;
 
 /// Events that wait for the session before the driver waits.
@@ -76,6 +78,7 @@ enum Command {
     Start(TurnId, Box<TurnRequest>),
     Reply(TurnId, AgentReply),
     Cancel(TurnId),
+    LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
 }
 
 /// The handle: queues commands. Dropping it ends the process.
@@ -155,6 +158,12 @@ impl Agent for Codex {
 
     fn cancel(&mut self, turn: TurnId) {
         self.tell(Command::Cancel(turn));
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        self.tell(Command::LookUp(lookup, tell));
+        told
     }
 
     fn warm_up(&mut self) {

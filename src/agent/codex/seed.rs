@@ -77,6 +77,7 @@ mod tests {
         Exchange {
             user: user.into(),
             assistant: assistant.into(),
+            images: Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ fn cell(line: u32, source: &str, output: &str) -> CellEntry {
         line,
         source: source.into(),
         output: (!output.is_empty()).then(|| output.into()),
-        hidden: false,
+        ..CellEntry::default()
     }
 }
 
@@ -21,7 +21,7 @@ fn prompt(line: u32, history_line: u32, prompt: &str, response: &str) -> PromptE
         history_line,
         prompt: prompt.into(),
         response: response.into(),
-        hidden: false,
+        ..PromptEntry::default()
     }
 }
 

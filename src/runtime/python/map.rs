@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::super::{
     Answer, Completion, Death, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
-    ToolLookup,
+    Snapshot, ToolLookup, Variable,
 };
 use super::wire::{Frame, FrameId, Raised};
 use crate::output::mime::MimeBundle;
@@ -25,6 +25,8 @@ use crate::text::offset::CodePoints;
 pub(super) enum Kind {
     Execute,
     CallTool,
+    Evaluate,
+    Snapshot,
     Complete,
     Inspect,
     DescribeTools,
@@ -38,6 +40,8 @@ impl Kind {
         Some(match request {
             RuntimeRequest::Execute(_) => Kind::Execute,
             RuntimeRequest::CallTool { .. } => Kind::CallTool,
+            RuntimeRequest::Evaluate { .. } => Kind::Evaluate,
+            RuntimeRequest::Snapshot { .. } => Kind::Snapshot,
             RuntimeRequest::Complete { .. } => Kind::Complete,
             RuntimeRequest::Inspect { .. } => Kind::Inspect,
             RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
@@ -49,7 +53,10 @@ impl Kind {
 
     /// True for what an interrupt can stop.
     pub(super) fn runs_code(self) -> bool {
-        matches!(self, Kind::Execute | Kind::CallTool)
+        matches!(
+            self,
+            Kind::Execute | Kind::CallTool | Kind::Evaluate | Kind::Snapshot
+        )
     }
 
     /// The end of a request that an interpreter will not give.
@@ -314,6 +321,14 @@ fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
             }
             _ => Answer::Failed("the tool's result did not arrive".into()),
         },
+        Kind::Evaluate => Answer::Evaluated {
+            variables: list(take("variables"), variable),
+            shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
+        },
+        Kind::Snapshot => match take("snapshot") {
+            Value::Object(snapshot) => Answer::Snapshot(snapshot_of(snapshot)),
+            _ => Answer::Failed("the snapshot's result did not arrive".into()),
+        },
         Kind::SetVariables | Kind::Shutdown | Kind::Execute => Answer::Done,
     }
 }
@@ -322,6 +337,57 @@ fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
     match values {
         Value::Array(values) => values.into_iter().filter_map(read).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// `{expression, type, text, image?}` or `{expression, undefined: [names]}`.
+fn variable(value: Value) -> Option<Variable> {
+    #[derive(Deserialize)]
+    struct Wire {
+        expression: String,
+        #[serde(default)]
+        undefined: Option<Vec<String>>,
+        #[serde(default, rename = "type")]
+        type_name: String,
+        #[serde(default)]
+        text: String,
+        #[serde(default)]
+        image: Option<String>,
+    }
+    let wire: Wire = serde_json::from_value(value).ok()?;
+    Some(match wire.undefined {
+        Some(names) => Variable::Undefined {
+            expression: wire.expression,
+            names,
+        },
+        None => Variable::Value {
+            expression: wire.expression,
+            type_name: wire.type_name,
+            text: wire.text,
+            image: wire.image,
+        },
+    })
+}
+
+/// `{unprotected: why}`, or `{printed, bundle}`, or `{printed, error}`.
+fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
+    let text = |value: Option<Value>| match value {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    if wire.contains_key("unprotected") {
+        return Snapshot::Unprotected(text(wire.remove("unprotected")));
+    }
+    let result = match raised(&wire) {
+        Some(error) => Err(cell_error(error)),
+        None => Ok(match wire.remove("bundle") {
+            Some(Value::Object(bundle)) => bundle_of(bundle),
+            _ => bundle_of(Map::new()),
+        }),
+    };
+    Snapshot::Ran {
+        printed: text(wire.remove("printed")),
+        result,
     }
 }
 

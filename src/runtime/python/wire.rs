@@ -27,11 +27,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             "silent": cell.silent,
             "storeHistory": cell.execution_count.is_some(),
             "executionCount": cell.execution_count,
-            "stdin": match cell.stdin {
-                Stdin::Terminal => "terminal",
-                Stdin::Ask => "ask",
-                Stdin::Refuse => "refuse",
-            },
+            "stdin": word(cell.stdin),
             "allowStdin": cell.stdin != Stdin::Refuse,
         }),
         RuntimeRequest::Complete {
@@ -59,8 +55,23 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         RuntimeRequest::DescribeTools { names } => {
             json!({"type": "tool", "op": "describe", "id": id, "names": names})
         }
-        RuntimeRequest::CallTool { name, arguments } => {
-            json!({"type": "tool", "op": "call", "id": id, "name": name, "args": arguments})
+        RuntimeRequest::CallTool {
+            name,
+            arguments,
+            stdin,
+        } => json!({
+            "type": "tool",
+            "op": "call",
+            "id": id,
+            "name": name,
+            "args": arguments,
+            "stdin": word(*stdin),
+        }),
+        RuntimeRequest::Evaluate { variables, shells } => {
+            json!({"type": "evaluate", "id": id, "variables": variables, "shells": shells})
+        }
+        RuntimeRequest::Snapshot { code, unprotected } => {
+            json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
         }
         RuntimeRequest::SetVariables { values } => {
             let values: Map<String, Value> = values
@@ -73,6 +84,14 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         RuntimeRequest::Shutdown => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))
+}
+
+fn word(stdin: Stdin) -> &'static str {
+    match stdin {
+        Stdin::Terminal => "terminal",
+        Stdin::Ask => "ask",
+        Stdin::Refuse => "refuse",
+    }
 }
 
 /// The line of a reply to the question the runner called `call`.

@@ -61,8 +61,11 @@ fn word(action: &TurnAction) -> String {
         TurnAction::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
         TurnAction::Show(_) => "show".into(),
         TurnAction::CallTool(call) => format!("call {}", call.id),
+        TurnAction::Ask(question) => format!("ask {}", question.id),
         TurnAction::InterruptTool => "interrupt tool".into(),
-        TurnAction::Reply(AgentReply::ToolResult { call, .. }) => format!("reply {call}"),
+        TurnAction::Reply(
+            AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. },
+        ) => format!("reply {id}"),
         TurnAction::CancelAgent => "cancel".into(),
         TurnAction::End(end) => match &end.outcome {
             TurnOutcome::Complete => format!("complete [{}] {}", end.stored, end.thread.is_some()),

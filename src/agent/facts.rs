@@ -1,0 +1,45 @@
+//! What an agent can tell outside of turns: its models, the limits of the account.
+
+/// What can be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// [`Facts::Models`].
+    Models,
+    /// [`Facts::Limits`].
+    Limits,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Facts {
+    /// The models offered, in the agent's order.
+    Models(Vec<Model>),
+    /// Limits of the account; empty when the agent tells none.
+    Limits(Vec<Limit>),
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// What `model` takes.
+    pub name: String,
+    /// One line; may be empty.
+    pub description: String,
+    /// The efforts it offers, in the agent's words.
+    pub efforts: Vec<String>,
+    /// The effort it takes by itself; may be empty.
+    pub default_effort: String,
+    /// Chosen when no model is.
+    pub is_default: bool,
+}
+
+/// How much of an allowance is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// `5 h`, `7 d`, … or a name of the agent's.
+    pub window: String,
+    /// Of 100.
+    pub used_percent: f64,
+    /// When it begins anew, in seconds since 1970 UTC.
+    pub resets_at: Option<i64>,
+}
