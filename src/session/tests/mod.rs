@@ -1,0 +1,369 @@
+//! The loop with a scripted runtime and a scripted agent: what front-ends see, what the agent is sent, what is kept.
+//!
+//! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
+
+mod conversation;
+mod stops;
+mod tools;
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::agent::connect::{AgentKind, AgentPlan, Patience};
+use crate::agent::scripted;
+use crate::agent::{AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId};
+use crate::config::{RunCells, Sandbox};
+use crate::history::{Begin, Opening};
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+use crate::runtime::connect::{RuntimeKind, RuntimePlan};
+use crate::runtime::scripted::{Call, Calls, Script};
+use crate::runtime::{
+    Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
+};
+
+const TURN: TurnId = TurnId(0);
+
+pub(super) struct Stage {
+    pub(super) session: SessionHandle,
+    background: Run,
+    pub(super) agent: scripted::Script,
+    pub(super) calls: Arc<Calls>,
+}
+
+/// A session whose cells print `ran CODE` and have the value `42`; see [`cell`] for the odd ones.
+fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
+    stage_with(turns, |_| {})
+}
+
+/// The same with other parts.
+pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut Parts)) -> Stage {
+    let hanging = Arc::new(Mutex::new(None));
+    let hung = Arc::clone(&hanging);
+    let runtime = Script::new(move |id, request| match request {
+        RuntimeRequest::Execute(execute) => {
+            if execute.code.starts_with("hang") {
+                *hanging.lock().unwrap() = Some(id);
+            }
+            cell(id, &execute.code, execute.execution_count)
+        }
+        RuntimeRequest::Snapshot { code, unprotected } => {
+            vec![answered(id, Answer::Snapshot(look(code, *unprotected)))]
+        }
+        RuntimeRequest::DescribeTools { names } => {
+            let look = |name: &String| match name.as_str() {
+                "f" => ToolLookup::Found {
+                    name: name.clone(),
+                    description: "F.".into(),
+                    schema: json!({}),
+                },
+                _ => ToolLookup::Missing(name.clone()),
+            };
+            vec![answered(
+                id,
+                Answer::Tools(names.iter().map(look).collect()),
+            )]
+        }
+        RuntimeRequest::CallTool { arguments, .. } => {
+            let bundle = MimeBundle::plain(format!("got {}", arguments["x"]));
+            vec![
+                output(id, "printed\n"),
+                answered(id, Answer::ToolResult(Ok(bundle))),
+            ]
+        }
+        _ => Script::plain_end(id, request),
+    })
+    .reacting(move |call| {
+        let ended = |id, ending| RuntimeEvent::Finished {
+            id,
+            finish: finish(ending),
+        };
+        let running = hung.lock().unwrap().take();
+        match (call, running) {
+            (Call::Interrupt, Some(id)) => {
+                let error = CellError {
+                    name: "KeyboardInterrupt".into(),
+                    ..CellError::default()
+                };
+                vec![
+                    RuntimeEvent::Error { id, error },
+                    ended(id, Ending::Interrupted),
+                ]
+            }
+            (Call::Interrupt, None) => Vec::new(),
+            (Call::Kill, running) => {
+                let cell = running.map(|id| ended(id, Ending::Died(Death::Killed)));
+                let death = RuntimeEvent::Died {
+                    death: Death::Killed,
+                    restarting: true,
+                };
+                cell.into_iter().chain([death]).collect()
+            }
+        }
+    });
+    let calls = Arc::clone(&runtime.calls);
+    let agent = scripted::Script::new(turns);
+    let here = PathBuf::from("/");
+    let runtime = RuntimePlan {
+        kind: RuntimeKind::Scripted(runtime),
+        interpreter: None,
+        no_ipython: false,
+        cwd: here.clone(),
+        variables: Default::default(),
+        terminal: None,
+        cache_dir: here.clone(),
+    };
+    let plan = AgentPlan {
+        kind: AgentKind::Scripted(agent.clone()),
+        variables: Default::default(),
+        cwd: here.clone(),
+        client_version: "0".into(),
+        patience: Patience::default(),
+    };
+    let opening = Opening {
+        path: here.join("nowhere"),
+        record: false,
+        leave_log: false,
+    };
+    let begin = Begin {
+        cwd: "/".into(),
+        resume: None,
+        provider: "scripted".into(),
+    };
+    let (history, reports) = crate::history::open(opening, begin);
+    let choices = Choices {
+        model: String::new(),
+        completion_model: String::new(),
+        think: Effort::Low,
+        search: Search::Off,
+        code_theme: "monokai".into(),
+        log_exact: false,
+        threads: Threads::Session,
+        approvals: Approvals::Never,
+        sandbox: Sandbox::ReadOnly,
+        run_cells: RunCells::Ask,
+    };
+    let mut parts = Parts {
+        runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
+        agent: Box::new(move || crate::agent::connect::connect(plan)),
+        history,
+        reports,
+        instructions: "be brief".into(),
+        choices,
+        cwd: here,
+        stdin: Stdin::Refuse,
+        exact_log: PathBuf::new(),
+        places: Vec::new(),
+        resumed: false,
+        python_at_once: true,
+        asks: true,
+    };
+    change(&mut parts);
+    let (session, background) = start(parts).unwrap();
+    Stage {
+        session,
+        background,
+        agent,
+        calls,
+    }
+}
+
+fn finish(ending: Ending) -> Finish {
+    Finish {
+        ending,
+        milliseconds: 1.0,
+        cwd: None,
+        typeahead: Vec::new(),
+    }
+}
+
+/// What a look gives: `bare` cannot be protected, `raise` raises.
+fn look(code: &str, unprotected: bool) -> Snapshot {
+    match code {
+        "bare" if !unprotected => Snapshot::Unprotected("no Landlock".into()),
+        "raise" => Snapshot::Ran {
+            printed: "before\n".into(),
+            result: Err(error()),
+        },
+        _ => Snapshot::Ran {
+            printed: "looked\n".into(),
+            result: Ok(MimeBundle::plain("7")),
+        },
+    }
+}
+
+fn error() -> CellError {
+    CellError {
+        name: "ValueError".into(),
+        value: "bad".into(),
+        traceback: vec!["line 1".into(), "ValueError: bad".into()],
+    }
+}
+
+/// `hang…` does not end, `die` dies, `raise` raises, `exit()` asks to leave, `load` to fill the editor, `plot` shows a
+/// picture.
+fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
+    let finish = |ending| RuntimeEvent::Finished {
+        id,
+        finish: finish(ending),
+    };
+    let display = Display {
+        bundle: MimeBundle::plain("42"),
+        execution_count: count,
+        display_id: None,
+        update: false,
+    };
+    let mut events = vec![
+        RuntimeEvent::Started { id },
+        output(id, &format!("ran {code}\n")),
+        RuntimeEvent::Display {
+            id: Some(id),
+            display,
+        },
+    ];
+    match code {
+        "hang" | "hang()" => {}
+        "raise" => {
+            events.push(RuntimeEvent::Error { id, error: error() });
+            events.push(finish(Ending::Error));
+        }
+        "exit()" => {
+            events.push(RuntimeEvent::ExitRequested { id, code: 0 });
+            events.push(finish(Ending::Ok));
+        }
+        "load" => {
+            let text = "loaded".into();
+            events.push(RuntimeEvent::NextInput { id, text });
+            events.push(finish(Ending::Ok));
+        }
+        "plot" => {
+            let bundle = MimeBundle::new(vec![("image/png".into(), json!("AAAA"))]);
+            let display = Display {
+                bundle,
+                execution_count: None,
+                display_id: None,
+                update: false,
+            };
+            events.push(RuntimeEvent::Display {
+                id: Some(id),
+                display,
+            });
+            events.push(finish(Ending::Ok));
+        }
+        "die" => {
+            let death = crate::runtime::Death::Exited(7);
+            events.push(finish(Ending::Died(death.clone())));
+            events.push(RuntimeEvent::Died {
+                death,
+                restarting: true,
+            });
+        }
+        _ => events.push(finish(Ending::Ok)),
+    }
+    events
+}
+
+fn output(id: RequestId, text: &str) -> RuntimeEvent {
+    RuntimeEvent::Output {
+        id: Some(id),
+        stream: OutputStream::Stdout,
+        bytes: text.into(),
+        foreign: false,
+    }
+}
+
+fn answered(id: RequestId, answer: Answer) -> RuntimeEvent {
+    RuntimeEvent::Answered { id, answer }
+}
+
+/// A turn that makes these calls, then says `text`.
+pub(super) fn calls(calls: &[(&str, Value)], text: &str) -> Vec<AgentEvent> {
+    let called = calls.iter().enumerate().map(|(n, (name, arguments))| {
+        let call = ToolCall {
+            id: format!("c{n}"),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+        };
+        AgentEvent::ToolCalled { turn: TURN, call }
+    });
+    called.chain(says(text)).collect()
+}
+
+pub(super) fn says(text: &str) -> Vec<AgentEvent> {
+    vec![
+        AgentEvent::Text {
+            turn: TURN,
+            message: 1,
+            delta: text.into(),
+        },
+        AgentEvent::Finished {
+            turn: TURN,
+            interrupted: false,
+            thread: Some("T".into()),
+        },
+    ]
+}
+
+impl Stage {
+    pub(super) fn submit(&self, text: &str) -> Run {
+        self.session.submit(Submission {
+            text: text.into(),
+            ..Submission::default()
+        })
+    }
+
+    /// Runs an input to its end; a word for each event.
+    pub(super) fn run(&self, text: &str) -> Vec<String> {
+        words(&self.submit(text))
+    }
+
+    /// The user text of the agent's `n`th request.
+    pub(super) fn sent(&self, n: usize) -> String {
+        match self.agent.requests()[n].input.last() {
+            Some(InputPart::Text(text)) => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(super) fn words(run: &Run) -> Vec<String> {
+    let mut words = Vec::new();
+    loop {
+        match run.next(Some(Duration::from_secs(20))) {
+            Next::Ended => return words,
+            Next::Nothing => panic!("nothing for 20 s after {words:?}"),
+            Next::Event(event) if matches!(*event, SessionEvent::CellStarted) => {}
+            Next::Event(event) => words.push(word(&event)),
+        }
+    }
+}
+
+pub(super) fn word(event: &SessionEvent) -> String {
+    match event {
+        SessionEvent::Numbered { line, .. } => format!("[{line}]"),
+        SessionEvent::Output { bytes, .. } => String::from_utf8_lossy(bytes).trim_end().to_owned(),
+        SessionEvent::Display(display) => format!("= {}", display.bundle.for_model()),
+        SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
+        SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
+        SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
+        SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
+        SessionEvent::TurnEnded { outcome, .. } => match outcome {
+            TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),
+            other => format!("{other:?}"),
+        },
+        SessionEvent::Notice(notice) => notice.message.clone(),
+        SessionEvent::Refill(text) => format!("refill {text}"),
+        SessionEvent::Text(text) => text.clone(),
+        SessionEvent::Raised(error) => error.summary(),
+        SessionEvent::AgentCell {
+            line,
+            title,
+            source,
+        } => format!("({line}) {title}|{source}"),
+        SessionEvent::Asked(question) => format!("? {}", question.id),
+        SessionEvent::QuestionOver(id) => format!("over {id}"),
+        other => format!("{other:?}"),
+    }
+}
