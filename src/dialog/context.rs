@@ -4,7 +4,7 @@
 //! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
 //! leaves its cells to the next one: they still describe the namespace.
 
-use super::entry::{CellEntry, Dialog};
+use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
 use crate::output::{MODEL_CHARACTERS, shorten};
 
@@ -12,8 +12,8 @@ use crate::output::{MODEL_CHARACTERS, shorten};
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 
 impl Dialog {
-    /// The visible earlier exchanges, oldest first: the user entry with its context, and the stored answer.
-    pub fn exchanges(&self) -> Vec<(String, String)> {
+    /// The visible earlier exchanges, oldest first, as they were sent and answered.
+    pub fn exchanges(&self) -> Vec<PastExchange> {
         let mut cells = self.live_cells();
         self.prompts
             .iter()
@@ -25,21 +25,36 @@ impl Dialog {
                     .count();
                 let (before, after) = cells.split_at(count);
                 cells = after;
-                let answer = match prompt.response.as_str() {
+                let assistant = match prompt.response.as_str() {
                     "" => INTERRUPTED.to_owned(),
                     answer => answer.to_owned(),
                 };
-                (user_entry(&context(before), &prompt.prompt), answer)
+                PastExchange {
+                    line: prompt.line,
+                    user: user_entry(&prompt.expansion.xml, &context(before), &prompt.prompt),
+                    assistant,
+                    images: pictures(&prompt.expansion, before),
+                }
             })
             .collect()
     }
 
     /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
     pub fn next_context(&self) -> String {
+        context(self.next_cells())
+    }
+
+    /// The pictures that go with the next prompt: those it refers to, then those of its context.
+    pub fn next_pictures(&self, expansion: &Expansion) -> Vec<String> {
+        pictures(expansion, self.next_cells())
+    }
+
+    /// The cells since the last exchange.
+    fn next_cells(&self) -> &[CellEntry] {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
         let cells = self.live_cells();
-        context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+        &cells[cells.partition_point(|cell| cell.line <= after)..]
     }
 
     fn live_cells(&self) -> &[CellEntry] {
@@ -50,10 +65,21 @@ impl Dialog {
     }
 }
 
+/// True when the model is told of the cell.
+fn is_told(cell: &CellEntry) -> bool {
+    !cell.hidden && !cell.source.trim().is_empty() && !is_ours(&cell.source)
+}
+
+fn pictures(expansion: &Expansion, cells: &[CellEntry]) -> Vec<String> {
+    let shown = cells.iter().filter(|cell| is_told(cell));
+    let shown = shown.flat_map(|cell| &cell.images);
+    expansion.images.iter().chain(shown).cloned().collect()
+}
+
 fn context(cells: &[CellEntry]) -> String {
     let mut xml = String::new();
     for cell in cells {
-        if cell.hidden || cell.source.trim().is_empty() || is_ours(&cell.source) {
+        if !is_told(cell) {
             continue;
         }
         if xml.is_empty() {
@@ -76,9 +102,10 @@ fn context(cells: &[CellEntry]) -> String {
     xml
 }
 
-/// Context and request, as one input.
-pub fn user_entry(context: &str, prompt: &str) -> String {
-    format!("{context}<user-request>{}</user-request>", prompt.trim())
+/// What is referred to, context and request, as one input.
+pub fn user_entry(expansion: &str, context: &str, prompt: &str) -> String {
+    let prompt = prompt.trim();
+    format!("{expansion}{context}<user-request>{prompt}</user-request>")
 }
 
 /// All earlier turns as one block, for agents that keep none; empty without turns.

@@ -123,16 +123,16 @@ impl Session {
         dialog: &Dialog,
         tools: Vec<crate::agent::ToolSpec>,
     ) {
+        let images = self.exchanges.agent.get().capabilities().images;
         let around = Surroundings {
             instructions: &self.exchanges.instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread.as_ref(),
+            images,
         };
         let (request, before) = prompt.request(dialog, tools, &around);
-        let key =
-            self.history
-                .begin_prompt(prompt.line, PromptRun::history_line(dialog), &prompt.text);
+        let key = self.history.begin_prompt(prompt.start(dialog));
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));
             prompt.phase = Phase::Reading;
