@@ -346,7 +346,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
 }
 
 /// Applies writes that wait to a dialog read from the file (or to an empty one).
-pub(super) fn overlay<'a>(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &'a Write>) {
+pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Write>) {
     let mut begun: HashMap<TurnKey, &PromptStart> = HashMap::new();
     for write in waiting {
         match write {

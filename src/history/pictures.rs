@@ -81,7 +81,7 @@ pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<Foun
 }
 
 /// The pictures that wait to be written.
-pub(super) fn waiting<'a>(writes: &mut dyn Iterator<Item = &'a Write>) -> Vec<Found> {
+pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
     let mut found = Vec::new();
     for write in writes {
         let (line, bundles) = match write {

@@ -47,7 +47,7 @@ pub(super) fn turns(db: &Connection, session: i64) -> rusqlite::Result<Vec<TurnR
 }
 
 /// Adds those that wait to be written.
-pub(super) fn overlay<'a>(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &'a Write>) {
+pub(super) fn overlay(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &Write>) {
     let mut begun: Vec<(TurnKey, usize)> = Vec::new();
     for write in waiting {
         match write {
