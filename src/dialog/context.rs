@@ -4,6 +4,8 @@
 //! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
 //! leaves its cells to the next one: they still describe the namespace.
 
+use std::collections::HashSet;
+
 use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
 use crate::output::{MODEL_CHARACTERS, shorten};
@@ -14,7 +16,8 @@ pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 impl Dialog {
     /// The visible earlier exchanges, oldest first, as they were sent and answered.
     pub fn exchanges(&self) -> Vec<PastExchange> {
-        let mut cells = self.live_cells();
+        let cells = self.told_cells();
+        let mut cells = cells.as_slice();
         self.prompts
             .iter()
             .filter(|prompt| !prompt.hidden)
@@ -41,47 +44,46 @@ impl Dialog {
 
     /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
     pub fn next_context(&self) -> String {
-        context(self.next_cells())
+        context(&self.next_cells())
     }
 
     /// The pictures that go with the next prompt: those it refers to, then those of its context.
     pub fn next_pictures(&self, expansion: &Expansion) -> Vec<String> {
-        pictures(expansion, self.next_cells())
+        pictures(expansion, &self.next_cells())
     }
 
-    /// The cells since the last exchange.
-    fn next_cells(&self) -> &[CellEntry] {
+    /// The cells since the last exchange that the model is told of.
+    fn next_cells(&self) -> Vec<&CellEntry> {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
-        let cells = self.live_cells();
-        &cells[cells.partition_point(|cell| cell.line <= after)..]
+        let mut cells = self.told_cells();
+        cells.drain(..cells.partition_point(|cell| cell.line <= after));
+        cells
     }
 
-    fn live_cells(&self) -> &[CellEntry] {
-        let start = self
-            .cells
-            .partition_point(|cell| cell.line <= self.reset_line);
-        &self.cells[start..]
+    /// The cells that are context of some exchange: not those another exchange of the conversation tells of.
+    fn told_cells(&self) -> Vec<&CellEntry> {
+        let visible = self.prompts.iter().filter(|prompt| !prompt.hidden);
+        let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
+        let cells = self.cells.iter().filter(|cell| {
+            cell.line > self.reset_line
+                && !cell.hidden
+                && !cell.source.trim().is_empty()
+                && !is_ours(&cell.source)
+                && !cell.told.is_some_and(|prompt| visible.contains(&prompt))
+        });
+        cells.collect()
     }
 }
 
-/// True when the model is told of the cell.
-fn is_told(cell: &CellEntry) -> bool {
-    !cell.hidden && !cell.source.trim().is_empty() && !is_ours(&cell.source)
-}
-
-fn pictures(expansion: &Expansion, cells: &[CellEntry]) -> Vec<String> {
-    let shown = cells.iter().filter(|cell| is_told(cell));
-    let shown = shown.flat_map(|cell| &cell.images);
+fn pictures(expansion: &Expansion, cells: &[&CellEntry]) -> Vec<String> {
+    let shown = cells.iter().flat_map(|cell| &cell.images);
     expansion.images.iter().chain(shown).cloned().collect()
 }
 
-fn context(cells: &[CellEntry]) -> String {
+fn context(cells: &[&CellEntry]) -> String {
     let mut xml = String::new();
     for cell in cells {
-        if !is_told(cell) {
-            continue;
-        }
         if xml.is_empty() {
             xml.push_str("<context>");
         }
