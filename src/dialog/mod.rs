@@ -13,4 +13,4 @@ pub use answer::{
     result_line, tool_line, tool_records,
 };
 pub use context::{INTERRUPTED, conversation_history, shell, user_entry, variable, warnings};
-pub use entry::{CellEntry, Dialog, Expansion, PromptEntry};
+pub use entry::{CellEntry, Dialog, Expansion, PastExchange, PromptEntry};
