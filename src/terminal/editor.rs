@@ -15,10 +15,10 @@ use reedline::{
     default_emacs_keybindings,
 };
 
+use crate::display::paint;
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::report::Report;
-use crate::terminal::colours::paint;
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::typing::editable;

@@ -5,8 +5,8 @@
 //!
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
+mod ahead;
 mod background;
-mod colours;
 mod editor;
 mod prompt;
 mod recall;
@@ -27,11 +27,12 @@ use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use ahead::read_ahead;
 use background::Background;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
-use typing::{Signal, Target, Typing};
+use typing::{Hands, Signal, Target, Typing};
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -176,14 +177,26 @@ impl Shell {
             ..Submission::default()
         };
         let appearance = self.appearance();
+        let typed = read_ahead();
         let run = self.session.submit(submission);
-        let mut display = Display::new(self.screen.clone(), appearance, self.guard.clone());
+        let hands = Hands::new(self.session.clone());
+        let keyboard = Arc::clone(&hands);
+        let mut display = Display::new(
+            self.screen.clone(),
+            appearance,
+            self.guard.clone(),
+            Some(keyboard),
+        );
         let mut typing = None;
+        let mut typed = Some(typed);
         let shown = follow(&run, &self.screen, &mut display, |event| {
-            match (event, &typing) {
-                (SessionEvent::Numbered { kind, .. }, _) => typing = self.begin_typing(*kind),
-                (SessionEvent::CellStarted, Some(typing)) => typing.open(),
-                (SessionEvent::CellEnded { .. }, Some(typing)) => typing.close(),
+            match event {
+                SessionEvent::Numbered { kind, .. } => {
+                    typing = self.begin_typing(*kind, &hands, &mut typed);
+                }
+                SessionEvent::AgentCell { .. } => hands.set_cell(self.cells()),
+                SessionEvent::CellStarted => hands.open(),
+                SessionEvent::CellEnded { .. } => hands.close(),
                 _ => {}
             }
             Ok::<(), Report>(())
@@ -192,13 +205,19 @@ impl Shell {
         if let Some(typing) = typing {
             aftermath.typeahead.extend(typing.stop());
         }
+        aftermath.typeahead.extend(typed.unwrap_or_default());
         shown?;
         self.screen.flush()?;
         Ok(aftermath)
     }
 
     /// Gives the keyboard to what runs.
-    fn begin_typing(&self, kind: RunKind) -> Option<Typing> {
+    fn begin_typing(
+        &self,
+        kind: RunKind,
+        hands: &Arc<Hands>,
+        typed: &mut Option<Vec<u8>>,
+    ) -> Option<Typing> {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => Target::Turn,
@@ -220,7 +239,8 @@ impl Shell {
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        Typing::start(target, self.session.clone(), on_signal).ok()
+        let typed = typed.take().unwrap_or_default();
+        Typing::start(target, Arc::clone(hands), typed, on_signal).ok()
     }
 
     /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
