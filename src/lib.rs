@@ -23,7 +23,7 @@
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, foreign text made safe |
+//! | [`text`] | 1 | positions, widths, frontmatter, foreign text made safe |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
@@ -35,6 +35,7 @@
 //! | [`history`] | 3 | the record |
 //! | [`files`] | 3 | whole files or none |
 //! | [`config`] | 3 | settings |
+//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
@@ -42,6 +43,7 @@
 //! | [`terminal`] | 5 | the REPL |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
+//! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
 //!
 //! # Threads
 //!
@@ -102,10 +104,13 @@ pub mod magics;
 pub mod markdown;
 pub mod output;
 pub mod process;
+#[cfg(test)]
+mod properties;
 pub mod report;
 pub mod rpc;
 pub mod runtime;
 pub mod screen;
 pub mod session;
+pub mod skills;
 pub mod terminal;
 pub mod text;
