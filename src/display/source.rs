@@ -82,9 +82,6 @@ mod tests {
     #[test]
     fn the_label_is_green_and_words_are_painted() {
         let rows = rows(1, "", "for x", 80);
-        assert_eq!(
-            rows[0].to_ansi(true),
-            "\x1b[32mIn [1]: \x1b[1mfor\x1b[0m x"
-        );
+        assert_eq!(rows[0].to_ansi(true), "\x1b[32mIn [1]: \x1b[1mfor\x1b[0m x");
     }
 }

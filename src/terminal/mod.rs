@@ -7,6 +7,7 @@
 
 mod ahead;
 mod background;
+mod blocks;
 mod editor;
 mod prompt;
 mod recall;
@@ -21,6 +22,7 @@ use reedline::ExternalPrinter;
 
 use crate::display::{Aftermath, Display, follow, say};
 use crate::history::Recall;
+use crate::input::{Input, Mode, classify};
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
@@ -78,7 +80,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let lines = printer.sender();
     let warm = session.clone();
     let stopped = guard.clone();
-    let editor = Editor::new(editor::Options {
+    let asked = session.clone();
+    let mut editor = Editor::new(editor::Options {
         recall: options.recall,
         colour: options.screen.colour(),
         prompt_mode: options.prompt_mode,
@@ -91,6 +94,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
                 .spawn(warm_up);
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
+        last: Box::new(move || asked.last_exchange()),
     });
     let background = Background::start(
         background,
@@ -98,6 +102,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         editor.snapshot(),
         options.screen.colour(),
     )?;
+    let sayer = background.clone();
+    editor.say_with(Box::new(move |text| sayer.say(text)));
     let mut shell = Shell {
         session: session.clone(),
         screen: options.screen,
@@ -143,6 +149,7 @@ struct Shell {
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
         let mut begin_with = String::new();
+        let mut replacing = None;
         loop {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();
@@ -150,15 +157,24 @@ impl Shell {
             self.show_background()?;
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
-            let edited = self.editor.read(&label, &std::mem::take(&mut begin_with));
+            let text = std::mem::take(&mut begin_with);
+            let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
                 Edited::Cleared => {}
                 Edited::Left => return Ok(0),
-                Edited::Submitted(text) => {
-                    let aftermath = self.run(text)?;
+                Edited::Submitted(text, replaces) => {
+                    // Only a prompt can take the place of one.
+                    let replaces = replaces.filter(|_| self.is_prompt(&text));
+                    let aftermath = self.run(text, replaces)?;
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
+                    }
+                    if !aftermath.refill.is_empty() {
+                        replacing = replaces;
+                    }
+                    if let Some(folded) = aftermath.folded {
+                        self.editor.set_folded(folded);
                     }
                     begin_with = aftermath.refill;
                     begin_with.push_str(&typed_text(&aftermath.typeahead));
@@ -169,11 +185,21 @@ impl Shell {
         }
     }
 
+    fn is_prompt(&self, text: &str) -> bool {
+        let mode = if self.prompt_mode {
+            Mode::Prompts
+        } else {
+            Mode::Cells
+        };
+        matches!(classify(text, mode), Input::Prompt(_))
+    }
+
     /// Runs one input to its end.
-    fn run(&mut self, text: String) -> Result<Aftermath, Report> {
+    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<Aftermath, Report> {
         let submission = Submission {
             text,
             prompt_mode: self.prompt_mode,
+            replaces,
             ..Submission::default()
         };
         let appearance = self.appearance();
