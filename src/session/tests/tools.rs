@@ -42,7 +42,10 @@ fn a_tool_is_described_called_and_answered() {
     };
     assert_eq!(
         (names(0), names(1)),
-        (vec!["f".to_owned()], vec!["f".to_owned()])
+        (
+            vec!["pyrun".into(), "run_cells".into(), "f".into()],
+            vec!["pyrun".into(), "run_cells".to_owned(), "f".into()]
+        )
     );
     assert!(
         stage.agent.requests()[1].history[0]
