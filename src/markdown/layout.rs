@@ -88,6 +88,11 @@ impl<'a> Layout<'a> {
         self.gap = Some(self.gap.map_or(depth, |due| due.min(depth)));
     }
 
+    /// Whether an empty row is due before the next one.
+    pub(crate) fn gap_is_due(&self) -> bool {
+        self.gap.is_some()
+    }
+
     /// One top-level block; `number` counts the items of a list that go on.
     pub(crate) fn top_level(&mut self, block: &Block, number: Option<u64>) {
         match (&block.kind, number) {

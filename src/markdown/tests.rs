@@ -277,6 +277,29 @@ fn references_reach_back_not_forward() {
     assert_eq!(stream(text, &[1], 99), plain(text, 99));
 }
 
+/// Texts that once settled otherwise when they came piece by piece.
+#[test]
+fn awkward_texts_settle_the_same_in_pieces() {
+    for (text, shown) in [
+        // A definition between a list and a line that would be code by itself.
+        (
+            "a\na\na\n- a\n\n[ref]: https://r.org\n    a\na",
+            "a\na\na\n\na\n\na\na\n",
+        ),
+        ("1.\n[ref]: https://r.org\n\tx = 1\na", "\n\nx\n=\n1\na\n"),
+        ("- a\n\n[ref]: https://r.org\n    a\na", "a\n\na\na\n"),
+        // A list whose first item shows nothing.
+        (
+            "---\n[^1]: note\n1.\n   ```\n1. a\na",
+            "─\n\nn\no\nt\ne\n\na\na\n",
+        ),
+    ] {
+        assert_eq!(plain(text, 1), shown, "{text:?}");
+        assert_eq!(stream(text, &[1], 1), shown, "{text:?} in pieces");
+        assert_eq!(stream(text, &[1], 60), plain(text, 60), "{text:?} wider");
+    }
+}
+
 /// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of it.
 fn work_per_byte(text: &str) -> f64 {
     let mut stream = MarkdownStream::new(Appearance::default());

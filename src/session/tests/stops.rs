@@ -1,0 +1,69 @@
+//! Interrupts and failures: what is kept, what comes back to the editor, what the next turn sees.
+
+use super::*;
+
+#[test]
+fn an_interrupt_ends_the_turn_keeps_the_part_and_the_next_turn_sees_it() {
+    let unfinished = vec![AgentEvent::Text {
+        turn: TURN,
+        message: 1,
+        delta: "par".into(),
+    }];
+    let stage = stage(vec![unfinished, says("again")]);
+    let run = stage.submit(".slow");
+    loop {
+        match run.next(Some(Duration::from_secs(20))) {
+            Next::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
+            Next::Event(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    stage.session.interrupt();
+    assert_eq!(words(&run), ["Interrupted"]);
+    assert_eq!(stage.run(".next"), ["[2]", "> again", "Complete"]);
+    let request = &stage.agent.requests()[1];
+    assert_eq!(
+        request.history[0].assistant,
+        "par\n<system>user interrupted</system>"
+    );
+    assert_eq!(request.thread, None);
+}
+
+#[test]
+fn a_failed_turn_stores_nothing_and_gives_the_prompt_back() {
+    let failure = crate::agent::AgentFailure {
+        kind: crate::agent::FailureKind::Upstream,
+        message: "no quota".into(),
+        hints: Vec::new(),
+    };
+    let stage = stage(vec![
+        vec![AgentEvent::Failed {
+            turn: TURN,
+            failure,
+        }],
+        says("ok"),
+    ]);
+    assert_eq!(stage.run(".a"), ["[1]", "refill .a", "Failed no quota"]);
+    stage.run(".b");
+    assert!(stage.agent.requests()[1].history.is_empty());
+}
+
+#[test]
+fn an_interrupt_of_a_cell_goes_to_the_runtime() {
+    let stage = stage(Vec::new());
+    let run = stage.submit("hang");
+    while !matches!(run.next(Some(Duration::from_secs(20))), Next::Event(event) if word(&event) == "= 42")
+    {
+    }
+    stage.session.interrupt();
+    let closed = stage.session.close(Duration::from_secs(20));
+    assert!(stage.calls.interrupts() >= 1);
+    assert_eq!(closed.resumable, None);
+    // The session is gone, and so is the run.
+    assert!(matches!(
+        run.next(Some(Duration::from_secs(20))),
+        Next::Ended
+    ));
+    assert!(stage.run("late").is_empty());
+    drop(stage.background);
+}
