@@ -35,6 +35,7 @@
 //! | [`history`] | 3 | the record |
 //! | [`files`] | 3 | whole files or none |
 //! | [`config`] | 3 | settings |
+//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
@@ -107,5 +108,6 @@ pub mod rpc;
 pub mod runtime;
 pub mod screen;
 pub mod session;
+pub mod skills;
 pub mod terminal;
 pub mod text;
