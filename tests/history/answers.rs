@@ -90,7 +90,8 @@ fn a_file_of_the_first_schema_is_taken_over() {
     end(history, reports);
     let db = Connection::open(&path).unwrap();
     db.execute_batch(
-        "DROP TABLE ipycodex_answer_parts; UPDATE ipycodex_meta SET value = '1';
+        "DROP TABLE ipycodex_answer_parts; DROP TABLE ipycodex_decisions;
+         ALTER TABLE ipycodex_entries DROP COLUMN told; UPDATE ipycodex_meta SET value = '1';
          UPDATE ipycodex_turns SET response = 'half'",
     )
     .unwrap();

@@ -70,7 +70,7 @@ pub(super) enum Loading {
     /// Its code runs, one block after the other.
     Running {
         skill: Box<Activation>,
-        ran: Vec<Box<Remains>>,
+        ran: Vec<Remains>,
     },
 }
 
@@ -309,7 +309,7 @@ impl Session {
     }
 
     /// Runs the next block; the result when none is left.
-    fn next_block(&mut self, skill: Box<Activation>, ran: Vec<Box<Remains>>) -> Option<ToolReturn> {
+    fn next_block(&mut self, skill: Box<Activation>, ran: Vec<Remains>) -> Option<ToolReturn> {
         let Some(code) = skill.blocks.get(ran.len()).cloned() else {
             let told = told(&skill, &ran);
             return Some(self.loaded(&skill, &told));
@@ -338,11 +338,11 @@ impl Session {
     pub(super) fn block_ran(
         &mut self,
         skill: Box<Activation>,
-        mut ran: Vec<Box<Remains>>,
+        mut ran: Vec<Remains>,
         remains: Box<Remains>,
     ) -> Option<ToolReturn> {
         let ok = remains.ending == Ending::Ok;
-        ran.push(remains);
+        ran.push(*remains);
         if ok {
             return self.next_block(skill, ran);
         }
@@ -373,7 +373,7 @@ fn not_run(skill: &Activation, why: &str) -> String {
 }
 
 /// What is said of code that ran.
-fn told(skill: &Activation, ran: &[Box<Remains>]) -> String {
+fn told(skill: &Activation, ran: &[Remains]) -> String {
     let all = skill.blocks.len();
     let mut text = String::new();
     for (n, remains) in ran.iter().enumerate() {
