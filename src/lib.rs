@@ -43,6 +43,7 @@
 //! | [`terminal`] | 5 | the REPL |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
+//! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
 //!
 //! # Threads
 //!
@@ -103,6 +104,8 @@ pub mod magics;
 pub mod markdown;
 pub mod output;
 pub mod process;
+#[cfg(test)]
+mod properties;
 pub mod report;
 pub mod rpc;
 pub mod runtime;

@@ -14,7 +14,10 @@ use super::source::RESUMED;
 pub(crate) struct OpenList {
     /// Number of its next item, when ordered.
     pub(crate) next: Option<u64>,
+    /// A blank line stands before its next item.
     pub(crate) blank_before: bool,
+    /// Its items so far show nothing, and the empty row before the list is still due.
+    pub(crate) gap_due: bool,
 }
 
 /// What of a source of whole lines can be settled.
@@ -75,6 +78,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
             let open_list = OpenList {
                 next: first.map(|first| first.saturating_add(items.len() as u64)),
                 blank_before: next.blank_before,
+                gap_due: false,
             };
             blocks.push(last);
             StablePrefix {

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::properties;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/markdown");
 
@@ -120,7 +121,7 @@ pub(crate) fn answer() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::cases(200))]
 
     #[test]
     fn any_split_settles_the_same(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8), width in 1usize..90) {
@@ -293,6 +294,7 @@ fn awkward_texts_settle_the_same_in_pieces() {
             "---\n[^1]: note\n1.\n   ```\n1. a\na",
             "─\n\nn\no\nt\ne\n\na\na\n",
         ),
+        ("1. a\n\n1.\n   ```\n1. a", "a\na\n"),
     ] {
         assert_eq!(plain(text, 1), shown, "{text:?}");
         assert_eq!(stream(text, &[1], 1), shown, "{text:?} in pieces");

@@ -81,6 +81,7 @@ fn join(text: &str, limit: usize, middle: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     #[test]
@@ -123,6 +124,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn never_more_than_the_limit(text in any::<String>(), limit in 0usize..60) {
             let short = shorten(&text, limit);
