@@ -43,6 +43,11 @@ impl Exchanges {
         }
     }
 
+    /// Adds to the end of the instructions of every turn.
+    pub(super) fn instruct(&mut self, section: &str) {
+        self.instructions.push_str(section);
+    }
+
     /// Takes what the record knows of an earlier process's thread: its id and digest.
     pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
@@ -117,6 +122,7 @@ impl Session {
         tools: Vec<crate::agent::ToolSpec>,
     ) {
         let images = self.exchanges.agent.get().capabilities().images;
+        self.shelf.look_through(dialog);
         let mut offered = self.offer().specs();
         offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
         let around = Surroundings {
@@ -232,6 +238,7 @@ impl Session {
     fn offer(&self) -> Offer {
         Offer {
             run_cells: self.choices.run_cells != RunCells::Off,
+            load_skill: !self.shelf.is_empty(),
         }
     }
 

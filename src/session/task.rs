@@ -23,7 +23,7 @@ use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
-use crate::session::toolbox::Toolbox;
+use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
@@ -56,6 +56,7 @@ pub(super) struct Session {
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
     pub(super) toolbox: Toolbox,
+    pub(super) shelf: Shelf,
 }
 
 /// What is being worked on.
@@ -104,6 +105,7 @@ pub(super) fn run(
         resumed,
         python_at_once,
         asks,
+        skills,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -115,6 +117,7 @@ pub(super) fn run(
         places,
         start: None,
         awaiting_start: Vec::new(),
+        shelf: Shelf::filling(skills, commands.clone()),
         inbox: commands,
         background,
         current: None,
@@ -214,6 +217,8 @@ impl Session {
             }
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
+            Command::SkillsFound(skills) => self.on_skills_found(*skills),
+            Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());

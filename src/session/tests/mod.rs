@@ -23,6 +23,7 @@ use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
     Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
 };
+use crate::skills::{Catalog, Consent};
 
 const TURN: TurnId = TurnId(0);
 
@@ -44,7 +45,7 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
     let hung = Arc::clone(&hanging);
     let runtime = Script::new(move |id, request| match request {
         RuntimeRequest::Execute(execute) => {
-            if execute.code.starts_with("hang") {
+            if execute.code.trim_end().ends_with("hang") || execute.code == "hang()" {
                 *hanging.lock().unwrap() = Some(id);
             }
             cell(id, &execute.code, execute.execution_count)
@@ -159,6 +160,11 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
         resumed: false,
         python_at_once: true,
         asks: true,
+        skills: Box::new(|| Skills {
+            catalog: Catalog::default(),
+            consent: Consent::none(),
+            trouble: None,
+        }),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();
@@ -223,7 +229,7 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             display,
         },
     ];
-    match code {
+    match code.trim_start_matches("#| eval: true\n").trim_end() {
         "hang" | "hang()" => {}
         "raise" => {
             events.push(RuntimeEvent::Error { id, error: error() });
