@@ -23,7 +23,7 @@
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, foreign text made safe |
+//! | [`text`] | 1 | positions, widths, frontmatter, foreign text made safe |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |

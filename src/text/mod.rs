@@ -1,6 +1,7 @@
-//! Text as such: positions, display width, foreign text made safe.
+//! Text as such: positions, display width, frontmatter, foreign text made safe.
 
 pub mod escape;
+pub mod frontmatter;
 pub mod offset;
 pub mod width;
 

@@ -1,0 +1,390 @@
+//! Frontmatter: the YAML mapping between two `---` lines at the start of a note, a skill or a tool result.
+//!
+//! In: any text. Out: what it declares, as text and lists of text, and the body below it. A fence is a line that is
+//! `---` once trimmed; the first stands on the very first line. Line ends may be `\n` or `\r\n`.
+//!
+//! Invariants: total, and bounded. At most [`MOST_BYTES`] of YAML are looked at, [`MOST_DEPTH`] levels and
+//! [`MOST_NODES`] nodes are built, aliases counted as what they stand for; what is beyond is an error of one line.
+//! Scalars keep the spelling of the file (`1.0` stays `1.0`): readers want words, not numbers.
+//!
+//! Document: YAML 1.2 as `granit-parser` 2 reads it. Absent on purpose: merge keys (`<<` is a key like any other), tags
+//! (read and ignored), several documents, and the meaning of any key.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_yaml::granit_parser::{Event, Options, Parser, ScalarStyle, StructureStyle};
+
+/// Bytes of YAML between the fences.
+pub const MOST_BYTES: usize = 64 * 1024;
+/// Levels of lists and mappings.
+pub const MOST_DEPTH: usize = 32;
+/// Nodes, those that aliases repeat included.
+pub const MOST_NODES: usize = 10_000;
+/// Bytes of text in all nodes, those that aliases repeat included.
+const MOST_TEXT: usize = 4 * MOST_BYTES;
+
+/// A text divided at its fences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split<'t> {
+    /// `None` when the text has no fences, or what is between them is no mapping. The error is one line.
+    pub frontmatter: Result<Option<Frontmatter>, String>,
+    /// What follows the second fence; the whole text when there is no frontmatter or it is broken.
+    pub body: &'t str,
+}
+
+/// Where the fences of a text are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fences<'t> {
+    /// The first line is none.
+    Absent,
+    /// The first line is one, and no other is.
+    Open,
+    /// Both are there.
+    Closed {
+        /// The lines between them.
+        yaml: &'t str,
+        /// The lines after them.
+        body: &'t str,
+    },
+}
+
+/// A value of the mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A scalar.
+    Text {
+        /// As written, escapes undone.
+        text: String,
+        /// Without quotes: `null`, `~` and `true` then have YAML's meaning.
+        plain: bool,
+    },
+    /// A sequence.
+    List(Vec<Value>),
+    /// A mapping; keys are unique.
+    Map(Vec<(String, Value)>),
+}
+
+/// What a mapping declares.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frontmatter {
+    entries: Vec<(String, Value)>,
+    loose: Option<String>,
+}
+
+/// Divides `text`.
+pub fn split(text: &str) -> Split<'_> {
+    let Fences::Closed { yaml, body } = fences(text) else {
+        return Split {
+            frontmatter: Ok(None),
+            body: text,
+        };
+    };
+    let frontmatter = parse(yaml);
+    let body = match &frontmatter {
+        Ok(Some(_)) => body,
+        _ => text,
+    };
+    Split { frontmatter, body }
+}
+
+/// Finds the fences of `text`.
+pub fn fences(text: &str) -> Fences<'_> {
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().unwrap_or_default();
+    if first.trim() != "---" {
+        return Fences::Absent;
+    }
+    let start = first.len();
+    let mut end = start;
+    for line in lines {
+        if line.trim() == "---" {
+            return Fences::Closed {
+                yaml: &text[start..end],
+                body: &text[end + line.len()..],
+            };
+        }
+        end += line.len();
+    }
+    Fences::Open
+}
+
+/// Reads what stands between fences; `None` when it is no mapping.
+///
+/// # Errors
+/// One line: what is wrong and in which line of the text (the fence is line 1), or which budget it exceeds.
+pub fn parse(yaml: &str) -> Result<Option<Frontmatter>, String> {
+    if yaml.len() > MOST_BYTES {
+        return Err(format!(
+            "the frontmatter has {} bytes, {MOST_BYTES} are allowed",
+            yaml.len()
+        ));
+    }
+    let mut options = Options::default();
+    options.flow_nesting_limit = MOST_DEPTH;
+    options.block_nesting_limit = MOST_DEPTH;
+    options.set_emit_comments(false);
+    let mut tree = Tree::default();
+    for event in Parser::new_from_str_with_options(yaml, options) {
+        let (event, span) = event.map_err(|error| {
+            format!(
+                "{} in line {}",
+                one_line(&error.info()),
+                error.marker().line() + 1
+            )
+        })?;
+        let line = span.start.line() + 1;
+        tree.take(event, line)
+            .map_err(|why| format!("{why} in line {line}"))?;
+    }
+    Ok(match tree.root {
+        Some(Node {
+            value: Value::Map(entries),
+            ..
+        }) => Some(Frontmatter {
+            entries,
+            loose: tree.loose,
+        }),
+        _ => None,
+    })
+}
+
+impl Frontmatter {
+    /// The words of a string, or the items of a list: `a b`, `a, b` and `[a, b]` are two words. Empty without the key.
+    pub fn words(&self, key: &str) -> Vec<String> {
+        match self.value(key) {
+            Some(Value::List(_)) => self.lines(key),
+            _ => {
+                let text = self.text(key).unwrap_or_default();
+                let words = text.split_whitespace().map(|word| word.trim_matches(','));
+                words
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_owned)
+                    .collect()
+            }
+        }
+    }
+
+    /// The items of a list, or the one string: what is not to be cut at blanks. Blank items are left out.
+    pub fn lines(&self, key: &str) -> Vec<String> {
+        let values = match self.value(key) {
+            Some(Value::List(items)) => items.iter().collect(),
+            value => Vec::from_iter(value),
+        };
+        let texts = values.into_iter().filter_map(Value::text);
+        texts
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+            .collect()
+    }
+
+    /// A string, number or boolean as it is spelled; `None` for null, lists and mappings.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.value(key).and_then(Value::text).map(str::to_owned)
+    }
+
+    /// True for `true`, `yes` and `on`.
+    pub fn flag(&self, key: &str) -> bool {
+        let text = self.text(key).unwrap_or_default().to_ascii_lowercase();
+        matches!(text.as_str(), "true" | "yes" | "on")
+    }
+
+    /// The keys, in the order of the file.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|(key, _)| key.as_str())
+    }
+
+    /// What `key` stands for.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        let mut entries = self.entries.iter();
+        entries.find(|(name, _)| name == key).map(|(_, v)| v)
+    }
+
+    /// The first thing in it that strict readers of YAML refuse (flow style, tags, anchors), with its line.
+    pub fn loose(&self) -> Option<&str> {
+        self.loose.as_deref()
+    }
+}
+
+impl Value {
+    /// A scalar that is not YAML's null.
+    fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text { text, plain }
+                if !(*plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL")) =>
+            {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A value with what it costs to repeat it.
+#[derive(Debug, Clone)]
+struct Node {
+    value: Value,
+    nodes: usize,
+    bytes: usize,
+    depth: usize,
+}
+
+impl Node {
+    /// `value` with nothing in it yet.
+    fn empty(value: Value, bytes: usize) -> Self {
+        Node {
+            value,
+            nodes: 1,
+            bytes,
+            depth: 0,
+        }
+    }
+
+    fn contain(&mut self, child: &Node) {
+        self.nodes += child.nodes;
+        self.bytes += child.bytes;
+        self.depth = self.depth.max(child.depth + 1);
+    }
+}
+
+/// A list or mapping that is not closed yet.
+#[derive(Debug)]
+struct Frame {
+    node: Node,
+    anchor: usize,
+    key: Option<String>,
+    keys: HashSet<String>,
+}
+
+/// The document as far as it has been read.
+#[derive(Debug, Default)]
+struct Tree {
+    root: Option<Node>,
+    open: Vec<Frame>,
+    anchors: HashMap<usize, Node>,
+    nodes: usize,
+    bytes: usize,
+    documents: usize,
+    loose: Option<String>,
+}
+
+impl Tree {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), String> {
+        self.note_loose(&event, line);
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err("a second YAML document begins".into());
+                }
+            }
+            Event::Scalar(text, style, anchor, _) => {
+                let bytes = text.len();
+                let value = Value::Text {
+                    text: text.into_owned(),
+                    plain: style == ScalarStyle::Plain,
+                };
+                self.spend(1, bytes)?;
+                self.place(Node::empty(value, bytes), anchor)?;
+            }
+            Event::SequenceStart(_, anchor, _) => self.begin(Value::List(Vec::new()), anchor)?,
+            Event::MappingStart(_, anchor, _) => self.begin(Value::Map(Vec::new()), anchor)?,
+            Event::SequenceEnd | Event::MappingEnd => {
+                let frame = self.open.pop().expect("what ends has begun");
+                self.place(frame.node, frame.anchor)?;
+            }
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor) else {
+                    return Err("an alias stands inside what it names".into());
+                };
+                let (nodes, bytes) = (node.nodes, node.bytes);
+                // Before it is copied: that is what a bomb of aliases is about.
+                self.spend(nodes, bytes)?;
+                let node = self.anchors[&anchor].clone();
+                self.place(node, 0)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, value: Value, anchor: usize) -> Result<(), String> {
+        self.spend(1, 0)?;
+        self.open.push(Frame {
+            node: Node::empty(value, 0),
+            anchor,
+            key: None,
+            keys: HashSet::new(),
+        });
+        Ok(())
+    }
+
+    fn spend(&mut self, nodes: usize, bytes: usize) -> Result<(), String> {
+        self.nodes += nodes;
+        self.bytes += bytes;
+        if self.nodes > MOST_NODES {
+            return Err(format!("more than {MOST_NODES} values"));
+        }
+        if self.bytes > MOST_TEXT {
+            return Err(format!("aliases make more than {MOST_TEXT} bytes of text"));
+        }
+        Ok(())
+    }
+
+    /// Puts a finished node where it belongs.
+    fn place(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+        if node.depth + self.open.len() > MOST_DEPTH {
+            return Err(format!("more than {MOST_DEPTH} levels"));
+        }
+        if anchor != 0 {
+            self.spend(node.nodes, node.bytes)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(frame) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        frame.node.contain(&node);
+        match (&mut frame.node.value, frame.key.take()) {
+            (Value::List(items), _) => items.push(node.value),
+            (Value::Map(entries), Some(key)) => entries.push((key, node.value)),
+            (Value::Map(_), None) => {
+                let Value::Text { text, .. } = node.value else {
+                    return Err("a key is no text".into());
+                };
+                if !frame.keys.insert(text.clone()) {
+                    return Err(format!("the key `{}` is there twice", one_line(&text)));
+                }
+                frame.key = Some(text);
+            }
+            (Value::Text { .. }, _) => unreachable!("only lists and mappings are opened"),
+        }
+        Ok(())
+    }
+
+    fn note_loose(&mut self, event: &Event<'_>, line: usize) {
+        let flow = matches!(
+            event,
+            Event::SequenceStart(StructureStyle::Flow, ..)
+                | Event::MappingStart(StructureStyle::Flow, ..)
+        );
+        let what = if flow {
+            "flow style (`[]` or `{}`)"
+        } else if event.tag().is_some() {
+            "a tag"
+        } else if event.anchor_id().is_some() || event.is_alias() {
+            "an anchor or alias"
+        } else {
+            return;
+        };
+        self.loose
+            .get_or_insert_with(|| format!("{what} in line {line}"));
+    }
+}
+
+/// Foreign text inside a message: short, without anything that ends a line.
+fn one_line(text: &str) -> String {
+    super::escape::cut(&super::escape::visible(text), 120).into_owned()
+}
+
+#[cfg(test)]
+mod tests;
