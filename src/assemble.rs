@@ -106,6 +106,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resumed: wanted.resume.is_some(),
         python_at_once: wanted.python_at_once,
         asks: wanted.cells_own_a_terminal,
+        artifacts: paths.artifacts.clone(),
+        record: paths.history.clone(),
     };
     let (session, background) = session::start(parts)?;
     if wanted.resume.is_some() {

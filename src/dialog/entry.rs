@@ -11,6 +11,8 @@ pub struct CellEntry {
     pub output: Option<String>,
     /// Pictures it showed, as `data:` URLs, those that can be sent.
     pub images: Vec<String>,
+    /// It raised, or its interpreter died.
+    pub failed: bool,
     /// Taken out of the conversation by the user.
     pub hidden: bool,
 }

@@ -1,15 +1,19 @@
 //! A running cell: what it has shown so far, and what of it goes to the record.
 
+use crate::artifacts::MOST_BYTES;
 use crate::history::{History, State};
-use crate::output::MODEL_CHARACTERS;
-use crate::output::limits::shorten_transcript;
+use crate::output::limits::{Rest, shorten_transcript};
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::Transcript;
+use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
+use crate::session::outputs::Outputs;
 
-/// Bytes of output kept for the record, head and tail; the rest is counted.
-const KEPT: usize = 1 << 20;
+/// Bytes of output kept, head and tail; the rest is counted.
+const KEPT: usize = MOST_BYTES;
+/// Bytes of output that stand in the record; of what is longer it has what the model gets.
+const RECORDED: usize = 1 << 20;
 
 /// A cell between its submission and its end.
 pub(super) struct CellRun {
@@ -21,6 +25,7 @@ pub(super) struct CellRun {
     shown: Transcript,
     bundles: Vec<MimeBundle>,
     out: RunSender,
+    outputs: Outputs,
 }
 
 /// What came of an event.
@@ -34,7 +39,13 @@ pub(super) enum CellStep {
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, line: u32, source: String, out: RunSender) -> Self {
+    pub(super) fn new(
+        id: RequestId,
+        line: u32,
+        source: String,
+        out: RunSender,
+        outputs: Outputs,
+    ) -> Self {
         CellRun {
             id,
             line,
@@ -42,6 +53,7 @@ impl CellRun {
             shown: Transcript::new(KEPT),
             bundles: Vec::new(),
             out,
+            outputs,
         }
     }
 
@@ -114,9 +126,13 @@ impl CellRun {
         };
         self.shown.finish();
         let shown = self.shown.snapshot();
-        // Cut once only: a second cut would state the sizes of the first one's rest.
-        let text = if shown.cut {
-            shorten_transcript(&shown, MODEL_CHARACTERS - 200)
+        let text = if shown.cut || shown.text.len() > RECORDED {
+            // Cut once only, with room for the line that says so: a second cut would state the sizes of the first one's
+            // rest.
+            let id = cell_id(self.line);
+            let text = shorten_transcript(&shown, MODEL_CHARACTERS - 200, Rest::Kept(&id));
+            self.outputs.keep_cell(self.line, shown.text);
+            text
         } else {
             shown.text
         };

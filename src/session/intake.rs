@@ -60,7 +60,8 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, code, out))));
+                let run = CellRun::new(id, line, code, out, self.outputs.clone());
+                self.current = Some(Current::Cell(Box::new(run)));
             }
         }
     }

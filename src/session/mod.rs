@@ -13,7 +13,10 @@ mod commands;
 mod events;
 mod exact_log;
 mod exchange;
+mod expand;
 mod intake;
+mod outputs;
+mod pictures;
 mod prompt;
 mod question;
 mod routing;
@@ -75,6 +78,10 @@ pub struct Parts {
     pub python_at_once: bool,
     /// There is a user who can be asked.
     pub asks: bool,
+    /// Where texts too long for the model are kept.
+    pub artifacts: PathBuf,
+    /// The file the session is recorded in.
+    pub record: PathBuf,
 }
 
 /// One input, and what comes with it.

@@ -21,6 +21,7 @@ use crate::session::choices::Choices;
 use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
@@ -54,6 +55,8 @@ pub(super) struct Session {
     /// The cell's interpreter died: the run goes on until it is said how.
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
+    /// What was too long for the model.
+    pub(super) outputs: Outputs,
 }
 
 /// What is being worked on.
@@ -102,6 +105,8 @@ pub(super) fn run(
         resumed,
         python_at_once,
         asks,
+        artifacts,
+        record,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -125,6 +130,7 @@ pub(super) fn run(
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
+        outputs: Outputs::new(artifacts, record),
     };
     if python_at_once {
         session.connected_runtime();
@@ -231,6 +237,9 @@ impl Session {
             self.set_next_line(start.next_line);
             self.exchanges.thread_known(thread);
         }
+        if let Ok(start) = &start {
+            self.outputs.settle(start);
+        }
         for waiting in self.awaiting_start.drain(..) {
             // Whoever waited may have gone.
             let _ = waiting.send(start.clone());
@@ -275,8 +284,26 @@ impl Session {
 
     /// The run in progress is over; the next one begins.
     pub(super) fn finish_current(&mut self) {
+        self.save_outputs();
         self.current = None;
         self.take_next();
+    }
+
+    /// Writes what waits for its file, on another thread.
+    pub(super) fn save_outputs(&self) {
+        if !self.outputs.is_waiting() {
+            return;
+        }
+        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
+        let out = self.out_or_background().clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = outputs.write_waiting() {
+                let message = format!("long outputs are kept in memory only: {error}");
+                let notice = SessionEvent::Notice(Notice::warning(message));
+                // The session may have ended.
+                let _ = inbox.send(Command::Said(out, notice));
+            }
+        });
     }
 
     /// Takes the prompt being worked on, if it is one.
@@ -316,6 +343,8 @@ impl Session {
             self.start = Some(self.history.session().await);
         }
         self.history.close();
+        // What cannot be written now is lost with the memory it is in.
+        let _ = self.outputs.write_waiting();
         if let Some(id) = self.runtime.shut_down() {
             let gone = async {
                 loop {

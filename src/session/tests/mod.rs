@@ -3,6 +3,7 @@
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
 mod conversation;
+mod references;
 mod stops;
 mod tools;
 
@@ -57,6 +58,11 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         }
         _ => Script::plain_end(id, request),
     });
+    stage_with(runtime, turns)
+}
+
+/// A session with a runtime of its own kind.
+fn stage_with(runtime: Script, turns: Vec<Vec<AgentEvent>>) -> Stage {
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
@@ -113,6 +119,8 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         resumed: false,
         python_at_once: true,
         asks: true,
+        artifacts: PathBuf::from("/nowhere"),
+        record: PathBuf::from("/nowhere"),
     };
     let (session, background) = start(parts).unwrap();
     Stage {
@@ -232,6 +240,12 @@ fn word(event: &SessionEvent) -> String {
         SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
         SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
         SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
+        SessionEvent::Answer(AnswerEvent::CommandStarted { command, .. }) => {
+            format!("⌛ {command}")
+        }
+        SessionEvent::Answer(AnswerEvent::CommandRan {
+            command, output, ..
+        }) => format!("🔧 {command} => {output}"),
         SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
         SessionEvent::TurnEnded { outcome, .. } => match outcome {
             TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),
