@@ -109,11 +109,11 @@ fn names_a_text_mentions() {
 }
 
 #[test]
-fn a_megabyte_of_marks_takes_no_time() {
+fn text_full_of_marks_is_read_in_linear_time() {
     let many: String = (0..100_000).map(|n| format!("$`v{n}` &`t{n}`")).collect();
     assert_eq!(references(&many).variables.len(), 100_000);
     for unit in ["`", "$`", "!`", "$`x\n", "&`!`$`", "!", "é!`"] {
-        let text = unit.repeat((1 << 20) / unit.len());
+        let text = unit.repeat((1 << 17) / unit.len());
         let found = references(&text);
         assert!(found.tools.is_empty(), "{unit:?}");
     }
