@@ -207,7 +207,8 @@ pub fn command_line(command: &str, exit_code: Option<i32>, output: &str) -> Stri
     }
 }
 
-fn result_line(call: &str, result: &str) -> String {
+/// `call => result` on one line, the result cut to 100 characters.
+pub fn result_line(call: &str, result: &str) -> String {
     let call = call.replace(['\n', '\r'], " ");
     let result = result.trim().replace(['\n', '\r'], " ");
     if result.is_empty() {

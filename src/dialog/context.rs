@@ -4,7 +4,7 @@
 //! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
 //! leaves its cells to the next one: they still describe the namespace.
 
-use super::entry::{CellEntry, Dialog};
+use super::entry::{CellEntry, Dialog, PromptEntry};
 use crate::input::{is_ours, note_value};
 use crate::output::limits::{Rest, shorten_naming};
 use crate::output::{MODEL_CHARACTERS, cell_id};
@@ -30,7 +30,7 @@ impl Dialog {
                     "" => INTERRUPTED.to_owned(),
                     answer => answer.to_owned(),
                 };
-                (user_entry(&context(before), &prompt.prompt), answer)
+                (user_entry(&self.context(before), &prompt.prompt), answer)
             })
             .collect()
     }
@@ -40,7 +40,16 @@ impl Dialog {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
         let cells = self.live_cells();
-        context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+        self.context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+    }
+
+    /// The context of these cells; those an exchange of the conversation tells of are left out.
+    fn context(&self, cells: &[CellEntry]) -> String {
+        let told = |cell: &CellEntry| {
+            let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
+            cell.told.is_some() && self.prompts.iter().any(told)
+        };
+        context(cells.iter().filter(|cell| !told(cell)))
     }
 
     fn live_cells(&self) -> &[CellEntry] {
@@ -51,7 +60,7 @@ impl Dialog {
     }
 }
 
-fn context(cells: &[CellEntry]) -> String {
+fn context<'a>(cells: impl Iterator<Item = &'a CellEntry>) -> String {
     let mut xml = String::new();
     for cell in cells {
         if cell.hidden || cell.source.trim().is_empty() || is_ours(&cell.source) {

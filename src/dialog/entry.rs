@@ -15,6 +15,8 @@ pub struct CellEntry {
     pub failed: bool,
     /// Taken out of the conversation by the user.
     pub hidden: bool,
+    /// In number of the prompt whose answer holds it as a tool's work: told there, it is no context.
+    pub told: Option<u32>,
 }
 
 /// What a prompt refers to, as it was sent before the context: part of the exchange for good.

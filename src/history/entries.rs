@@ -1,6 +1,7 @@
 //! Inputs, outputs and turns: each write as one short transaction, the dialog read back.
 
 use std::collections::HashMap;
+use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::json;
@@ -180,6 +181,28 @@ fn apply(
                 )?;
             }
         }
+        Write::Told { line, prompt } => {
+            change.execute(
+                "UPDATE ipycodex_entries SET told = ?3 WHERE session = ?1 AND line = ?2",
+                params![session, places.lines.of(*line), places.lines.of(*prompt)],
+            )?;
+        }
+        Write::Decided(decided) => {
+            let asked_at = decided.asked_at.duration_since(UNIX_EPOCH);
+            let asked_at = asked_at.map_or(0, |since| since.as_millis());
+            change.execute(
+                "INSERT INTO ipycodex_decisions (session, line, asked_at, kind, subject, decision)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    session,
+                    places.lines.of(decided.line),
+                    i64::try_from(asked_at).unwrap_or(i64::MAX),
+                    decided.kind,
+                    decided.subject,
+                    decided.decision
+                ],
+            )?;
+        }
         Write::Rename(name) => {
             change.execute(
                 "UPDATE ipycodex_sessions SET name = ?2 WHERE session = ?1",
@@ -232,7 +255,7 @@ pub(super) fn publish(
 /// The whole session.
 pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> {
     let mut cells = db.prepare_cached(
-        "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0),
+        "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told,
                 coalesce(e.state, '') = 'failed' FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
@@ -244,7 +267,8 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             source: row.get(1)?,
             output: row.get(2)?,
             hidden: row.get(3)?,
-            failed: row.get(4)?,
+            told: row.get(4)?,
+            failed: row.get(5)?,
             ..CellEntry::default()
         })
     })?;
@@ -286,6 +310,11 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {
                     cell.output = (!text.is_empty()).then(|| text.clone());
                     cell.failed = *state == State::Failed;
+                }
+            }
+            Write::Told { line, prompt } => {
+                for cell in dialog.cells.iter_mut().filter(|cell| cell.line == *line) {
+                    cell.told = Some(*prompt);
                 }
             }
             Write::BeginTurn {

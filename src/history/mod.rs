@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc as reports, oneshot};
 
@@ -123,6 +123,21 @@ pub struct RecordedThread {
     pub digest: String,
 }
 
+/// What the user decided when asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// In number of the prompt it was asked in; 0: none.
+    pub line: u32,
+    /// When it was asked.
+    pub asked_at: SystemTime,
+    /// What kind of question: `command`, `cells`, ….
+    pub kind: String,
+    /// What it was about.
+    pub subject: String,
+    /// `once`, `session`, `no`, ….
+    pub decision: String,
+}
+
 /// A change of the record, kept until it is written.
 #[derive(Debug, Clone)]
 enum Write {
@@ -157,6 +172,12 @@ enum Write {
         usage: Option<Usage>,
     },
     Thread(Option<RecordedThread>),
+    /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
+    Told {
+        line: u32,
+        prompt: u32,
+    },
+    Decided(Decided),
     Hide {
         line: u32,
         hidden: bool,
@@ -333,6 +354,17 @@ impl History {
     /// Takes the entry with this In number out of the conversation, or back in.
     pub fn hide(&self, line: u32, hidden: bool) {
         self.write(Write::Hide { line, hidden });
+    }
+
+    /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that
+    /// exchange is part of the conversation, the cell is not told again.
+    pub fn told(&self, line: u32, prompt: u32) {
+        self.write(Write::Told { line, prompt });
+    }
+
+    /// Records what the user decided.
+    pub fn decided(&self, decided: Decided) {
+        self.write(Write::Decided(decided));
     }
 
     /// Names the session.

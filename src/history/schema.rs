@@ -30,6 +30,11 @@ const MIGRATIONS: &[&str] = &["
 ", "
     CREATE TABLE ipycodex_answer_parts (id INTEGER PRIMARY KEY, turn INTEGER NOT NULL, at INTEGER NOT NULL,
         text TEXT NOT NULL);
+", "
+    CREATE TABLE ipycodex_decisions (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, line INTEGER NOT NULL,
+        asked_at INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, decision TEXT NOT NULL);
+    CREATE INDEX ipycodex_decisions_session ON ipycodex_decisions (session, line);
+    ALTER TABLE ipycodex_entries ADD COLUMN told INTEGER;
 "];
 
 /// What a file turned out to be.

@@ -118,7 +118,8 @@ fn size(write: &Write) -> usize {
         Write::Stream { text, .. } => text.len(),
         Write::FinishTurn { response, .. } => response.len(),
         Write::Rename(name) => name.len(),
-        Write::Thread(_) | Write::Hide { .. } | Write::Reset => 0,
+        Write::Decided(decided) => decided.subject.len() + decided.decision.len(),
+        Write::Thread(_) | Write::Told { .. } | Write::Hide { .. } | Write::Reset => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::properties;
 
 const CLASSIFY: &str = include_str!("../../tests/data/input/classify.txt");
 const COMPLETENESS: &str = include_str!("../../tests/data/input/completeness.txt");
@@ -159,6 +160,8 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(properties::cases(properties::USUAL))]
+
     #[test]
     fn any_text_is_something(text in any_text()) {
         for mode in [Mode::Cells, Mode::Prompts] {

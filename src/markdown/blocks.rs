@@ -65,6 +65,13 @@ pub(crate) enum Kind {
     Footnote(String, Vec<Block>),
 }
 
+impl Kind {
+    /// Whether it holds other blocks.
+    pub(crate) fn is_container(&self) -> bool {
+        matches!(self, Kind::Quote(_) | Kind::List(..) | Kind::Footnote(..))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) kind: Kind,

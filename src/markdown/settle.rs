@@ -14,7 +14,10 @@ use super::source::RESUMED;
 pub(crate) struct OpenList {
     /// Number of its next item, when ordered.
     pub(crate) next: Option<u64>,
+    /// A blank line stands before its next item.
     pub(crate) blank_before: bool,
+    /// Its items so far show nothing, and the empty row before the list is still due.
+    pub(crate) gap_due: bool,
 }
 
 /// What of a source of whole lines can be settled.
@@ -75,6 +78,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
             let open_list = OpenList {
                 next: first.map(|first| first.saturating_add(items.len() as u64)),
                 blank_before: next.blank_before,
+                gap_due: false,
             };
             blocks.push(last);
             StablePrefix {
@@ -84,19 +88,40 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
             }
         }
         _ => StablePrefix {
-            bytes: blocks.last().map_or(0, |before| {
-                // Definitions stay with what follows them: `    x` after one is a paragraph, alone it is code.
-                let end = block_end(source, before.range.end).min(start);
-                let between = &source[end..start];
-                if between.trim().is_empty() {
-                    start
-                } else {
-                    end
-                }
-            }),
+            bytes: before_last(source, blocks.last(), &last, start),
             ..StablePrefix::default()
         },
     }
+}
+
+/// Up to where everything before the last block is final, such that the rest alone makes the same block.
+fn before_last(source: &str, before: Option<&Block>, last: &Block, start: usize) -> usize {
+    // A definition goes on like a paragraph: `    x` or `2. x` after one is text, alone it is code or a list.
+    let may_go_on = matches!(last.kind, Kind::Paragraph(_) | Kind::Table(..))
+        && !ends_in_blank_line(&source[..start]);
+    if !may_go_on {
+        return start;
+    }
+    // Containers reach over definitions after them; where their content ends cannot be told from their range.
+    let (end, if_defined) = match before {
+        Some(before) if before.kind.is_container() => (line_start(source, before.range.start), 0),
+        Some(before) => {
+            let end = block_end(source, before.range.end).min(start);
+            (end, end)
+        }
+        None => (0, 0),
+    };
+    if source[end..start].contains("]:") {
+        if_defined
+    } else {
+        start
+    }
+}
+
+fn ends_in_blank_line(source: &str) -> bool {
+    source
+        .strip_suffix('\n')
+        .is_some_and(|lines| lines[line_start(lines, lines.len())..].trim().is_empty())
 }
 
 pub(crate) fn line_start(source: &str, at: usize) -> usize {

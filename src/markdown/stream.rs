@@ -28,6 +28,15 @@ pub struct Frame {
     pub live: Vec<Line>,
 }
 
+/// What blocks become.
+struct LaidOut {
+    rows: Vec<Row>,
+    /// Widths of their first table.
+    first_table: Option<Columns>,
+    /// The last block showed nothing, and an empty row stands before what it will show.
+    gap_due: bool,
+}
+
 /// Turns an answer that is still being written into lines.
 pub struct MarkdownStream {
     appearance: Appearance,
@@ -224,10 +233,11 @@ impl MarkdownStream {
             return false;
         }
         collect_definitions(&self.tail[..cut.bytes], &mut self.definitions);
-        let (rows, _) = self.lay_out(&blocks, width);
-        settled.extend(rows.into_iter().map(|row| row.line));
+        let laid_out = self.lay_out(&blocks, width);
+        settled.extend(laid_out.rows.into_iter().map(|row| row.line));
         self.started |= !settled.is_empty();
         self.list = cut.open_list.map(|mut list| {
+            list.gap_due = laid_out.gap_due;
             // Numbers of a list that was already going on count from where it was.
             if let (
                 1,
@@ -270,8 +280,8 @@ impl MarkdownStream {
         }
     }
 
-    /// Rows of blocks that begin where the tail begins, and the widths of their first table.
-    fn lay_out(&mut self, blocks: &[Block], width: usize) -> (Vec<Row>, Option<Columns>) {
+    /// Rows of blocks that begin where the tail begins.
+    fn lay_out(&mut self, blocks: &[Block], width: usize) -> LaidOut {
         let mut layout = Self::layout(
             &self.appearance,
             self.quoted,
@@ -284,16 +294,20 @@ impl MarkdownStream {
         for (n, block) in blocks.iter().enumerate() {
             let goes_on = self.list.filter(|_| n == 0);
             let gap = match goes_on {
-                Some(list) => list.blank_before,
+                Some(list) => list.gap_due,
                 None => started && !(n == 0 && (self.resumed || self.frozen > 0)),
             };
             if gap {
                 layout.gap();
             }
-            layout.top_level(block, goes_on.and_then(|list| list.next));
+            layout.top_level(block, goes_on);
             started |= !layout.rows.is_empty();
         }
-        (layout.rows, layout.first_table)
+        LaidOut {
+            gap_due: layout.gap_is_due(),
+            first_table: layout.first_table,
+            rows: layout.rows,
+        }
     }
 
     fn live_code(&mut self, width: usize) -> Vec<Row> {
@@ -325,7 +339,9 @@ impl MarkdownStream {
         }
         self.parsed += shown as u64;
         let blocks = parse(&self.tail[..shown], &self.context());
-        let (rows, columns) = self.lay_out(&blocks, width);
+        let LaidOut {
+            rows, first_table, ..
+        } = self.lay_out(&blocks, width);
         if let [
             Block {
                 kind: Kind::Table(..),
@@ -333,7 +349,11 @@ impl MarkdownStream {
             },
         ] = blocks.as_slice()
         {
-            self.columns = self.columns.take().filter(|_| self.frozen > 0).or(columns);
+            self.columns = self
+                .columns
+                .take()
+                .filter(|_| self.frozen > 0)
+                .or(first_table);
         }
         rows
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::properties;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/markdown");
 
@@ -120,7 +121,7 @@ pub(crate) fn answer() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::cases(200))]
 
     #[test]
     fn any_split_settles_the_same(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8), width in 1usize..90) {
@@ -275,6 +276,30 @@ fn references_reach_back_not_forward() {
         "[a] and [x][b]\n\na (https://a.org), x (https://b.org), y (https://a.org)\n"
     );
     assert_eq!(stream(text, &[1], 99), plain(text, 99));
+}
+
+/// Texts that once settled otherwise when they came piece by piece.
+#[test]
+fn awkward_texts_settle_the_same_in_pieces() {
+    for (text, shown) in [
+        // A definition between a list and a line that would be code by itself.
+        (
+            "a\na\na\n- a\n\n[ref]: https://r.org\n    a\na",
+            "a\na\na\n\na\n\na\na\n",
+        ),
+        ("1.\n[ref]: https://r.org\n\tx = 1\na", "\n\nx\n=\n1\na\n"),
+        ("- a\n\n[ref]: https://r.org\n    a\na", "a\n\na\na\n"),
+        // A list whose first item shows nothing.
+        (
+            "---\n[^1]: note\n1.\n   ```\n1. a\na",
+            "─\n\nn\no\nt\ne\n\na\na\n",
+        ),
+        ("1. a\n\n1.\n   ```\n1. a", "a\na\n"),
+    ] {
+        assert_eq!(plain(text, 1), shown, "{text:?}");
+        assert_eq!(stream(text, &[1], 1), shown, "{text:?} in pieces");
+        assert_eq!(stream(text, &[1], 60), plain(text, 60), "{text:?} wider");
+    }
 }
 
 /// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of it.

@@ -107,6 +107,7 @@ fn join(text: &str, limit: usize, characters: u64, lines: u64, rest: Rest<'_>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     #[test]
@@ -159,6 +160,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn never_more_than_the_limit(text in any::<String>(), limit in 0usize..60) {
             let short = shorten(&text, limit);

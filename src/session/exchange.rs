@@ -6,9 +6,10 @@
 use std::time::Instant;
 
 use crate::agent::{AgentEvent, TurnId, TurnRequest};
+use crate::config::RunCells;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
+use crate::runtime::{Answer, RequestId, RuntimeRequest};
 use crate::session::asking::Asker;
 use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
@@ -17,7 +18,8 @@ use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::question::About;
 use crate::session::slots::AgentSlot;
 use crate::session::task::Session;
-use crate::session::tools::{Offered, returned};
+use crate::session::toolbox::{Offer, is_built_in};
+use crate::session::tools::Offered;
 use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
 
 /// The agent and the threads it keeps for us.
@@ -146,8 +148,8 @@ impl Session {
         prompt.expansion = expansion;
     }
 
-    /// An answer of the runtime to a prompt: its tools, the values it refers to, or the return of a tool.
-    pub(super) fn on_tool_answer(&mut self, id: RequestId, answer: Answer) {
+    /// An answer of the runtime to a prompt that has not been sent yet: its tools, or the values it refers to.
+    pub(super) fn on_prompt_answer(&mut self, id: RequestId, answer: Answer) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
@@ -182,17 +184,6 @@ impl Session {
                 prompt.expansion.xml.push_str(&error);
                 self.begin_turn(prompt, &dialog, tools);
             }
-            Phase::Running(ref mut running) if running.tool == Some(id) => {
-                running.tool = None;
-                let result = match answer {
-                    Answer::ToolResult(result) => returned(result, &self.outputs, prompt.line),
-                    Answer::Failed(why) => failed_tool(&why),
-                    _ => failed_tool("the interpreter gave no result"),
-                };
-                self.save_outputs();
-                self.keep_prompt(prompt);
-                self.on_turn(TurnEvent::ToolReturned(result));
-            }
             _ => self.keep_prompt(prompt),
         }
     }
@@ -204,13 +195,15 @@ impl Session {
         dialog: &Dialog,
         tools: Vec<crate::agent::ToolSpec>,
     ) {
+        let mut offered = self.offer().specs();
+        offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
         let around = Surroundings {
             instructions: &self.exchanges.instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread.as_ref(),
         };
-        let (request, before) = prompt.request(dialog, tools, &around);
+        let (request, before) = prompt.request(dialog, offered, &around);
         self.exchanges.loaded.clear();
         let key =
             self.history
@@ -261,10 +254,10 @@ impl Session {
 
     /// Ctrl-C on a prompt, wherever it stands.
     pub(super) fn interrupt_prompt(&mut self) {
-        if self
-            .prompt()
-            .is_some_and(|prompt| matches!(prompt.phase, Phase::Running(_)))
-        {
+        if self.interrupt_live_again() {
+            return;
+        }
+        if self.running().is_some() {
             self.on_turn(TurnEvent::Interrupted);
             return;
         }
@@ -297,45 +290,73 @@ impl Session {
     }
 
     /// Feeds the machine and does what it says.
-    fn on_turn(&mut self, event: TurnEvent) {
-        let Some(prompt) = self.prompt() else {
-            return;
-        };
-        let Phase::Running(running) = &mut prompt.phase else {
-            return;
-        };
-        let (id, actions) = (running.id, running.turn.on(event));
-        for action in actions {
-            self.carry_out(id, action);
+    pub(super) fn on_turn(&mut self, event: TurnEvent) {
+        let mut event = Some(event);
+        while let Some(now) = event.take() {
+            let Some(running) = self.running() else {
+                return;
+            };
+            let (id, actions) = (running.id, running.turn.on(now));
+            for action in actions {
+                // At most one call begins at a time.
+                if let Some(result) = self.carry_out(id, action) {
+                    event = Some(TurnEvent::ToolReturned(result));
+                }
+            }
         }
         self.save_answer();
     }
 
-    fn carry_out(&mut self, turn: TurnId, action: TurnAction) {
+    /// The turn in progress.
+    fn running(&mut self) -> Option<&mut Running> {
+        match self.prompt() {
+            Some(PromptRun {
+                phase: Phase::Running(running),
+                ..
+            }) => Some(running),
+            _ => None,
+        }
+    }
+
+    /// What this session's turns are offered beside the user's functions.
+    fn offer(&self) -> Offer {
+        Offer {
+            run_cells: self.choices.run_cells != RunCells::Off,
+        }
+    }
+
+    /// True when the turn in progress may call this.
+    pub(super) fn turn_offers(&mut self, name: &str) -> bool {
+        self.running().is_some_and(|running| running.offers(name))
+    }
+
+    /// The model has seen what these cells showed: as long as this exchange is part of the conversation they are no
+    /// context for later prompts.
+    pub(super) fn record_as_told(&mut self, lines: &[u32]) {
+        if lines.is_empty() {
+            return;
+        }
+        let history = self.history.clone();
+        let Some(prompt) = self.prompt() else {
+            return;
+        };
+        let line = prompt.line;
+        if let Phase::Running(running) = &mut prompt.phase {
+            // First the answer that holds them: whatever cuts the turn off, one of the two tells of them.
+            running.save(&history);
+            lines.iter().for_each(|cell| history.told(*cell, line));
+        }
+    }
+
+    /// Does one thing; the result of a tool that had it at once.
+    fn carry_out(&mut self, turn: TurnId, action: TurnAction) -> Option<ToolReturn> {
         match action {
             TurnAction::Show(event) => {
                 if let Some(prompt) = self.prompt() {
                     prompt.out().send(SessionEvent::Answer(event));
                 }
             }
-            TurnAction::CallTool(call) => {
-                let request = RuntimeRequest::CallTool {
-                    name: call.name,
-                    arguments: call.arguments,
-                    stdin: match self.stdin {
-                        Stdin::Refuse => Stdin::Refuse,
-                        Stdin::Terminal | Stdin::Ask => Stdin::Ask,
-                    },
-                };
-                let id = self.connected_runtime().submit(request);
-                if let Some(PromptRun {
-                    phase: Phase::Running(running),
-                    ..
-                }) = self.prompt()
-                {
-                    running.tool = Some(id);
-                }
-            }
+            TurnAction::CallTool(call) => return self.call_tool(call),
             TurnAction::Ask(question) => {
                 let asker = Asker::Agent {
                     turn,
@@ -343,22 +364,24 @@ impl Session {
                 };
                 self.ask_user(About::Agent(question.subject), asker);
             }
-            TurnAction::InterruptTool => {
-                if let Some(interrupter) = self.runtime.interrupter() {
-                    interrupter.interrupt();
-                }
-            }
+            TurnAction::InterruptTool => self.interrupt_tool(),
             TurnAction::Reply(reply) => self.exchanges.agent.get().reply(turn, reply),
             TurnAction::CancelAgent => {
                 self.exchanges.agent.get().cancel(turn);
                 self.exchanges.ending = Some(turn);
             }
-            TurnAction::End(end) => self.end_turn(&end),
+            TurnAction::End(end) => {
+                self.drop_questions();
+                if self.put_tools_away(&end) {
+                    self.end_turn(&end);
+                }
+            }
         }
+        None
     }
 
-    fn end_turn(&mut self, end: &TurnEnd) {
-        self.drop_questions();
+    /// The turn is over for the user: recorded, said, the next input taken.
+    pub(super) fn end_turn(&mut self, end: &TurnEnd) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
@@ -389,37 +412,18 @@ impl Session {
     /// Saves the answer so far when that is due.
     pub(super) fn save_answer(&mut self) {
         let history = self.history.clone();
-        if let Some(PromptRun {
-            phase: Phase::Running(running),
-            ..
-        }) = self.prompt()
-        {
+        if let Some(running) = self.running() {
             running.save_if_due(&history);
         }
     }
 
     /// When the answer has to be saved at the latest.
     pub(super) fn save_deadline(&mut self) -> Option<Instant> {
-        match self.prompt() {
-            Some(PromptRun {
-                phase: Phase::Running(running),
-                ..
-            }) => running.save_deadline(),
-            _ => None,
-        }
+        self.running().and_then(|running| running.save_deadline())
     }
 }
 
 /// Names the `n`th command of a prompt in events.
 fn shell_event(n: usize) -> String {
     format!("shell-{n}")
-}
-
-fn failed_tool(why: &str) -> ToolReturn {
-    let text = format!("Error: {why}");
-    ToolReturn {
-        content: vec![crate::agent::InputPart::Text(text.clone())],
-        text,
-        success: false,
-    }
 }

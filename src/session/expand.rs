@@ -10,7 +10,9 @@
 
 use std::collections::HashSet;
 
-use crate::dialog::{CellEntry, Dialog, Expansion, last_error, shell, variable, warnings};
+use crate::dialog::{
+    CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
+};
 use crate::input::{is_expression, is_name, is_ours, note_value, references};
 use crate::runtime::{Answer, Variable};
 use crate::session::events::Notice;
@@ -46,7 +48,8 @@ impl Mentioned {
         }
         let (sent, visible) = (line_of_last(dialog, true), line_of_last(dialog, false));
         let notes = dialog.cells.iter().filter(|cell| is_live(cell, dialog));
-        for note in notes.filter(|cell| cell.line > visible) {
+        // A cell the agent ran is no note of the user's.
+        for note in notes.filter(|cell| cell.line > visible && cell.told.is_none()) {
             let Some(text) = note_value(&note.source) else {
                 continue;
             };
@@ -191,7 +194,9 @@ pub(super) fn error_asked_for(prompt: &str, dialog: &Dialog) -> String {
     let mut newest = dialog.cells.iter().rev();
     let failed = newest.find(|cell| cell.failed && is_live(cell, dialog) && !is_ours(&cell.source));
     failed.map_or_else(String::new, |cell| {
-        last_error(cell, cell.line > line_of_last(dialog, false))
+        let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
+        let is_new = cell.line > line_of_last(dialog, false);
+        last_error(cell, is_new && !dialog.prompts.iter().any(told))
     })
 }
 

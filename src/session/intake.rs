@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
-use crate::session::cell::CellRun;
+use crate::session::cell::{CellRun, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::prompt::PromptRun;
 use crate::session::task::{Current, Session};
@@ -60,7 +60,8 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                let run = CellRun::new(id, line, code, out, self.outputs.clone());
+                let whose = Whose::User(line);
+                let run = CellRun::new(id, whose, code, out, self.outputs.clone());
                 self.current = Some(Current::Cell(Box::new(run)));
             }
         }

@@ -22,6 +22,7 @@ mod question;
 mod routing;
 mod slots;
 mod task;
+mod toolbox;
 mod tools;
 mod turn;
 

@@ -17,7 +17,8 @@ use crate::artifacts::{Artifacts, MOST_BYTES};
 use crate::dialog::Dialog;
 use crate::files::FileError;
 use crate::history::SessionStart;
-use crate::output::limits::{Rest, exceeds, grouped, shorten_naming};
+use crate::output::limits::{Rest, exceeds, grouped, shorten_naming, shorten_transcript};
+use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::session::turn::ToolReturn;
 
@@ -113,9 +114,13 @@ impl Outputs {
         shorten_naming(text, MODEL_CHARACTERS - LINE_ROOM, Rest::Kept(&id))
     }
 
-    /// Keeps what a cell showed, where the record keeps less of it.
-    pub(super) fn keep_cell(&self, line: u32, text: String) {
-        self.artifacts.keep(&cell_id(line), text);
+    /// What cell `line` showed, with at most `limit` code points of it; the whole is kept when that is less.
+    pub(super) fn cut_cell(&self, line: u32, shown: &TranscriptText, limit: usize) -> String {
+        let id = cell_id(line);
+        if (shown.cut || exceeds(&shown.text, limit)) && !self.artifacts.has(&id) {
+            self.artifacts.keep(&id, shown.text.clone());
+        }
+        shorten_transcript(shown, limit, Rest::Kept(&id))
     }
 
     /// Makes readable what the context of the next prompt cuts.

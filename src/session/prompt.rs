@@ -78,8 +78,6 @@ pub(super) struct Running {
     pub key: TurnKey,
     /// The machine.
     pub turn: Turn,
-    /// The tool call that runs.
-    pub tool: Option<RequestId>,
     /// What the thread holds before this exchange, to name what it holds after it.
     before: Before,
     saved_bytes: usize,
@@ -223,21 +221,30 @@ impl Running {
             id,
             key,
             turn: Turn::default(),
-            tool: None,
             before,
             saved_bytes: 0,
             saved_at: Instant::now(),
         }
     }
 
+    /// True when this turn may call `name`.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.before.tools.iter().any(|tool| tool.name == name)
+    }
+
     /// Saves the answer so far when enough of it is new or enough time has passed.
     pub(super) fn save_if_due(&mut self, history: &History) {
         let grown = self.turn.size().saturating_sub(self.saved_bytes);
         if grown > 0 && (grown >= SAVE_EVERY || self.saved_at.elapsed() >= SAVE_AT_LEAST) {
-            history.stream_answer(self.key, &self.turn.stored());
-            self.saved_bytes = self.turn.size();
-            self.saved_at = Instant::now();
+            self.save(history);
         }
+    }
+
+    /// Saves the answer so far.
+    pub(super) fn save(&mut self, history: &History) {
+        history.stream_answer(self.key, &self.turn.stored());
+        self.saved_bytes = self.turn.size();
+        self.saved_at = Instant::now();
     }
 
     /// When the answer has to be saved at the latest; `None` while nothing of it is new.

@@ -24,6 +24,7 @@ use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
+use crate::session::toolbox::Toolbox;
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
@@ -57,6 +58,7 @@ pub(super) struct Session {
     pub(super) asking: Asking,
     /// What was too long for the model.
     pub(super) outputs: Outputs,
+    pub(super) toolbox: Toolbox,
 }
 
 /// What is being worked on.
@@ -131,6 +133,7 @@ pub(super) fn run(
         death_awaited: false,
         asking: Asking::new(asks),
         outputs: Outputs::new(artifacts, record),
+        toolbox: Toolbox::default(),
     };
     if python_at_once {
         session.connected_runtime();
@@ -157,7 +160,7 @@ impl Session {
             let out = self.current.as_ref().map(|current| current.out().clone());
             let keeps_up =
                 out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
-            let save_at = self.save_deadline();
+            let look_at = earlier(self.save_deadline(), self.tool_due());
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
@@ -173,7 +176,10 @@ impl Session {
                 event = self.runtime.next(), if keeps_up => self.on_runtime(event),
                 event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
-                () = at(save_at), if save_at.is_some() => self.save_answer(),
+                () = at(look_at), if look_at.is_some() => {
+                    self.save_answer();
+                    self.on_cell_due();
+                }
             }
         }
     }
@@ -187,6 +193,7 @@ impl Session {
             Command::Interrupt => self.interrupt(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
+                self.input_answered();
                 if self.runtime.is_connected() {
                     self.runtime
                         .get()
@@ -412,6 +419,11 @@ async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
         out.ready().await;
     }
     background.ready().await;
+}
+
+/// The earlier one, of those there are.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 async fn at(instant: Option<Instant>) {

@@ -6,7 +6,8 @@
 //!
 //! Invariants: a name of this prompt is offered or refused aloud, any other is offered or skipped without a word; the
 //! order does not depend on where a name was mentioned, so that the agent's thread goes on. A result that names a tool
-//! makes it known, never allowed: what needs an approval needs it still.
+//! makes it known, never allowed: what needs an approval needs it still. Notes are the user's: a cell of the agent is
+//! none.
 
 use std::collections::BTreeSet;
 
@@ -18,19 +19,10 @@ use crate::input::{is_name, note_value, references};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::ToolLookup;
-use crate::session::outputs::{Kind, Outputs};
 use crate::session::pictures::Pictures;
+use crate::session::toolbox::is_built_in;
 use crate::session::turn::ToolReturn;
 use crate::text::frontmatter;
-
-/// Tools of the shell itself; functions of the user cannot take their names.
-pub(super) const BUILT_IN: [&str; 5] = [
-    "load_skill",
-    "notebook",
-    "pyrun",
-    "read_output",
-    "run_cells",
-];
 
 /// Longest name of a tool, in characters.
 const LONGEST_NAME: usize = 128;
@@ -65,7 +57,7 @@ impl Offered {
         let notes = dialog
             .cells
             .iter()
-            .filter(|cell| cell.line > dialog.reset_line && !cell.hidden)
+            .filter(|cell| cell.line > dialog.reset_line && !cell.hidden && cell.told.is_none())
             .filter_map(|cell| note_value(&cell.source))
             .flat_map(|note| declared(&note));
         let results = visible()
@@ -74,7 +66,7 @@ impl Offered {
         let elsewhere = prompts
             .chain(notes)
             .chain(results)
-            .filter(|name| is_tool_name(name) && !BUILT_IN.contains(&name.as_str()))
+            .filter(|name| is_tool_name(name) && !is_built_in(name))
             .filter(|name| !here.contains(name))
             .collect();
         Ok(Offered { here, elsewhere })
@@ -99,14 +91,14 @@ impl Offered {
         for lookup in found {
             match lookup {
                 ToolLookup::Found { ref name, .. } | ToolLookup::NotCallable(ref name)
-                    if BUILT_IN.contains(&name.as_str()) =>
+                    if is_built_in(name) =>
                 {
                     return Err(format!(
                         "NameError: `{name}` is a tool of this shell; to offer a function of yours, give it another name"
                     ));
                 }
                 // Whoever names the shell's own tool means it, and it is offered anyway.
-                ToolLookup::Missing(name) if BUILT_IN.contains(&name.as_str()) => {}
+                ToolLookup::Missing(name) if is_built_in(&name) => {}
                 ToolLookup::Found {
                     name,
                     description,
@@ -141,12 +133,8 @@ impl Offered {
     }
 }
 
-/// What a call gave in the prompt with number `line`: text within the model's limit, the pictures beside it.
-pub(super) fn returned(
-    result: Result<MimeBundle, CellError>,
-    outputs: &Outputs,
-    line: u32,
-) -> ToolReturn {
+/// What a call gave: its text, whole, and its pictures.
+pub(super) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut pictures = Pictures::default();
     let (text, success) = match result {
         Ok(bundle) => {
@@ -158,8 +146,7 @@ pub(super) fn returned(
         Err(error) => (format!("Error: {}: {}", error.name, error.value), false),
     };
     // No model reads it, and some services refuse it.
-    let text = text.replace('\0', "\u{fffd}");
-    let mut text = outputs.cut(Kind::Tool, line, &text);
+    let mut text = text.replace('\0', "\u{fffd}");
     if let Some(missing) = pictures.missing() {
         text = format!("{text}\n{missing}");
     }

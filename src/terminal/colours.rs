@@ -154,6 +154,7 @@ fn string_length(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     fn check(text: &str, painted: &[(&str, Color)]) {
@@ -190,6 +191,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn spans_cover_the_text(text in "[a-z'\"#\\\\\n!%.@(){}0-9é漢 ]{0,60}") {
             let spans = paint(&text, false);

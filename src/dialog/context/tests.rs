@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dialog::PromptEntry;
+use crate::properties;
 
 fn cell(line: u32, source: &str, output: &str) -> CellEntry {
     CellEntry {
@@ -206,7 +207,7 @@ fn allowed(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(properties::cases(48))]
 
     /// A parser finds exactly the cells that were given, with their text.
     #[test]

@@ -6,7 +6,7 @@ use crate::dialog::CellEntry;
 fn filled() -> Outputs {
     let outputs = Outputs::default();
     let lines: String = (1..=3_000).map(|n| format!("línea {n}\n")).collect();
-    outputs.keep_cell(12, lines);
+    outputs.artifacts.keep("cell-12", lines);
     outputs
 }
 
@@ -78,7 +78,7 @@ fn lines_that_hold_a_text() {
     assert!(many.chars().count() < 10_200);
     // The case of a query in small letters does not count; a long line shows the place.
     let long = format!("{}Needle{}", "é".repeat(3_000), "z".repeat(3_000));
-    outputs.keep_cell(13, long);
+    outputs.artifacts.keep("cell-13", long);
     let found = read(&outputs, json!({"id": "cell-13", "query": "Needle"}));
     assert!(
         found.contains("Needle") && found.chars().count() < 600,

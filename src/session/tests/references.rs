@@ -49,7 +49,7 @@ fn evaluating() -> Script {
 
 #[test]
 fn what_a_prompt_refers_to_is_evaluated_once_and_shown() {
-    let stage = stage_with(evaluating(), vec![says("1"), says("2")]);
+    let stage = stage_of(evaluating(), vec![says("1"), says("2")], |_| {});
     assert_eq!(
         stage.run(".look at $`x` and $`y` after !`ls`"),
         [
@@ -67,7 +67,7 @@ fn what_a_prompt_refers_to_is_evaluated_once_and_shown() {
 
 #[test]
 fn a_note_is_evaluated_with_the_next_prompt_only() {
-    let stage = stage_with(evaluating(), vec![says("1"), says("2")]);
+    let stage = stage_of(evaluating(), vec![says("1"), says("2")], |_| {});
     stage.run("'''---\nshell-cmds: [date]\n---\nsee $`x`'''");
     assert_eq!(
         stage.run(".a"),
@@ -78,7 +78,7 @@ fn a_note_is_evaluated_with_the_next_prompt_only() {
 
 #[test]
 fn a_missing_tool_runs_no_command() {
-    let stage = stage_with(evaluating(), Vec::new());
+    let stage = stage_of(evaluating(), Vec::new(), |_| {});
     assert_eq!(
         stage.run(".&`f` !`ls`"),
         [
@@ -92,7 +92,7 @@ fn a_missing_tool_runs_no_command() {
 
 #[test]
 fn an_interrupt_while_a_command_runs_gives_the_prompt_back() {
-    let stage = stage_with(evaluating(), vec![says("again")]);
+    let stage = stage_of(evaluating(), vec![says("again")], |_| {});
     let run = stage.submit(".!`hang`");
     loop {
         match run.next(Some(Duration::from_secs(20))) {
@@ -111,7 +111,7 @@ fn an_interrupt_while_a_command_runs_gives_the_prompt_back() {
 
 #[test]
 fn an_interpreter_that_dies_meanwhile_is_told_to_both() {
-    let stage = stage_with(evaluating(), vec![says("ok")]);
+    let stage = stage_of(evaluating(), vec![says("ok")], |_| {});
     let run = stage.run(".$`x` !`die`");
     let why = "the Python interpreter ended: exit code 7";
     assert!(
@@ -131,7 +131,7 @@ fn a_tool_of_an_earlier_prompt_is_no_reason_to_stop() {
         }
         _ => Script::plain_end(id, request),
     });
-    let stage = stage_with(runtime, vec![says("1")]);
+    let stage = stage_of(runtime, vec![says("1")], |_| {});
     stage.run("'a note about &`f`'");
     assert_eq!(stage.run(".go"), ["[2]", "> 1", "Complete"]);
     assert_eq!(

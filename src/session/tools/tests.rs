@@ -209,7 +209,7 @@ fn a_text_full_of_beginnings_is_read_in_linear_time() {
 
 /// Text and pictures the model gets, and the text of the record.
 fn told(result: Result<MimeBundle, CellError>) -> (Vec<String>, String, bool) {
-    let returned = returned(result, &Outputs::default(), 3);
+    let returned = returned(result);
     let parts = returned.content.into_iter().map(|part| match part {
         InputPart::Text(text) => text,
         InputPart::Image(url) => format!("<{url}>"),
@@ -283,29 +283,4 @@ fn an_exception_is_told_as_one() {
         told(Err(error)),
         (vec![text.to_owned()], text.to_owned(), false)
     );
-}
-
-#[test]
-fn a_huge_result_is_cut_and_kept() {
-    let outputs = Outputs::default();
-    let whole = "line\n".repeat(100_000);
-    let result = returned(Ok(MimeBundle::plain(whole.clone())), &outputs, 7);
-    assert!(result.text.chars().count() <= crate::output::MODEL_CHARACTERS);
-    assert!(
-        result.text.contains(
-            "[… 500,000 characters, 100,000 lines in all; the middle is left out; \
-             read_output(id=\"tool-7-1\", offset="
-        ),
-        "{}",
-        &result.text[9_000..11_000]
-    );
-    assert_eq!(result.content, [InputPart::Text(result.text.clone())]);
-    let last = outputs.read(&json!({"id": "tool-7-1", "offset": -5}));
-    assert_eq!(
-        last.text,
-        "[tool-7-1: characters 499,995 to 500,000 of 500,000]\nline\n"
-    );
-    // Another one of the same prompt has an id of its own.
-    let second = returned(Ok(MimeBundle::plain(whole)), &outputs, 7);
-    assert!(second.text.contains("tool-7-2"));
 }
