@@ -34,7 +34,9 @@
 //! | [`rpc`] | 3 | JSON-RPC over a child |
 //! | [`history`] | 3 | the record |
 //! | [`files`] | 3 | whole files or none |
+//! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings |
+//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
@@ -42,6 +44,7 @@
 //! | [`terminal`] | 5 | the REPL |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
+//! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
 //!
 //! # Threads
 //!
@@ -88,6 +91,7 @@
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
 
 pub mod agent;
+pub mod artifacts;
 pub mod assemble;
 pub mod batch;
 pub mod cli;
@@ -102,10 +106,13 @@ pub mod magics;
 pub mod markdown;
 pub mod output;
 pub mod process;
+#[cfg(test)]
+mod properties;
 pub mod report;
 pub mod rpc;
 pub mod runtime;
 pub mod screen;
 pub mod session;
+pub mod skills;
 pub mod terminal;
 pub mod text;

@@ -4,17 +4,21 @@
 //! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
 //! leaves its cells to the next one: they still describe the namespace.
 
-use super::entry::{CellEntry, Dialog};
+use std::collections::HashSet;
+
+use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
-use crate::output::{MODEL_CHARACTERS, shorten};
+use crate::output::limits::{Rest, shorten_naming};
+use crate::output::{MODEL_CHARACTERS, cell_id};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 
 impl Dialog {
-    /// The visible earlier exchanges, oldest first: the user entry with its context, and the stored answer.
-    pub fn exchanges(&self) -> Vec<(String, String)> {
-        let mut cells = self.live_cells();
+    /// The visible earlier exchanges, oldest first, as they were sent and answered.
+    pub fn exchanges(&self) -> Vec<PastExchange> {
+        let cells = self.told_cells();
+        let mut cells = cells.as_slice();
         self.prompts
             .iter()
             .filter(|prompt| !prompt.hidden)
@@ -25,37 +29,62 @@ impl Dialog {
                     .count();
                 let (before, after) = cells.split_at(count);
                 cells = after;
-                let answer = match prompt.response.as_str() {
+                let assistant = match prompt.response.as_str() {
                     "" => INTERRUPTED.to_owned(),
                     answer => answer.to_owned(),
                 };
-                (user_entry(&context(before), &prompt.prompt), answer)
+                PastExchange {
+                    line: prompt.line,
+                    user: user_entry(&prompt.expansion.xml, &context(before), &prompt.prompt),
+                    assistant,
+                    images: pictures(&prompt.expansion, before),
+                }
             })
             .collect()
     }
 
     /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
     pub fn next_context(&self) -> String {
-        let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
-        let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
-        let cells = self.live_cells();
-        context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+        context(&self.next_cells())
     }
 
-    fn live_cells(&self) -> &[CellEntry] {
-        let start = self
-            .cells
-            .partition_point(|cell| cell.line <= self.reset_line);
-        &self.cells[start..]
+    /// The pictures that go with the next prompt: those it refers to, then those of its context.
+    pub fn next_pictures(&self, expansion: &Expansion) -> Vec<String> {
+        pictures(expansion, &self.next_cells())
+    }
+
+    /// The cells since the last exchange that the model is told of.
+    fn next_cells(&self) -> Vec<&CellEntry> {
+        let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
+        let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
+        let mut cells = self.told_cells();
+        cells.drain(..cells.partition_point(|cell| cell.line <= after));
+        cells
+    }
+
+    /// The cells that are context of some exchange: not those another exchange of the conversation tells of.
+    fn told_cells(&self) -> Vec<&CellEntry> {
+        let visible = self.prompts.iter().filter(|prompt| !prompt.hidden);
+        let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
+        let cells = self.cells.iter().filter(|cell| {
+            cell.line > self.reset_line
+                && !cell.hidden
+                && !cell.source.trim().is_empty()
+                && !is_ours(&cell.source)
+                && !cell.told.is_some_and(|prompt| visible.contains(&prompt))
+        });
+        cells.collect()
     }
 }
 
-fn context(cells: &[CellEntry]) -> String {
+fn pictures(expansion: &Expansion, cells: &[&CellEntry]) -> Vec<String> {
+    let shown = cells.iter().flat_map(|cell| &cell.images);
+    expansion.images.iter().chain(shown).cloned().collect()
+}
+
+fn context(cells: &[&CellEntry]) -> String {
     let mut xml = String::new();
     for cell in cells {
-        if cell.hidden || cell.source.trim().is_empty() || is_ours(&cell.source) {
-            continue;
-        }
         if xml.is_empty() {
             xml.push_str("<context>");
         }
@@ -66,7 +95,7 @@ fn context(cells: &[CellEntry]) -> String {
         element(&mut xml, "code", &cell.source);
         if let Some(output) = cell.output.as_deref().filter(|output| !output.is_empty()) {
             xml.push_str("<output>");
-            push_shortened(&mut xml, output);
+            push_shortened(&mut xml, output, Rest::Kept(&cell_id(cell.line)));
             xml.push_str("</output>");
         }
     }
@@ -76,9 +105,10 @@ fn context(cells: &[CellEntry]) -> String {
     xml
 }
 
-/// Context and request, as one input.
-pub fn user_entry(context: &str, prompt: &str) -> String {
-    format!("{context}<user-request>{}</user-request>", prompt.trim())
+/// What is referred to, context and request, as one input.
+pub fn user_entry(expansion: &str, context: &str, prompt: &str) -> String {
+    let prompt = prompt.trim();
+    format!("{expansion}{context}<user-request>{prompt}</user-request>")
 }
 
 /// All earlier turns as one block, for agents that keep none; empty without turns.
@@ -140,7 +170,7 @@ pub fn variable(name: &str, type_name: &str, value: &str) -> String {
     xml.push_str("\" type=\"");
     push_escaped(&mut xml, type_name, true);
     xml.push_str("\">");
-    push_shortened(&mut xml, value);
+    push_shortened(&mut xml, value, Rest::Gone);
     xml.push_str("</variable>");
     xml
 }
@@ -150,8 +180,24 @@ pub fn shell(command: &str, output: &str) -> String {
     let mut xml = String::from("<shell cmd=\"");
     push_escaped(&mut xml, command, true);
     xml.push_str("\">");
-    push_shortened(&mut xml, output.trim_end());
+    push_shortened(&mut xml, output.trim_end(), Rest::Gone);
     xml.push_str("</shell>");
+    xml
+}
+
+/// The newest cell that failed: its number, and what it was and showed where the context does not say so.
+pub fn last_error(cell: &CellEntry, in_context: bool) -> String {
+    let mut xml = format!("<last-error line=\"{}\"", cell.line);
+    if in_context {
+        xml.push_str("/>");
+        return xml;
+    }
+    xml.push('>');
+    element(&mut xml, "code", &cell.source);
+    xml.push_str("<output>");
+    let output = cell.output.as_deref().unwrap_or_default();
+    push_shortened(&mut xml, output, Rest::Kept(&cell_id(cell.line)));
+    xml.push_str("</output></last-error>");
     xml
 }
 
@@ -192,11 +238,11 @@ fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
 }
 
 /// A text that may be long: the model gets its head and tail.
-fn push_shortened(xml: &mut String, text: &str) {
+fn push_shortened(xml: &mut String, text: &str, rest: Rest<'_>) {
     if text.len() <= MODEL_CHARACTERS {
         push_escaped(xml, text, false);
     } else {
-        push_escaped(xml, &shorten(text, MODEL_CHARACTERS), false);
+        push_escaped(xml, &shorten_naming(text, MODEL_CHARACTERS, rest), false);
     }
 }
 

@@ -10,7 +10,9 @@ mod python;
 
 pub use answer::{
     Answer, CommandRecord, ToolRecord, call_line, command_line, display_form, interrupted,
-    tool_line, tool_records,
+    result_line, tool_line, tool_records,
 };
-pub use context::{INTERRUPTED, conversation_history, shell, user_entry, variable, warnings};
-pub use entry::{CellEntry, Dialog, Expansion, PromptEntry};
+pub use context::{
+    INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,
+};
+pub use entry::{CellEntry, Dialog, Expansion, PastExchange, PromptEntry};

@@ -103,8 +103,11 @@ mod tests {
 
     use super::super::file;
     use super::*;
+    use crate::properties;
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         /// Texts that grow, shrink and change in the middle: the parts are always the last one.
         #[test]
         fn parts_are_the_last_text(texts in proptest::collection::vec("[aé€]{0,12}", 1..12)) {

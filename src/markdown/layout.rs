@@ -11,6 +11,7 @@ use nu_ansi_term::Style;
 use super::blocks::{Block, Item, Kind, Piece};
 use super::code::{CodeCache, Runs};
 use super::line::Line;
+use super::settle::OpenList;
 use super::table::{Columns, lay_out_table};
 use super::theme::{self, Theme};
 use super::wrap::{chop, wrap};
@@ -93,11 +94,14 @@ impl<'a> Layout<'a> {
         self.gap.is_some()
     }
 
-    /// One top-level block; `number` counts the items of a list that go on.
-    pub(crate) fn top_level(&mut self, block: &Block, number: Option<u64>) {
-        match (&block.kind, number) {
-            (Kind::List(Some(_), items), Some(number)) => self.list(Some(number), items),
-            _ => self.block(block),
+    /// One top-level block, which may be the rest of a list.
+    pub(crate) fn top_level(&mut self, block: &Block, goes_on: Option<OpenList>) {
+        match (&block.kind, goes_on) {
+            (Kind::List(start, items), Some(list)) => {
+                self.list(start.and(list.next), items, list.blank_before);
+            }
+            (_, Some(list)) => self.spaced(list.blank_before, |layout| layout.block(block)),
+            (_, None) => self.block(block),
         }
     }
 
@@ -140,7 +144,7 @@ impl<'a> Layout<'a> {
                 self.children(children);
                 self.leave();
             }
-            Kind::List(start, items) => self.list(*start, items),
+            Kind::List(start, items) => self.list(*start, items, false),
             Kind::Table(alignments, rows) => self.table(alignments, rows),
             Kind::Rule => {
                 let width = self.available();
@@ -199,14 +203,19 @@ impl<'a> Layout<'a> {
         self.leave();
     }
 
-    fn list(&mut self, start: Option<u64>, items: &[Item]) {
+    fn list(&mut self, start: Option<u64>, items: &[Item], gap_before: bool) {
         for (n, item) in items.iter().enumerate() {
             let marker = match start {
                 Some(first) => format!("{}. ", first.saturating_add(n as u64)),
                 None => "• ".to_owned(),
             };
             let indent = " ".repeat(columns(&marker));
-            self.spaced(n > 0 && item.blank_before, |layout| {
+            let gap = if n == 0 {
+                gap_before
+            } else {
+                item.blank_before
+            };
+            self.spaced(gap, |layout| {
                 layout.enter(&marker, &indent);
                 layout.children(&item.children);
                 if item.children.is_empty() {

@@ -237,8 +237,7 @@ impl MarkdownStream {
         settled.extend(laid_out.rows.into_iter().map(|row| row.line));
         self.started |= !settled.is_empty();
         self.list = cut.open_list.map(|mut list| {
-            // The gap before a list whose items so far show nothing.
-            list.blank_before |= laid_out.gap_due;
+            list.gap_due = laid_out.gap_due;
             // Numbers of a list that was already going on count from where it was.
             if let (
                 1,
@@ -295,13 +294,13 @@ impl MarkdownStream {
         for (n, block) in blocks.iter().enumerate() {
             let goes_on = self.list.filter(|_| n == 0);
             let gap = match goes_on {
-                Some(list) => list.blank_before,
+                Some(list) => list.gap_due,
                 None => started && !(n == 0 && (self.resumed || self.frozen > 0)),
             };
             if gap {
                 layout.gap();
             }
-            layout.top_level(block, goes_on.and_then(|list| list.next));
+            layout.top_level(block, goes_on);
             started |= !layout.rows.is_empty();
         }
         LaidOut {
@@ -385,7 +384,13 @@ impl MarkdownStream {
         self.parsed += self.tail.len() as u64;
         let blocks = parse(&self.tail, &self.context());
         let before = self.tail.len();
-        match drop_frozen(&mut self.tail, &blocks, &mut self.frozen, plain) {
+        match drop_frozen(
+            &mut self.tail,
+            &blocks,
+            &mut self.frozen,
+            plain,
+            &mut self.definitions,
+        ) {
             Dropped::Nothing => {}
             Dropped::CodeLines(count) => self.cache.forget_lines(count),
             Dropped::Start => self.resumed = true,

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::properties;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/markdown");
 
@@ -120,7 +121,7 @@ pub(crate) fn answer() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::cases(200))]
 
     #[test]
     fn any_split_settles_the_same(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8), width in 1usize..90) {
@@ -293,11 +294,30 @@ fn awkward_texts_settle_the_same_in_pieces() {
             "---\n[^1]: note\n1.\n   ```\n1. a\na",
             "─\n\nn\no\nt\ne\n\na\na\n",
         ),
+        ("1. a\n\n1.\n   ```\n1. a", "a\na\n"),
     ] {
         assert_eq!(plain(text, 1), shown, "{text:?}");
         assert_eq!(stream(text, &[1], 1), shown, "{text:?} in pieces");
         assert_eq!(stream(text, &[1], 60), plain(text, 60), "{text:?} wider");
     }
+}
+
+/// The beginning of a paragraph taller than the live rows is forgotten, but not the definition before it.
+#[test]
+fn a_definition_outlives_the_paragraph_after_it() {
+    let text = format!(
+        "[r]: https://r.org\n{}[r] end\n\n[r]\n",
+        "word ".repeat(200)
+    );
+    let mut stream = MarkdownStream::new(Appearance::default());
+    let mut settled = Vec::new();
+    for piece in text.as_bytes().chunks(4) {
+        stream.push(std::str::from_utf8(piece).expect("ASCII"));
+        settled.extend(stream.frame(20, 3).settled);
+    }
+    stream.finish();
+    settled.extend(stream.frame(20, 3).settled);
+    assert_eq!(text_of(&settled), plain(&text, 20));
 }
 
 /// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of it.

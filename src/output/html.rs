@@ -199,6 +199,7 @@ fn read_entity(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     #[test]
@@ -231,6 +232,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn any_text_is_read(html in any::<String>()) {
             html_to_text(&html);

@@ -108,6 +108,7 @@ mod tests {
     use std::io::BufReader;
 
     use super::{Frame, decode, encode, read_frame};
+    use crate::properties;
     use crate::rpc::message::Message;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
     use serde_json::{Value, json};
@@ -156,6 +157,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn any_text_goes_out_as_one_line_and_comes_back(text in any::<String>()) {
             let line = encode(note(json!(text)));

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::mpsc::Sender;
 
@@ -18,6 +18,18 @@ use super::{
 /// What a scripted runtime tells in answer to one request.
 pub type Scene = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
 
+/// What came in beside the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// An interrupt.
+    Interrupt,
+    /// A kill.
+    Kill,
+}
+
+/// What a scripted runtime tells when it is interrupted or killed.
+pub type Reaction = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
+
 /// The script: told at the start, then asked for every request.
 pub struct Script {
     /// Told before any request.
@@ -28,11 +40,22 @@ pub struct Script {
     pub calls: Arc<Calls>,
 }
 
-/// Counts what came in beside the queue.
-#[derive(Debug, Default)]
+/// Counts what came in beside the queue, and reacts to it.
+#[derive(Default)]
 pub struct Calls {
     interrupts: AtomicUsize,
     kills: AtomicUsize,
+    reaction: Mutex<Option<Reaction>>,
+    out: OnceLock<Arc<Waiting>>,
+}
+
+impl std::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Calls")
+            .field("interrupts", &self.interrupts)
+            .field("kills", &self.kills)
+            .finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Script {
@@ -62,6 +85,22 @@ impl Script {
             scene: Box::new(scene),
             calls: Arc::default(),
         }
+    }
+
+    /// The same script, telling what `reaction` gives when it is interrupted or killed.
+    #[must_use]
+    pub fn reacting(
+        self,
+        reaction: impl FnMut(Call) -> Vec<RuntimeEvent> + Send + 'static,
+    ) -> Self {
+        let mut slot = self
+            .calls
+            .reaction
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(Box::new(reaction));
+        drop(slot);
+        self
     }
 
     /// The least a runtime tells of a cell or another request: that it began and ended well.
@@ -115,15 +154,24 @@ impl Calls {
     pub fn kills(&self) -> usize {
         self.kills.load(Ordering::SeqCst)
     }
+
+    fn react(&self, call: Call) {
+        let mut reaction = self.reaction.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(reaction), Some(out)) = (reaction.as_mut(), self.out.get()) {
+            out.push(reaction(call));
+        }
+    }
 }
 
 impl Interrupter for Calls {
     fn interrupt(&self) {
         self.interrupts.fetch_add(1, Ordering::SeqCst);
+        self.react(Call::Interrupt);
     }
 
     fn kill(&self) {
         self.kills.fetch_add(1, Ordering::SeqCst);
+        self.react(Call::Kill);
     }
 }
 
@@ -148,6 +196,8 @@ impl ScriptedRuntime {
     pub(super) fn start(script: Script, events: Sender<RuntimeEvent>) -> Self {
         let waiting = Arc::new(Waiting::default());
         waiting.push(script.opening);
+        // A script is played once.
+        let _ = script.calls.out.set(Arc::clone(&waiting));
         let source = Arc::clone(&waiting);
         let teller = std::thread::Builder::new()
             .name("scripted runtime".into())

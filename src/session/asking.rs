@@ -1,11 +1,15 @@
-//! Questions on their way to the user and back: one open at a time, the others wait.
+//! Questions on their way to the user and back: one open at a time, the others wait; and what was allowed for the
+//! rest of the session.
 //!
 //! Invariants: who asked gets exactly one answer, or its turn has ended; where nobody can be asked, everything is
-//! answered at once in the way that changes nothing.
+//! answered at once in the way that changes nothing; what the user decided is in the record before anything comes of it.
+//! What was typed into a form is not recorded: it may be a secret.
 
 use std::collections::VecDeque;
+use std::time::SystemTime;
 
-use crate::agent::{AgentReply, TurnId};
+use crate::agent::{AgentReply, Subject, TurnId};
+use crate::history::Decided;
 use crate::session::events::SessionEvent;
 use crate::session::question::{About, Choice, Question, Reply};
 use crate::session::task::Session;
@@ -20,16 +24,30 @@ pub(super) enum Asker {
         /// Its id of the question.
         question: String,
     },
+    /// The tool that is being worked off.
+    Tool,
 }
 
-/// The open questions of a session.
+/// The open questions of a session, and what was decided for all of it.
 #[derive(Debug)]
 pub(super) struct Asking {
     /// There is somebody to ask.
     asks: bool,
     last: u64,
-    open: Option<(u64, Asker)>,
+    open: Option<Open>,
     waiting: VecDeque<(About, Asker)>,
+    /// Cells of the agent run without a question.
+    pub(super) cells_allowed: bool,
+    /// `pyrun` runs where nothing protects files.
+    pub(super) unprotected_allowed: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: u64,
+    about: About,
+    asker: Asker,
+    asked_at: SystemTime,
 }
 
 impl Asking {
@@ -39,7 +57,14 @@ impl Asking {
             last: 0,
             open: None,
             waiting: VecDeque::new(),
+            cells_allowed: false,
+            unprotected_allowed: false,
         }
+    }
+
+    /// There is somebody to ask.
+    pub(super) fn somebody(&self) -> bool {
+        self.asks
     }
 }
 
@@ -67,26 +92,40 @@ impl Session {
         };
         self.asking.last += 1;
         let id = self.asking.last;
-        self.asking.open = Some((id, asker));
+        self.asking.open = Some(Open {
+            id,
+            about: about.clone(),
+            asker,
+            asked_at: SystemTime::now(),
+        });
         self.out_or_background()
             .send(SessionEvent::Asked(Question { id, about }));
     }
 
     /// The user answered.
     pub(super) fn on_reply(&mut self, question: u64, reply: Reply) {
-        let Some((_, asker)) = self.asking.open.take_if(|(open, _)| *open == question) else {
+        let Some(open) = self.asking.open.take_if(|open| open.id == question) else {
             return;
         };
-        self.deliver(asker, &reply);
+        let line = self.prompt().map_or(0, |prompt| prompt.line);
+        let (kind, subject) = told(&open.about);
+        self.history.decided(Decided {
+            line,
+            asked_at: open.asked_at,
+            kind: kind.to_owned(),
+            subject,
+            decision: decision(&reply),
+        });
+        self.deliver(open.asker, &reply);
         self.ask_next();
     }
 
     /// Nobody waits any more: the turn is over.
     pub(super) fn drop_questions(&mut self) {
         self.asking.waiting.clear();
-        if let Some((id, _)) = self.asking.open.take() {
+        if let Some(open) = self.asking.open.take() {
             self.out_or_background()
-                .send(SessionEvent::QuestionOver(id));
+                .send(SessionEvent::QuestionOver(open.id));
         }
     }
 
@@ -97,6 +136,64 @@ impl Session {
                 let reply = AgentReply::Answered { question, answer };
                 self.exchanges.agent.get().reply(turn, reply);
             }
+            Asker::Tool => self.on_tool_reply(reply),
         }
+    }
+}
+
+/// A question as the record has it: its kind, and what it was about.
+fn told(about: &About) -> (&'static str, String) {
+    match about {
+        About::Agent(Subject::Command { command, cwd, .. }) => {
+            ("command", format!("{command}\n(in {cwd})"))
+        }
+        About::Agent(Subject::Edit { changes, .. }) => {
+            let changes = changes
+                .iter()
+                .map(|change| format!("{} {}\n{}", change.kind, change.path, change.diff));
+            ("edit", changes.collect::<Vec<_>>().join("\n"))
+        }
+        About::Agent(Subject::Permissions { wanted, cwd, .. }) => {
+            ("permissions", format!("{}\n(in {cwd})", wanted.join("\n")))
+        }
+        About::Agent(Subject::Form {
+            server,
+            message,
+            fields,
+        }) => {
+            let questions = fields.iter().map(|field| field.question.as_str());
+            let parts = [server.as_str(), message.as_str()].into_iter();
+            let parts: Vec<&str> = parts
+                .chain(questions)
+                .filter(|part| !part.is_empty())
+                .collect();
+            ("form", parts.join("\n"))
+        }
+        About::Agent(Subject::Link { server, url, .. }) => ("link", format!("{server}: {url}")),
+        About::Cells(cells) => {
+            let cells = cells.iter().map(|cell| {
+                let reset = if cell.reset { "(reset)\n" } else { "" };
+                format!("{reset}{}", cell.code)
+            });
+            ("cells", cells.collect::<Vec<_>>().join("\n# %%\n"))
+        }
+        About::Unprotected { code, .. } => ("snapshot", code.clone()),
+        About::ProjectSkill { path, .. } => ("project skill", path.clone()),
+        About::SkillCode { path, blocks, .. } => {
+            ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
+        }
+    }
+}
+
+fn decision(reply: &Reply) -> String {
+    match reply {
+        Reply::Chosen(Choice::Once) => "once".to_owned(),
+        Reply::Chosen(Choice::Session) => "session".to_owned(),
+        Reply::Chosen(Choice::Remember) => "remember".to_owned(),
+        Reply::Chosen(Choice::No | Choice::NoBecause) => "no".to_owned(),
+        Reply::Chosen(Choice::Stop) => "stop".to_owned(),
+        Reply::NoBecause(why) => format!("no: {why}"),
+        Reply::Filled(_) => "answered".to_owned(),
+        Reply::Declined => "declined".to_owned(),
     }
 }

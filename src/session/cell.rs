@@ -1,47 +1,91 @@
-//! A running cell: what it has shown so far, and what of it goes to the record.
+//! A running cell: what it has shown so far, what of it goes to the record, and what the agent is told of its own.
+//!
+//! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
 
+use crate::artifacts::MOST_BYTES;
 use crate::history::{History, State};
 use crate::output::MODEL_CHARACTERS;
-use crate::output::limits::shorten_transcript;
 use crate::output::mime::MimeBundle;
-use crate::output::transcript::Transcript;
+use crate::output::transcript::{Transcript, TranscriptText};
 use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
+use crate::session::outputs::Outputs;
 
-/// Bytes of output kept for the record, head and tail; the rest is counted.
-const KEPT: usize = 1 << 20;
+/// Bytes of output kept, head and tail; the rest is counted.
+const KEPT: usize = MOST_BYTES;
+/// Bytes of output that stand in the record; of what is longer it has what the model gets.
+const RECORDED: usize = 1 << 20;
 
 /// A cell between its submission and its end.
 pub(super) struct CellRun {
     /// The request it is.
     pub id: RequestId,
-    /// `n` of `In [n]`.
-    line: u32,
+    whose: Whose,
     source: String,
     shown: Transcript,
     bundles: Vec<MimeBundle>,
+    raised: Option<String>,
+    leaving: bool,
     out: RunSender,
+    outputs: Outputs,
+}
+
+/// Who brought the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The user, under this In number.
+    User(u32),
+    /// The agent, under this In number.
+    Agent(u32),
+    /// A skill: not numbered, not recorded, no cell to a front-end.
+    Skill,
+}
+
+/// What a cell that has ended leaves behind.
+#[derive(Debug, Clone)]
+pub(super) struct Remains {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it showed, as plain text.
+    pub shown: TranscriptText,
+    /// Its pictures, as `data:` URLs, in order.
+    pub images: Vec<String>,
+    /// What it raised: `Name: value`.
+    pub raised: Option<String>,
+    /// It asked to leave the shell.
+    pub leaving: bool,
+    /// The interpreter's directory afterwards, when it said.
+    pub cwd: Option<String>,
 }
 
 /// What came of an event.
 pub(super) enum CellStep {
     /// The cell goes on.
     On,
-    /// The cell ended; the interpreter's directory afterwards, when it said.
-    Ended(Option<String>),
+    /// The cell ended.
+    Ended(Box<Remains>),
     /// It ended with its interpreter: how is about to be said.
-    Died,
+    Died(Box<Remains>),
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, line: u32, source: String, out: RunSender) -> Self {
+    pub(super) fn new(
+        id: RequestId,
+        whose: Whose,
+        source: String,
+        out: RunSender,
+        outputs: Outputs,
+    ) -> Self {
         CellRun {
             id,
-            line,
+            whose,
             source,
             shown: Transcript::new(KEPT),
             bundles: Vec::new(),
+            raised: None,
+            leaving: false,
             out,
+            outputs,
         }
     }
 
@@ -53,7 +97,9 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
-            RuntimeEvent::Started { .. } => self.out.send(SessionEvent::CellStarted),
+            RuntimeEvent::Started { .. } if self.whose != Whose::Skill => {
+                self.out.send(SessionEvent::CellStarted);
+            }
             RuntimeEvent::Output {
                 stream,
                 bytes,
@@ -74,6 +120,7 @@ impl CellRun {
             }
             RuntimeEvent::Error { error, .. } => {
                 self.shown.own_lines(&error.plain());
+                self.raised = Some(error.summary());
                 self.out.send(SessionEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
@@ -93,12 +140,23 @@ impl CellRun {
                     password,
                 });
             }
-            RuntimeEvent::ExitRequested { code, .. } => self.out.send(SessionEvent::Leave(code)),
-            RuntimeEvent::NextInput { text, .. } => self.out.send(SessionEvent::Refill(text)),
+            RuntimeEvent::ExitRequested { code, .. } => {
+                self.leaving = true;
+                if self.is_users() {
+                    self.out.send(SessionEvent::Leave(code));
+                }
+            }
+            RuntimeEvent::NextInput { text, .. } if self.is_users() => {
+                self.out.send(SessionEvent::Refill(text));
+            }
             RuntimeEvent::Finished { finish, .. } => return self.finish(finish, history),
             _ => {}
         }
         CellStep::On
+    }
+
+    fn is_users(&self) -> bool {
+        matches!(self.whose, Whose::User(_))
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
@@ -114,40 +172,52 @@ impl CellRun {
         };
         self.shown.finish();
         let shown = self.shown.snapshot();
-        // Cut once only: a second cut would state the sizes of the first one's rest.
-        let text = if shown.cut {
-            shorten_transcript(&shown, MODEL_CHARACTERS - 200)
-        } else {
-            shown.text
-        };
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "saturates; a duration in ms"
         )]
         let took = finish.milliseconds.max(0.0) as u64;
-        history.output(
-            self.line,
-            &text,
-            std::mem::take(&mut self.bundles),
-            state,
-            took,
-        );
+        let images = self.bundles.iter().filter_map(MimeBundle::image);
+        let remains = Box::new(Remains {
+            ending: finish.ending.clone(),
+            images: images
+                .map(|(mime, base64)| format!("data:{mime};base64,{base64}"))
+                .collect(),
+            raised: self.raised.take(),
+            leaving: self.leaving,
+            cwd: finish.cwd,
+            shown,
+        });
+        if let Whose::User(line) | Whose::Agent(line) = self.whose {
+            let bundles = std::mem::take(&mut self.bundles);
+            let shown = &remains.shown;
+            let text = if shown.cut || shown.text.len() > RECORDED {
+                // With room for the line that says so: a second cut would state the sizes of the first one's rest.
+                &self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200)
+            } else {
+                &shown.text
+            };
+            history.output(line, text, bundles, state, took);
+        }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(_)) => {
                 // There is nobody to ask, but leaving must be possible.
-                if matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()") {
+                let leaves = matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()");
+                if leaves && self.is_users() {
                     self.out.send(SessionEvent::Leave(0));
                 }
-                CellStep::Ended(None)
+                CellStep::Ended(remains)
             }
-            Ending::Died(_) => CellStep::Died,
-            _ => CellStep::Ended(finish.cwd),
+            Ending::Died(_) => CellStep::Died(remains),
+            _ => CellStep::Ended(remains),
         };
-        self.out.send(SessionEvent::CellEnded {
-            ending: finish.ending,
-            typeahead: finish.typeahead,
-        });
+        if self.whose != Whose::Skill {
+            self.out.send(SessionEvent::CellEnded {
+                ending: finish.ending,
+                typeahead: finish.typeahead,
+            });
+        }
         step
     }
 }

@@ -6,17 +6,20 @@
 use std::time::Instant;
 
 use crate::agent::{AgentEvent, TurnId, TurnRequest};
+use crate::config::RunCells;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
+use crate::runtime::{Answer, RequestId, RuntimeRequest};
 use crate::session::asking::Asker;
-use crate::session::events::{Notice, SessionEvent, TurnOutcome};
+use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
+use crate::session::expand::{Mentioned, error_asked_for};
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::question::About;
 use crate::session::slots::AgentSlot;
 use crate::session::task::Session;
-use crate::session::tools::{Offered, returned};
+use crate::session::toolbox::{Offer, is_built_in};
+use crate::session::tools::Offered;
 use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
 
 /// The agent and the threads it keeps for us.
@@ -28,6 +31,8 @@ pub(super) struct Exchanges {
     ending: Option<TurnId>,
     /// A request that waits for that end.
     held_back: Option<Box<(TurnRequest, Before, TurnKey)>>,
+    /// Each `SKILL.md` loaded since the last prompt was sent.
+    loaded: Vec<String>,
 }
 
 impl Exchanges {
@@ -38,7 +43,18 @@ impl Exchanges {
             thread: None,
             ending: None,
             held_back: None,
+            loaded: Vec::new(),
         }
+    }
+
+    /// Adds to the end of the instructions of every turn.
+    pub(super) fn instruct(&mut self, section: &str) {
+        self.instructions.push_str(section);
+    }
+
+    /// A skill was loaded, with the user's leave where that was needed: the next prompt brings what it declares.
+    pub(super) fn skill_loaded(&mut self, text: String) {
+        self.loaded.push(text);
     }
 
     /// Takes what the record knows of an earlier process's thread: its id and digest.
@@ -57,11 +73,15 @@ impl Session {
             self.keep_prompt(prompt);
             return;
         }
-        let offered = Offered::of(&prompt.text, &dialog);
+        self.outputs.keep_cells(&dialog);
+        self.save_outputs();
+        let offered = match Offered::of(&prompt.text, &dialog) {
+            Ok(offered) => offered,
+            Err(line) => return self.refuse(&prompt, line),
+        };
         let names = offered.names();
         if names.is_empty() {
-            self.begin_turn(prompt, &dialog, Vec::new());
-            return;
+            return self.evaluate(prompt, Box::new(dialog), Vec::new());
         }
         let id = self
             .connected_runtime()
@@ -74,8 +94,67 @@ impl Session {
         self.keep_prompt(prompt);
     }
 
-    /// An answer of the runtime to a prompt: its tools, or the return of one.
-    pub(super) fn on_tool_answer(&mut self, id: RequestId, answer: Answer) {
+    /// The prompt is not sent; it goes back to the editor.
+    fn refuse(&mut self, prompt: &PromptRun, line: String) {
+        let notice = SessionEvent::Notice(Notice::warning(line));
+        prompt.out().send(notice);
+        prompt.give_back();
+        self.finish_current();
+    }
+
+    /// The tools are known: what the prompt refers to is evaluated, or the turn begins when that is nothing.
+    fn evaluate(
+        &mut self,
+        mut prompt: Box<PromptRun>,
+        dialog: Box<Dialog>,
+        tools: Vec<crate::agent::ToolSpec>,
+    ) {
+        let mentioned = Mentioned::of(&prompt.text, &dialog, &self.exchanges.loaded);
+        if mentioned.is_empty() {
+            prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
+            return self.begin_turn(prompt, &dialog, tools);
+        }
+        for (n, command) in mentioned.shells.iter().enumerate() {
+            let (id, command) = (shell_event(n), command.clone());
+            let started = AnswerEvent::CommandStarted { id, command };
+            prompt.out().send(SessionEvent::Answer(started));
+        }
+        let id = self.connected_runtime().submit(RuntimeRequest::Evaluate {
+            variables: mentioned.variables.clone(),
+            shells: mentioned.shells.clone(),
+        });
+        prompt.phase = Phase::Evaluating {
+            id,
+            dialog,
+            tools,
+            mentioned,
+        };
+        self.keep_prompt(prompt);
+    }
+
+    /// What the prompt refers to has been evaluated, or could not be: the turn begins.
+    fn evaluated(&mut self, prompt: &mut PromptRun, mentioned: &Mentioned, answer: Answer) {
+        if let Answer::Evaluated { shells, .. } = &answer {
+            for (n, (command, output)) in mentioned.shells.iter().zip(shells).enumerate() {
+                let ran = AnswerEvent::CommandRan {
+                    id: shell_event(n),
+                    command: command.clone(),
+                    exit_code: None,
+                    output: output.clone(),
+                };
+                prompt.out().send(SessionEvent::Answer(ran));
+            }
+        }
+        let (expansion, notices) = mentioned.expanded(answer, &self.outputs, prompt.line);
+        self.save_outputs();
+        for notice in notices {
+            prompt.out().send(SessionEvent::Notice(notice));
+        }
+        prompt.expansion = expansion;
+    }
+
+    /// An answer of the runtime to a prompt that has not been sent yet: its tools, or the values it refers to.
+    pub(super) fn on_prompt_answer(&mut self, id: RequestId, answer: Answer) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
@@ -88,29 +167,27 @@ impl Session {
                 prompt.phase = Phase::Reading;
                 let found = match answer {
                     Answer::Tools(found) => offered.resolve(found),
+                    // Those of other sources are offered when they can be had.
+                    _ if !offered.is_demanded() => Ok(Vec::new()),
                     Answer::Failed(why) => Err(why),
                     _ => Err("the interpreter did not say what the tools are".to_owned()),
                 };
                 match found {
-                    Ok(tools) => self.begin_turn(prompt, &dialog, tools),
-                    Err(line) => {
-                        prompt
-                            .out()
-                            .send(SessionEvent::Notice(Notice::warning(line)));
-                        prompt.give_back();
-                        self.finish_current();
-                    }
+                    Ok(tools) => self.evaluate(prompt, dialog, tools),
+                    Err(line) => self.refuse(&prompt, line),
                 }
             }
-            Phase::Running(ref mut running) if running.tool == Some(id) => {
-                running.tool = None;
-                let result = match answer {
-                    Answer::ToolResult(result) => returned(result),
-                    Answer::Failed(why) => failed_tool(&why),
-                    _ => failed_tool("the interpreter gave no result"),
-                };
-                self.keep_prompt(prompt);
-                self.on_turn(TurnEvent::ToolReturned(result));
+            Phase::Evaluating {
+                id: asked,
+                dialog,
+                tools,
+                mentioned,
+            } if asked == id => {
+                prompt.phase = Phase::Reading;
+                self.evaluated(&mut prompt, &mentioned, answer);
+                let error = error_asked_for(&prompt.text, &dialog);
+                prompt.expansion.xml.push_str(&error);
+                self.begin_turn(prompt, &dialog, tools);
             }
             _ => self.keep_prompt(prompt),
         }
@@ -123,16 +200,20 @@ impl Session {
         dialog: &Dialog,
         tools: Vec<crate::agent::ToolSpec>,
     ) {
+        let images = self.exchanges.agent.get().capabilities().images;
+        self.shelf.look_through(dialog);
+        let mut offered = self.offer().specs();
+        offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
         let around = Surroundings {
             instructions: &self.exchanges.instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread.as_ref(),
+            images,
         };
-        let (request, before) = prompt.request(dialog, tools, &around);
-        let key =
-            self.history
-                .begin_prompt(prompt.line, PromptRun::history_line(dialog), &prompt.text);
+        let (request, before) = prompt.request(dialog, offered, &around);
+        let key = self.history.begin_prompt(prompt.start(dialog));
+        self.exchanges.loaded.clear();
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));
             prompt.phase = Phase::Reading;
@@ -179,10 +260,10 @@ impl Session {
 
     /// Ctrl-C on a prompt, wherever it stands.
     pub(super) fn interrupt_prompt(&mut self) {
-        if self
-            .prompt()
-            .is_some_and(|prompt| matches!(prompt.phase, Phase::Running(_)))
-        {
+        if self.interrupt_live_again() {
+            return;
+        }
+        if self.running().is_some() {
             self.on_turn(TurnEvent::Interrupted);
             return;
         }
@@ -195,55 +276,94 @@ impl Session {
             usage: None,
             thread: None,
         };
-        if let Some(held) = self.exchanges.held_back.take() {
-            let (_, _, key) = *held;
-            self.history
-                .finish_prompt(key, Outcome::Interrupted, "", None);
+        match self.exchanges.held_back.take() {
+            Some(held) => {
+                let (_, _, key) = *held;
+                self.history
+                    .finish_prompt(key, Outcome::Interrupted, "", None);
+            }
+            // Nothing was sent and nothing is recorded: the prompt goes back to the editor.
+            None => {
+                let evaluating = matches!(prompt.phase, Phase::Evaluating { .. });
+                if let Some(interrupter) = self.runtime.interrupter().filter(|_| evaluating) {
+                    interrupter.interrupt();
+                }
+                prompt.give_back();
+            }
         }
         prompt.tell_end(&end);
         self.finish_current();
     }
 
     /// Feeds the machine and does what it says.
-    fn on_turn(&mut self, event: TurnEvent) {
-        let Some(prompt) = self.prompt() else {
-            return;
-        };
-        let Phase::Running(running) = &mut prompt.phase else {
-            return;
-        };
-        let (id, actions) = (running.id, running.turn.on(event));
-        for action in actions {
-            self.carry_out(id, action);
+    pub(super) fn on_turn(&mut self, event: TurnEvent) {
+        let mut event = Some(event);
+        while let Some(now) = event.take() {
+            let Some(running) = self.running() else {
+                return;
+            };
+            let (id, actions) = (running.id, running.turn.on(now));
+            for action in actions {
+                // At most one call begins at a time.
+                if let Some(result) = self.carry_out(id, action) {
+                    event = Some(TurnEvent::ToolReturned(result));
+                }
+            }
         }
         self.save_answer();
     }
 
-    fn carry_out(&mut self, turn: TurnId, action: TurnAction) {
+    /// The turn in progress.
+    fn running(&mut self) -> Option<&mut Running> {
+        match self.prompt() {
+            Some(PromptRun {
+                phase: Phase::Running(running),
+                ..
+            }) => Some(running),
+            _ => None,
+        }
+    }
+
+    /// What this session's turns are offered beside the user's functions.
+    fn offer(&self) -> Offer {
+        Offer {
+            run_cells: self.choices.run_cells != RunCells::Off,
+            load_skill: !self.shelf.is_empty(),
+        }
+    }
+
+    /// True when the turn in progress may call this.
+    pub(super) fn turn_offers(&mut self, name: &str) -> bool {
+        self.running().is_some_and(|running| running.offers(name))
+    }
+
+    /// The model has seen what these cells showed: as long as this exchange is part of the conversation they are no
+    /// context for later prompts.
+    pub(super) fn record_as_told(&mut self, lines: &[u32]) {
+        if lines.is_empty() {
+            return;
+        }
+        let history = self.history.clone();
+        let Some(prompt) = self.prompt() else {
+            return;
+        };
+        let line = prompt.line;
+        if let Phase::Running(running) = &mut prompt.phase {
+            // First the answer that holds them: whatever cuts the turn off, one of the two tells of them.
+            running.save(&history);
+            lines.iter().for_each(|cell| history.told(*cell, line));
+        }
+    }
+
+    /// Does one thing; the result of a tool that had it at once.
+    fn carry_out(&mut self, turn: TurnId, action: TurnAction) -> Option<ToolReturn> {
         match action {
             TurnAction::Show(event) => {
                 if let Some(prompt) = self.prompt() {
                     prompt.out().send(SessionEvent::Answer(event));
                 }
             }
-            TurnAction::CallTool(call) => {
-                let request = RuntimeRequest::CallTool {
-                    name: call.name,
-                    arguments: call.arguments,
-                    stdin: match self.stdin {
-                        Stdin::Refuse => Stdin::Refuse,
-                        Stdin::Terminal | Stdin::Ask => Stdin::Ask,
-                    },
-                };
-                let id = self.connected_runtime().submit(request);
-                if let Some(PromptRun {
-                    phase: Phase::Running(running),
-                    ..
-                }) = self.prompt()
-                {
-                    running.tool = Some(id);
-                }
-            }
+            TurnAction::CallTool(call) => return self.call_tool(call),
             TurnAction::Ask(question) => {
                 let asker = Asker::Agent {
                     turn,
@@ -251,22 +371,24 @@ impl Session {
                 };
                 self.ask_user(About::Agent(question.subject), asker);
             }
-            TurnAction::InterruptTool => {
-                if let Some(interrupter) = self.runtime.interrupter() {
-                    interrupter.interrupt();
-                }
-            }
+            TurnAction::InterruptTool => self.interrupt_tool(),
             TurnAction::Reply(reply) => self.exchanges.agent.get().reply(turn, reply),
             TurnAction::CancelAgent => {
                 self.exchanges.agent.get().cancel(turn);
                 self.exchanges.ending = Some(turn);
             }
-            TurnAction::End(end) => self.end_turn(&end),
+            TurnAction::End(end) => {
+                self.drop_questions();
+                if self.put_tools_away(&end) {
+                    self.end_turn(&end);
+                }
+            }
         }
+        None
     }
 
-    fn end_turn(&mut self, end: &TurnEnd) {
-        self.drop_questions();
+    /// The turn is over for the user: recorded, said, the next input taken.
+    pub(super) fn end_turn(&mut self, end: &TurnEnd) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
@@ -297,32 +419,18 @@ impl Session {
     /// Saves the answer so far when that is due.
     pub(super) fn save_answer(&mut self) {
         let history = self.history.clone();
-        if let Some(PromptRun {
-            phase: Phase::Running(running),
-            ..
-        }) = self.prompt()
-        {
+        if let Some(running) = self.running() {
             running.save_if_due(&history);
         }
     }
 
     /// When the answer has to be saved at the latest.
     pub(super) fn save_deadline(&mut self) -> Option<Instant> {
-        match self.prompt() {
-            Some(PromptRun {
-                phase: Phase::Running(running),
-                ..
-            }) => running.save_deadline(),
-            _ => None,
-        }
+        self.running().and_then(|running| running.save_deadline())
     }
 }
 
-fn failed_tool(why: &str) -> ToolReturn {
-    let text = format!("Error: {why}");
-    ToolReturn {
-        content: vec![crate::agent::InputPart::Text(text.clone())],
-        text,
-        success: false,
-    }
+/// Names the `n`th command of a prompt in events.
+fn shell_event(n: usize) -> String {
+    format!("shell-{n}")
 }

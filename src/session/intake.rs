@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
-use crate::session::cell::CellRun;
+use crate::session::cell::{CellRun, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::prompt::PromptRun;
 use crate::session::task::{Current, Session};
@@ -60,7 +60,9 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(id, line, code, out))));
+                let whose = Whose::User(line);
+                let run = CellRun::new(id, whose, code, out, self.outputs.clone());
+                self.current = Some(Current::Cell(Box::new(run)));
             }
         }
     }
@@ -75,10 +77,12 @@ impl Session {
         line
     }
 
-    /// Reads the conversation; it comes back as a command.
+    /// Reads the conversation; it comes back as a command, after the skills.
     fn read_record(&self) {
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        let skills = self.shelf.found();
         tokio::spawn(async move {
+            skills.await;
             let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
         });
     }

@@ -11,19 +11,23 @@ impl Session {
     pub(super) fn on_runtime(&mut self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Ready(info) if info.restarted => {
+                self.interpreter_is_up();
                 let message = "a new interpreter is ready; the variables of the old one are gone";
                 self.out_or_background()
                     .send(SessionEvent::Notice(Notice::note(message)));
             }
-            RuntimeEvent::Ready(_) => {}
+            RuntimeEvent::Ready(_) => self.interpreter_is_up(),
             RuntimeEvent::StartFailed(failure) => {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 self.out_or_background().send(SessionEvent::Notice(notice));
             }
             RuntimeEvent::Died { death, restarting } => {
                 self.asked.clear();
-                self.out_or_background()
-                    .send(SessionEvent::RuntimeDied { death, restarting });
+                if !self.interpreter_is_gone() {
+                    self.out_or_background()
+                        .send(SessionEvent::RuntimeDied { death, restarting });
+                }
+                self.tools_go_on();
                 if std::mem::take(&mut self.death_awaited) {
                     self.finish_current();
                 }
@@ -41,8 +45,10 @@ impl Session {
         if let Some(asker) = self.asked.remove(&id) {
             // Whoever asked may have gone.
             let _ = asker.send(answer);
+        } else if self.is_tools(id) {
+            self.on_tool_answer(answer);
         } else {
-            self.on_tool_answer(id, answer);
+            self.on_prompt_answer(id, answer);
         }
     }
 
@@ -54,15 +60,18 @@ impl Session {
         {
             match cell.on(event, &self.history) {
                 CellStep::On => {}
-                CellStep::Died => self.death_awaited = true,
-                CellStep::Ended(cwd) => {
-                    if let Some(cwd) = cwd {
+                CellStep::Died(_) => self.death_awaited = true,
+                CellStep::Ended(remains) => {
+                    if let Some(cwd) = remains.cwd {
                         self.cwd = PathBuf::from(cwd);
                     }
                     self.finish_current();
                 }
             }
             return;
+        }
+        if id.is_some_and(|id| self.is_live(id)) {
+            return self.on_live(event);
         }
         let out = match (&self.current, id) {
             (Some(current @ Current::Prompt(_)), Some(_)) => current.out(),

@@ -21,8 +21,10 @@ use crate::session::choices::Choices;
 use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
+use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
@@ -54,6 +56,10 @@ pub(super) struct Session {
     /// The cell's interpreter died: the run goes on until it is said how.
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
+    /// What was too long for the model.
+    pub(super) outputs: Outputs,
+    pub(super) toolbox: Toolbox,
+    pub(super) shelf: Shelf,
 }
 
 /// What is being worked on.
@@ -102,6 +108,9 @@ pub(super) fn run(
         resumed,
         python_at_once,
         asks,
+        skills,
+        artifacts,
+        record,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -113,6 +122,7 @@ pub(super) fn run(
         places,
         start: None,
         awaiting_start: Vec::new(),
+        shelf: Shelf::filling(skills, commands.clone()),
         inbox: commands,
         background,
         current: None,
@@ -125,6 +135,8 @@ pub(super) fn run(
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
+        outputs: Outputs::new(artifacts, record),
+        toolbox: Toolbox::default(),
     };
     if python_at_once {
         session.connected_runtime();
@@ -151,7 +163,7 @@ impl Session {
             let out = self.current.as_ref().map(|current| current.out().clone());
             let keeps_up =
                 out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
-            let save_at = self.save_deadline();
+            let look_at = earlier(self.save_deadline(), self.tool_due());
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
@@ -167,7 +179,10 @@ impl Session {
                 event = self.runtime.next(), if keeps_up => self.on_runtime(event),
                 event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
-                () = at(save_at), if save_at.is_some() => self.save_answer(),
+                () = at(look_at), if look_at.is_some() => {
+                    self.save_answer();
+                    self.on_cell_due();
+                }
             }
         }
     }
@@ -181,6 +196,7 @@ impl Session {
             Command::Interrupt => self.interrupt(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
+                self.input_answered();
                 if self.runtime.is_connected() {
                     self.runtime
                         .get()
@@ -207,6 +223,8 @@ impl Session {
             }
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
+            Command::SkillsFound(skills) => self.on_skills_found(*skills),
+            Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
@@ -230,6 +248,9 @@ impl Session {
         {
             self.set_next_line(start.next_line);
             self.exchanges.thread_known(thread);
+        }
+        if let Ok(start) = &start {
+            self.outputs.settle(start);
         }
         for waiting in self.awaiting_start.drain(..) {
             // Whoever waited may have gone.
@@ -275,8 +296,26 @@ impl Session {
 
     /// The run in progress is over; the next one begins.
     pub(super) fn finish_current(&mut self) {
+        self.save_outputs();
         self.current = None;
         self.take_next();
+    }
+
+    /// Writes what waits for its file, on another thread.
+    pub(super) fn save_outputs(&self) {
+        if !self.outputs.is_waiting() {
+            return;
+        }
+        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
+        let out = self.out_or_background().clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = outputs.write_waiting() {
+                let message = format!("long outputs are kept in memory only: {error}");
+                let notice = SessionEvent::Notice(Notice::warning(message));
+                // The session may have ended.
+                let _ = inbox.send(Command::Said(out, notice));
+            }
+        });
     }
 
     /// Takes the prompt being worked on, if it is one.
@@ -316,6 +355,8 @@ impl Session {
             self.start = Some(self.history.session().await);
         }
         self.history.close();
+        // What cannot be written now is lost with the memory it is in.
+        let _ = self.outputs.write_waiting();
         if let Some(id) = self.runtime.shut_down() {
             let gone = async {
                 loop {
@@ -383,6 +424,11 @@ async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
         out.ready().await;
     }
     background.ready().await;
+}
+
+/// The earlier one, of those there are.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 async fn at(instant: Option<Instant>) {

@@ -129,6 +129,7 @@ fn push_xml(c: char, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     #[test]
@@ -184,6 +185,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn nothing_hidden_comes_out(text in any::<String>()) {
             prop_assert!(!visible(&text).chars().any(is_hidden));

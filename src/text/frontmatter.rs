@@ -12,7 +12,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_yaml::granit_parser::{Event, Options, Parser, ScalarStyle, StructureStyle};
+use serde_yaml::granit_parser::{
+    ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle,
+};
 
 /// Bytes of YAML between the fences.
 pub const MOST_BYTES: usize = 64 * 1024;
@@ -64,6 +66,17 @@ pub enum Value {
     Map(Vec<(String, Value)>),
 }
 
+/// Why YAML could not be read; each one line, with its line number where there is one (the first fence is line 1).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It is no YAML.
+    #[error("{0}")]
+    Syntax(String),
+    /// It is beyond a budget.
+    #[error("{0}")]
+    Budget(String),
+}
+
 /// What a mapping declares.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frontmatter {
@@ -79,7 +92,7 @@ pub fn split(text: &str) -> Split<'_> {
             body: text,
         };
     };
-    let frontmatter = parse(yaml);
+    let frontmatter = parse(yaml).map_err(|fault| fault.to_string());
     let body = match &frontmatter {
         Ok(Some(_)) => body,
         _ => text,
@@ -111,13 +124,13 @@ pub fn fences(text: &str) -> Fences<'_> {
 /// Reads what stands between fences; `None` when it is no mapping.
 ///
 /// # Errors
-/// One line: what is wrong and in which line of the text (the fence is line 1), or which budget it exceeds.
-pub fn parse(yaml: &str) -> Result<Option<Frontmatter>, String> {
+/// [`Fault`].
+pub fn parse(yaml: &str) -> Result<Option<Frontmatter>, Fault> {
     if yaml.len() > MOST_BYTES {
-        return Err(format!(
-            "the frontmatter has {} bytes, {MOST_BYTES} are allowed",
-            yaml.len()
-        ));
+        let bytes = yaml.len();
+        return Err(Fault::Budget(format!(
+            "the frontmatter has {bytes} bytes, {MOST_BYTES} are allowed"
+        )));
     }
     let mut options = Options::default();
     options.flow_nesting_limit = MOST_DEPTH;
@@ -125,16 +138,9 @@ pub fn parse(yaml: &str) -> Result<Option<Frontmatter>, String> {
     options.set_emit_comments(false);
     let mut tree = Tree::default();
     for event in Parser::new_from_str_with_options(yaml, options) {
-        let (event, span) = event.map_err(|error| {
-            format!(
-                "{} in line {}",
-                one_line(&error.info()),
-                error.marker().line() + 1
-            )
-        })?;
+        let (event, span) = event.map_err(|error| scan_fault(&error))?;
         let line = span.start.line() + 1;
-        tree.take(event, line)
-            .map_err(|why| format!("{why} in line {line}"))?;
+        tree.take(event, line).map_err(|fault| fault.at(line))?;
     }
     Ok(match tree.root {
         Some(Node {
@@ -146,6 +152,25 @@ pub fn parse(yaml: &str) -> Result<Option<Frontmatter>, String> {
         }),
         _ => None,
     })
+}
+
+impl Fault {
+    fn at(self, line: usize) -> Self {
+        match self {
+            Fault::Syntax(why) => Fault::Syntax(format!("{why} in line {line}")),
+            Fault::Budget(why) => Fault::Budget(format!("{why} in line {line}")),
+        }
+    }
+}
+
+fn scan_fault(error: &ScanError) -> Fault {
+    let line = error.marker().line() + 1;
+    match error.kind() {
+        ErrorKind::RecursionLimitExceeded => {
+            Fault::Budget(format!("more than {MOST_DEPTH} levels in line {line}"))
+        }
+        _ => Fault::Syntax(format!("{} in line {line}", one_line(&error.info()))),
+    }
 }
 
 impl Frontmatter {
@@ -268,13 +293,13 @@ struct Tree {
 }
 
 impl Tree {
-    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), String> {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), Fault> {
         self.note_loose(&event, line);
         match event {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err("a second YAML document begins".into());
+                    return Err(Fault::Syntax("a second YAML document begins".into()));
                 }
             }
             Event::Scalar(text, style, anchor, _) => {
@@ -294,7 +319,7 @@ impl Tree {
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor) else {
-                    return Err("an alias stands inside what it names".into());
+                    return Err(Fault::Syntax("an alias stands inside what it names".into()));
                 };
                 let (nodes, bytes) = (node.nodes, node.bytes);
                 // Before it is copied: that is what a bomb of aliases is about.
@@ -307,7 +332,7 @@ impl Tree {
         Ok(())
     }
 
-    fn begin(&mut self, value: Value, anchor: usize) -> Result<(), String> {
+    fn begin(&mut self, value: Value, anchor: usize) -> Result<(), Fault> {
         self.spend(1, 0)?;
         self.open.push(Frame {
             node: Node::empty(value, 0),
@@ -318,22 +343,24 @@ impl Tree {
         Ok(())
     }
 
-    fn spend(&mut self, nodes: usize, bytes: usize) -> Result<(), String> {
+    fn spend(&mut self, nodes: usize, bytes: usize) -> Result<(), Fault> {
         self.nodes += nodes;
         self.bytes += bytes;
         if self.nodes > MOST_NODES {
-            return Err(format!("more than {MOST_NODES} values"));
+            return Err(Fault::Budget(format!("more than {MOST_NODES} values")));
         }
         if self.bytes > MOST_TEXT {
-            return Err(format!("aliases make more than {MOST_TEXT} bytes of text"));
+            return Err(Fault::Budget(format!(
+                "aliases make more than {MOST_TEXT} bytes of text"
+            )));
         }
         Ok(())
     }
 
     /// Puts a finished node where it belongs.
-    fn place(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+    fn place(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         if node.depth + self.open.len() > MOST_DEPTH {
-            return Err(format!("more than {MOST_DEPTH} levels"));
+            return Err(Fault::Budget(format!("more than {MOST_DEPTH} levels")));
         }
         if anchor != 0 {
             self.spend(node.nodes, node.bytes)?;
@@ -349,10 +376,13 @@ impl Tree {
             (Value::Map(entries), Some(key)) => entries.push((key, node.value)),
             (Value::Map(_), None) => {
                 let Value::Text { text, .. } = node.value else {
-                    return Err("a key is no text".into());
+                    return Err(Fault::Syntax("a key is no text".into()));
                 };
                 if !frame.keys.insert(text.clone()) {
-                    return Err(format!("the key `{}` is there twice", one_line(&text)));
+                    return Err(Fault::Syntax(format!(
+                        "the key `{}` is there twice",
+                        one_line(&text)
+                    )));
                 }
                 frame.key = Some(text);
             }

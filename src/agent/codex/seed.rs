@@ -68,6 +68,7 @@ pub(super) fn wire(parts: &[InputPart]) -> Vec<UserInput<'_>> {
 mod tests {
     use super::{items, merged, written_out};
     use crate::agent::{Exchange, InputPart};
+    use crate::properties;
     use proptest::collection::vec;
     use proptest::prelude::{Strategy, any, prop_assert_eq, prop_oneof, proptest};
     use proptest::sample::select;
@@ -140,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn no_turn_leaves_its_element(turns in vec((hostile(), hostile()), 1..4)) {
             let history: Vec<_> = turns.iter().map(|(user, assistant)| exchange(user, assistant)).collect();

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dialog::PromptEntry;
+use crate::properties;
 
 fn cell(line: u32, source: &str, output: &str) -> CellEntry {
     CellEntry {
@@ -48,18 +49,26 @@ fn session() -> Dialog {
 #[test]
 fn each_prompt_gets_the_cells_before_it() {
     let dialog = session();
+    let exchange = |line, user: &str, assistant: &str| PastExchange {
+        line,
+        user: user.into(),
+        assistant: assistant.into(),
+        images: Vec::new(),
+    };
     assert_eq!(
         dialog.exchanges(),
         [
-            (
-                "<context><code>import math</code></context>\n<user-request>first prompt</user-request>".into(),
-                "one".into()
+            exchange(
+                2,
+                "<context><code>import math</code></context>\n<user-request>first prompt</user-request>",
+                "one"
             ),
-            (
-                "<context><code>x = 1</code></context>\n<user-request>second prompt</user-request>".into(),
-                "<system>user interrupted</system>".into()
+            exchange(
+                4,
+                "<context><code>x = 1</code></context>\n<user-request>second prompt</user-request>",
+                "<system>user interrupted</system>"
             ),
-        ] as [(String, String); 2]
+        ]
     );
     assert_eq!(
         dialog.next_context(),
@@ -72,7 +81,7 @@ fn reset_and_hiding() {
     let mut dialog = session();
     dialog.prompts[0].hidden = true;
     assert_eq!(
-        dialog.exchanges()[0].0,
+        dialog.exchanges()[0].user,
         "<context><code>import math</code><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
     );
     dialog.prompts.clear();
@@ -84,6 +93,47 @@ fn reset_and_hiding() {
     );
     dialog.reset_line = 8;
     assert_eq!(dialog.next_context(), "");
+}
+
+/// What a prompt referred to stands before its context for good, its pictures before those of the cells.
+#[test]
+fn what_was_referred_to_belongs_to_its_exchange() {
+    let mut dialog = session();
+    dialog.prompts[1].expansion = Expansion {
+        xml: shell("date", "Sunday"),
+        images: vec!["data:a".into()],
+    };
+    for (at, name) in [
+        (1, "data:own line"),
+        (2, "data:b"),
+        (4, "data:c"),
+        (5, "data:command"),
+    ] {
+        dialog.cells[at].images.push(name.into());
+    }
+    let second = &dialog.exchanges()[1];
+    assert_eq!(
+        second.user,
+        "<shell cmd=\"date\">Sunday</shell><context><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
+    );
+    assert_eq!(second.images, ["data:a", "data:b"]);
+    assert!(dialog.exchanges()[0].images.is_empty());
+    let own = Expansion {
+        images: vec!["data:d".into()],
+        ..Expansion::default()
+    };
+    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:c"]);
+    // A hidden cell takes its picture along; a hidden exchange leaves those of its cells, and takes its own.
+    dialog.hide(&(5..=5), true);
+    assert_eq!(dialog.next_pictures(&own), ["data:d"]);
+    dialog.hide(&(4..=4), true);
+    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:b"]);
+    assert_eq!(dialog.last_exchange().map(|prompt| prompt.line), Some(2));
+    dialog.hide(&(1..=9), true);
+    assert_eq!(
+        (dialog.next_context().as_str(), dialog.last_exchange()),
+        ("", None)
+    );
 }
 
 #[test]
@@ -102,7 +152,28 @@ fn a_long_output_keeps_head_and_tail() {
     };
     let context = dialog.next_context();
     assert!(context.contains("[… 30,000 characters, 15,000 lines in all; the middle is left out;"));
+    assert!(context.contains("read_output(id=\"cell-1\", offset="));
     assert!(context.chars().count() < 20_200);
+}
+
+#[test]
+fn the_last_error_is_told_whole_or_pointed_at() {
+    let failed = CellEntry {
+        failed: true,
+        ..cell(5, "1/<0>", "ZeroDivisionError & co")
+    };
+    assert_eq!(last_error(&failed, true), "<last-error line=\"5\"/>");
+    assert_eq!(
+        last_error(&failed, false),
+        "<last-error line=\"5\"><code>1/&lt;0&gt;</code><output>ZeroDivisionError &amp; co</output></last-error>"
+    );
+}
+
+#[test]
+fn a_cut_value_is_not_cut_again() {
+    let long = "x\n".repeat(20_000);
+    let cut = shorten_naming(&long, MODEL_CHARACTERS - 200, Rest::Kept("variable-1-1"));
+    assert_eq!(variable("x", "str", &cut).matches("[…").count(), 1);
 }
 
 #[test]
@@ -143,7 +214,7 @@ fn a_long_session_is_one_pass() {
     assert!(
         exchanges
             .iter()
-            .all(|(user, _)| user.matches("<code>").count() == 10)
+            .all(|exchange| exchange.user.matches("<code>").count() == 10)
     );
 }
 
@@ -185,7 +256,7 @@ fn allowed(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(properties::cases(48))]
 
     /// A parser finds exactly the cells that were given, with their text.
     #[test]
@@ -195,7 +266,7 @@ proptest! {
         let context = dialog.next_context();
         let tree = roxmltree::Document::parse(context.trim_end_matches('\n')).expect("the context is XML");
         let mut elements = tree.root_element().children();
-        for (source, output) in &texts {
+        for ((source, output), n) in texts.iter().zip(1..) {
             let code = elements.next().expect("each cell is there");
             prop_assert!(code.has_tag_name("code"));
             let text = code.text().unwrap_or_default();
@@ -204,7 +275,7 @@ proptest! {
             let shown = elements.next().expect("each output is there");
             prop_assert!(shown.has_tag_name("output"));
             let text = shown.text().unwrap_or_default();
-            prop_assert!(text == allowed(&shorten(&["y", output].concat(), MODEL_CHARACTERS)));
+            prop_assert!(text == allowed(&shorten_naming(&["y", output].concat(), MODEL_CHARACTERS, Rest::Kept(&cell_id(n)))));
         }
         prop_assert!(elements.next().is_none());
     }

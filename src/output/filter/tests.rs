@@ -1,6 +1,7 @@
 //! Hostile bytes through the filter: a corpus split at every byte, properties, a virtual screen.
 
 use super::*;
+use crate::properties;
 use std::num::NonZeroU16;
 
 use proptest::prelude::*;
@@ -220,7 +221,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(properties::cases(2000))]
 
     #[test]
     fn only_listed_sequences_come_out(bytes in hostile()) {

@@ -1,6 +1,7 @@
 //! Terminal bytes to plain text: cases as data, properties over any split.
 
 use super::*;
+use crate::properties;
 use proptest::prelude::*;
 
 fn text_of(bytes: &[u8]) -> String {
@@ -146,7 +147,7 @@ fn more_may_come_after_a_snapshot() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(properties::cases(1000))]
 
     #[test]
     fn plain_text_passes_unchanged(text in "[ -~é漢\t\n]{0,400}") {

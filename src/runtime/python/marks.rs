@@ -150,6 +150,7 @@ fn could_be_word(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use proptest::prelude::*;
 
     const NONCE: &str = "c0ffee";
@@ -258,6 +259,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         #[test]
         fn any_cut_gives_the_same(parts in proptest::collection::vec(part(), 0..12), cuts in proptest::collection::vec(1usize..9, 0..64)) {
             let whole = parts.concat();

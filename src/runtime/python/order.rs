@@ -185,6 +185,7 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
     use crate::runtime::RequestId;
     use crate::runtime::python::wire::FrameId;
     use proptest::prelude::*;
@@ -298,6 +299,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
         /// Whatever the interleaving of the three channels, the sequence is the one of the writer (two streams are
         /// not ordered against each other between frames).
         #[test]

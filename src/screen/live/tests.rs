@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::markdown::{Appearance, MarkdownStream, render};
+use crate::properties;
 use crate::text::width::{clusters, columns};
 
 struct Screen {
@@ -155,7 +156,7 @@ fn answer() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties::cases(120))]
 
     #[test]
     fn any_split_ends_on_the_same_screen(

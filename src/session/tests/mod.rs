@@ -3,6 +3,7 @@
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
 mod conversation;
+mod references;
 mod stops;
 mod tools;
 
@@ -17,23 +18,42 @@ use crate::agent::{AgentEvent, AgentReply, Approvals, Effort, Search, Threads, T
 use crate::config::{RunCells, Sandbox};
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
-use crate::runtime::scripted::{Calls, Script};
-use crate::runtime::{Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, ToolLookup};
+use crate::runtime::scripted::{Call, Calls, Script};
+use crate::runtime::{
+    Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
+};
+use crate::skills::{Catalog, Consent};
 
 const TURN: TurnId = TurnId(0);
 
-struct Stage {
-    session: SessionHandle,
+pub(super) struct Stage {
+    pub(super) session: SessionHandle,
     background: Run,
-    agent: scripted::Script,
-    calls: Arc<Calls>,
+    pub(super) agent: scripted::Script,
+    pub(super) calls: Arc<Calls>,
 }
 
-/// A session whose cells print `ran CODE` and have the value `42`; the cell `hang` does not end, `die` dies.
+/// A session whose cells print `ran CODE` and have the value `42`; see [`cell`] for the odd ones.
 fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
-    let runtime = Script::new(|id, request| match request {
-        RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
+    stage_with(turns, |_| {})
+}
+
+/// The same with other parts.
+pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut Parts)) -> Stage {
+    let hanging = Arc::new(Mutex::new(None));
+    let hung = Arc::clone(&hanging);
+    let runtime = Script::new(move |id, request| match request {
+        RuntimeRequest::Execute(execute) => {
+            if execute.code.trim_end().ends_with("hang") || execute.code == "hang()" {
+                *hanging.lock().unwrap() = Some(id);
+            }
+            cell(id, &execute.code, execute.execution_count)
+        }
+        RuntimeRequest::Snapshot { code, unprotected } => {
+            vec![answered(id, Answer::Snapshot(look(code, *unprotected)))]
+        }
         RuntimeRequest::DescribeTools { names } => {
             let look = |name: &String| match name.as_str() {
                 "f" => ToolLookup::Found {
@@ -56,7 +76,44 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
             ]
         }
         _ => Script::plain_end(id, request),
+    })
+    .reacting(move |call| {
+        let ended = |id, ending| RuntimeEvent::Finished {
+            id,
+            finish: finish(ending),
+        };
+        let running = hung.lock().unwrap().take();
+        match (call, running) {
+            (Call::Interrupt, Some(id)) => {
+                let error = CellError {
+                    name: "KeyboardInterrupt".into(),
+                    ..CellError::default()
+                };
+                vec![
+                    RuntimeEvent::Error { id, error },
+                    ended(id, Ending::Interrupted),
+                ]
+            }
+            (Call::Interrupt, None) => Vec::new(),
+            (Call::Kill, running) => {
+                let cell = running.map(|id| ended(id, Ending::Died(Death::Killed)));
+                let death = RuntimeEvent::Died {
+                    death: Death::Killed,
+                    restarting: true,
+                };
+                cell.into_iter().chain([death]).collect()
+            }
+        }
     });
+    stage_of(runtime, turns, change)
+}
+
+/// A session with a runtime of its own kind.
+fn stage_of(
+    runtime: Script,
+    turns: Vec<Vec<AgentEvent>>,
+    change: impl FnOnce(&mut Parts),
+) -> Stage {
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
@@ -99,7 +156,7 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
     };
-    let parts = Parts {
+    let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         history,
@@ -113,7 +170,15 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
         resumed: false,
         python_at_once: true,
         asks: true,
+        skills: Box::new(|| Skills {
+            catalog: Catalog::default(),
+            consent: Consent::none(),
+            trouble: None,
+        }),
+        artifacts: PathBuf::from("/nowhere"),
+        record: PathBuf::from("/nowhere"),
     };
+    change(&mut parts);
     let (session, background) = start(parts).unwrap();
     Stage {
         session,
@@ -123,15 +188,44 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
     }
 }
 
+fn finish(ending: Ending) -> Finish {
+    Finish {
+        ending,
+        milliseconds: 1.0,
+        cwd: None,
+        typeahead: Vec::new(),
+    }
+}
+
+/// What a look gives: `bare` cannot be protected, `raise` raises.
+fn look(code: &str, unprotected: bool) -> Snapshot {
+    match code {
+        "bare" if !unprotected => Snapshot::Unprotected("no Landlock".into()),
+        "raise" => Snapshot::Ran {
+            printed: "before\n".into(),
+            result: Err(error()),
+        },
+        _ => Snapshot::Ran {
+            printed: "looked\n".into(),
+            result: Ok(MimeBundle::plain("7")),
+        },
+    }
+}
+
+fn error() -> CellError {
+    CellError {
+        name: "ValueError".into(),
+        value: "bad".into(),
+        traceback: vec!["line 1".into(), "ValueError: bad".into()],
+    }
+}
+
+/// `hang…` does not end, `die` dies, `raise` raises, `exit()` asks to leave, `load` to fill the editor, `plot` shows a
+/// picture.
 fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
     let finish = |ending| RuntimeEvent::Finished {
         id,
-        finish: Finish {
-            ending,
-            milliseconds: 1.0,
-            cwd: None,
-            typeahead: Vec::new(),
-        },
+        finish: finish(ending),
     };
     let display = Display {
         bundle: MimeBundle::plain("42"),
@@ -147,8 +241,35 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             display,
         },
     ];
-    match code {
-        "hang" => {}
+    match code.trim_start_matches("#| eval: true\n").trim_end() {
+        "hang" | "hang()" => {}
+        "raise" => {
+            events.push(RuntimeEvent::Error { id, error: error() });
+            events.push(finish(Ending::Error));
+        }
+        "exit()" => {
+            events.push(RuntimeEvent::ExitRequested { id, code: 0 });
+            events.push(finish(Ending::Ok));
+        }
+        "load" => {
+            let text = "loaded".into();
+            events.push(RuntimeEvent::NextInput { id, text });
+            events.push(finish(Ending::Ok));
+        }
+        "plot" => {
+            let bundle = MimeBundle::new(vec![("image/png".into(), json!("AAAA"))]);
+            let display = Display {
+                bundle,
+                execution_count: None,
+                display_id: None,
+                update: false,
+            };
+            events.push(RuntimeEvent::Display {
+                id: Some(id),
+                display,
+            });
+            events.push(finish(Ending::Ok));
+        }
         "die" => {
             let death = crate::runtime::Death::Exited(7);
             events.push(finish(Ending::Died(death.clone())));
@@ -175,7 +296,20 @@ fn answered(id: RequestId, answer: Answer) -> RuntimeEvent {
     RuntimeEvent::Answered { id, answer }
 }
 
-fn says(text: &str) -> Vec<AgentEvent> {
+/// A turn that makes these calls, then says `text`.
+pub(super) fn calls(calls: &[(&str, Value)], text: &str) -> Vec<AgentEvent> {
+    let called = calls.iter().enumerate().map(|(n, (name, arguments))| {
+        let call = ToolCall {
+            id: format!("c{n}"),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+        };
+        AgentEvent::ToolCalled { turn: TURN, call }
+    });
+    called.chain(says(text)).collect()
+}
+
+pub(super) fn says(text: &str) -> Vec<AgentEvent> {
     vec![
         AgentEvent::Text {
             turn: TURN,
@@ -191,7 +325,7 @@ fn says(text: &str) -> Vec<AgentEvent> {
 }
 
 impl Stage {
-    fn submit(&self, text: &str) -> Run {
+    pub(super) fn submit(&self, text: &str) -> Run {
         self.session.submit(Submission {
             text: text.into(),
             ..Submission::default()
@@ -199,12 +333,12 @@ impl Stage {
     }
 
     /// Runs an input to its end; a word for each event.
-    fn run(&self, text: &str) -> Vec<String> {
+    pub(super) fn run(&self, text: &str) -> Vec<String> {
         words(&self.submit(text))
     }
 
     /// The user text of the agent's `n`th request.
-    fn sent(&self, n: usize) -> String {
+    pub(super) fn sent(&self, n: usize) -> String {
         match self.agent.requests()[n].input.last() {
             Some(InputPart::Text(text)) => text.clone(),
             other => panic!("{other:?}"),
@@ -212,7 +346,7 @@ impl Stage {
     }
 }
 
-fn words(run: &Run) -> Vec<String> {
+pub(super) fn words(run: &Run) -> Vec<String> {
     let mut words = Vec::new();
     loop {
         match run.next(Some(Duration::from_secs(20))) {
@@ -224,7 +358,7 @@ fn words(run: &Run) -> Vec<String> {
     }
 }
 
-fn word(event: &SessionEvent) -> String {
+pub(super) fn word(event: &SessionEvent) -> String {
     match event {
         SessionEvent::Numbered { line, .. } => format!("[{line}]"),
         SessionEvent::Output { bytes, .. } => String::from_utf8_lossy(bytes).trim_end().to_owned(),
@@ -232,6 +366,12 @@ fn word(event: &SessionEvent) -> String {
         SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
         SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
         SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
+        SessionEvent::Answer(AnswerEvent::CommandStarted { command, .. }) => {
+            format!("⌛ {command}")
+        }
+        SessionEvent::Answer(AnswerEvent::CommandRan {
+            command, output, ..
+        }) => format!("🔧 {command} => {output}"),
         SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
         SessionEvent::TurnEnded { outcome, .. } => match outcome {
             TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),
@@ -240,6 +380,14 @@ fn word(event: &SessionEvent) -> String {
         SessionEvent::Notice(notice) => notice.message.clone(),
         SessionEvent::Refill(text) => format!("refill {text}"),
         SessionEvent::Text(text) => text.clone(),
+        SessionEvent::Raised(error) => error.summary(),
+        SessionEvent::AgentCell {
+            line,
+            title,
+            source,
+        } => format!("({line}) {title}|{source}"),
+        SessionEvent::Asked(question) => format!("? {}", question.id),
+        SessionEvent::QuestionOver(id) => format!("over {id}"),
         other => format!("{other:?}"),
     }
 }

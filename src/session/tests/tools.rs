@@ -40,9 +40,13 @@ fn a_tool_is_described_called_and_answered() {
             .map(|tool| tool.name.clone())
             .collect::<Vec<_>>()
     };
+    let offered = ["pyrun", "run_cells", "read_output", "f"];
     assert_eq!(
         (names(0), names(1)),
-        (vec!["f".to_owned()], vec!["f".to_owned()])
+        (
+            offered.map(str::to_owned).into(),
+            offered.map(str::to_owned).into()
+        )
     );
     assert!(
         stage.agent.requests()[1].history[0]

@@ -1,0 +1,102 @@
+//! Our tools as the model sees them: names, descriptions, schemas.
+//!
+//! Written for the model: what a tool is for, what it cannot do, when another is better. Models in code mode see them
+//! as comments above TypeScript declarations. Invariant: the same offer gives the same bytes, or threads would be
+//! seeded anew for nothing.
+
+use serde_json::{Value, json};
+
+use crate::agent::ToolSpec;
+use crate::session::outputs::{Outputs, READ_OUTPUT};
+
+pub(super) const PYRUN: &str = "pyrun";
+pub(super) const RUN_CELLS: &str = "run_cells";
+pub(super) const LOAD_SKILL: &str = "load_skill";
+
+const ABOUT_PYRUN: &str = "\
+Look at the user's live Python session: runs code in a throw-away copy of it and returns what the code printed and the \
+value of its last expression. Every variable and import of the session is there: use it to inspect data, types, docs \
+and sources before you answer. Nothing it does lasts: assignments are lost, and it cannot write files, use the network \
+or touch other processes. The user is not asked and sees one line. For what must stay or be seen use run_cells.";
+
+const ABOUT_RUN_CELLS: &str = "\
+Run cells in the user's live Python session, in order, as if the user had typed them: they are numbered, recorded and \
+shown with their output, and what they define stays. Use it for results the user shall keep or see (variables, \
+functions, plots), not to look around: pyrun does that unasked. The user is usually asked first and may say no. The \
+first cell that fails stops the rest. Magics, `!command` and top-level await work. Returns each cell's output; \
+pictures come after the text (in JavaScript as data URLs on lines of their own: pass each to image()).";
+
+const ABOUT_LOAD_SKILL: &str = "\
+Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin work \
+it describes; one that was loaded earlier in this conversation need not be loaded again. Code the skill marks for it \
+runs in the user's session first, if the user allows it; the result tells what ran.";
+
+/// What a turn is offered beside the user's functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct Offer {
+    /// Cells may be run, perhaps after a question.
+    pub run_cells: bool,
+    /// There are skills.
+    pub load_skill: bool,
+}
+
+impl Offer {
+    /// The tools, always in this order.
+    pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
+        let mut specs = vec![spec(
+            PYRUN,
+            ABOUT_PYRUN,
+            json!({"code": {"type": "string", "description": "Python; the value of a last expression is returned."}}),
+            &["code"],
+        )];
+        if self.run_cells {
+            let cell = json!({
+                "type": "object",
+                "properties": {
+                    "code": {"type": "string", "description": "Python source of the cell."},
+                    "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
+                    "reset": {"type": "boolean", "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
+                },
+                "required": ["code"],
+                "additionalProperties": false,
+            });
+            specs.push(spec(
+                RUN_CELLS,
+                ABOUT_RUN_CELLS,
+                json!({
+                    "cells": {"type": "array", "items": cell, "minItems": 1},
+                    "timeout": {"type": "number", "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it takes."},
+                }),
+                &["cells"],
+            ));
+        }
+        specs.push(Outputs::spec());
+        if self.load_skill {
+            specs.push(spec(
+                LOAD_SKILL,
+                ABOUT_LOAD_SKILL,
+                json!({"path": {"type": "string", "description": "Its path from the list, or a name that is there once."}}),
+                &["path"],
+            ));
+        }
+        specs
+    }
+}
+
+/// True for the names that are ours whether or not they are offered.
+pub(in crate::session) fn is_built_in(name: &str) -> bool {
+    [PYRUN, RUN_CELLS, READ_OUTPUT, LOAD_SKILL, "notebook"].contains(&name)
+}
+
+fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}

@@ -1,0 +1,471 @@
+//! The built-in tools through the whole loop, with a scripted runtime and a scripted agent: what the user sees and is
+//! asked, what the agent gets back, what later prompts are sent.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::agent::{AgentEvent, AgentReply, InputPart, Subject, TurnId};
+use crate::config::RunCells;
+use crate::session::question::{About, Choice, Reply};
+use crate::session::tests::{Stage, calls, says, stage_with, word, words};
+use crate::session::{Next, Run, SessionEvent};
+
+fn auto(turns: Vec<Vec<AgentEvent>>) -> Stage {
+    stage_with(turns, |parts| parts.choices.run_cells = RunCells::Auto)
+}
+
+fn asking(turns: Vec<Vec<AgentEvent>>) -> Stage {
+    stage_with(turns, |_| {})
+}
+
+fn cells(codes: &[&str]) -> (&'static str, Value) {
+    let cells: Vec<Value> = codes.iter().map(|code| json!({"code": code})).collect();
+    ("run_cells", json!({ "cells": cells }))
+}
+
+/// Words of a run to its end, each question answered with the next reply.
+pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
+    let (mut words, mut replies) = (Vec::new(), replies.iter());
+    loop {
+        match run.next(Some(Duration::from_secs(20))) {
+            Next::Ended => {
+                assert_eq!(replies.next(), None, "asked less often: {words:?}");
+                return words;
+            }
+            Next::Nothing => panic!("nothing for 20 s after {words:?}"),
+            Next::Event(event) => {
+                if let SessionEvent::Asked(question) = &*event {
+                    let reply = replies.next().expect("an answer").clone();
+                    stage.session.answer(question.id, reply);
+                }
+                if !matches!(*event, SessionEvent::CellStarted) {
+                    words.push(word(&event));
+                }
+            }
+        }
+    }
+}
+
+/// Reads a run until `stop` is said.
+pub(super) fn until(run: &Run, stop: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    loop {
+        match run.next(Some(Duration::from_secs(20))) {
+            Next::Event(event) => words.push(word(&event)),
+            other => panic!("{other:?} after {words:?}"),
+        }
+        if words.last().is_some_and(|word| word == stop) {
+            return words;
+        }
+    }
+}
+
+/// Text and success of the agent's `n`th reply.
+pub(super) fn replied(stage: &Stage, n: usize) -> (String, bool) {
+    match &stage.agent.replies()[n] {
+        AgentReply::ToolResult {
+            success, content, ..
+        } => {
+            let texts = content.iter().filter_map(|part| match part {
+                InputPart::Text(text) => Some(text.as_str()),
+                InputPart::Image(_) => None,
+            });
+            (texts.collect(), *success)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_look_is_a_line_and_no_cell() {
+    let stage = asking(vec![
+        calls(&[("pyrun", json!({"code": "x"}))], "seven"),
+        calls(&[("pyrun", json!({"code": "raise"}))], "oh"),
+    ]);
+    assert_eq!(
+        stage.run(".look"),
+        [
+            "[1]",
+            "pyrun(code='x')…",
+            "pyrun(code='x') => looked 7",
+            "> seven",
+            "Complete"
+        ]
+    );
+    assert_eq!(replied(&stage, 0), ("looked\n7".into(), true));
+    stage.run(".again");
+    assert_eq!(
+        replied(&stage, 1),
+        ("before\nError: ValueError: bad\nline 1".into(), false)
+    );
+    assert_eq!(stage.session.next_line(), 3);
+}
+
+#[test]
+fn a_look_without_protection_is_asked_for() {
+    let bare = ("pyrun", json!({"code": "bare"}));
+    let turn = || calls(std::slice::from_ref(&bare), "ok");
+    let stage = asking(vec![turn(), turn(), turn(), turn()]);
+    let run = |replies: &[Reply]| answering(&stage, &stage.submit(".look"), replies);
+    let seen = run(&[Reply::Chosen(Choice::Once)]);
+    assert_eq!(seen[2..4], ["? 1", "pyrun(code='bare') => looked 7"]);
+    run(&[Reply::Chosen(Choice::No)]);
+    assert!(replied(&stage, 1).0.contains("the user said no"));
+    run(&[Reply::Chosen(Choice::Session)]);
+    run(&[]);
+    assert_eq!(replied(&stage, 3), ("looked\n7".into(), true));
+
+    let stage = stage_with(vec![turn()], |parts| parts.asks = false);
+    assert_eq!(stage.run(".look").len(), 5);
+    let (text, success) = replied(&stage, 0);
+    assert!(text.contains("no Landlock") && !success, "{text}");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let check = |name: &str, arguments: Value, expected: &str| {
+        let stage = auto(vec![calls(&[(name, arguments.clone())], "ok")]);
+        stage.run(".go");
+        assert_eq!(
+            replied(&stage, 0),
+            (format!("Error: {expected}"), false),
+            "{arguments}"
+        );
+        assert_eq!(stage.session.next_line(), 2, "nothing ran");
+    };
+    check(
+        "pyrun",
+        json!({}),
+        "pyrun: `code` is missing: expected Python",
+    );
+    check(
+        "pyrun",
+        json!({"code": 1}),
+        "pyrun: `code`: expected Python, not 1",
+    );
+    check(
+        "pyrun",
+        json!({"code": " "}),
+        "pyrun: `code` is empty: expected Python",
+    );
+    check(
+        "pyrun",
+        json!([]),
+        "pyrun: `arguments`: expected an object, not a list of 0",
+    );
+    check(
+        "pyrun",
+        json!({"code": "1", "cwd": "/"}),
+        "pyrun: `cwd` is no argument; there are: code",
+    );
+    check(
+        "run_cells",
+        json!({"cells": "x"}),
+        "run_cells: `cells`: expected a list of at least one cell, {code, title?, reset?}, not a text",
+    );
+    check(
+        "run_cells",
+        json!({"cells": [{"code": "x"}, {"title": "t"}]}),
+        "run_cells: `cells[1].code` is missing: expected Python",
+    );
+    check(
+        "run_cells",
+        json!({"cells": [{"code": "x", "reset": "yes"}]}),
+        "run_cells: `cells[0].reset`: expected true or false, not a text",
+    );
+    check(
+        "run_cells",
+        json!({"cells": [{"code": "x"}], "timeout": 0.5}),
+        "run_cells: `timeout`: expected a number from 1 to 3600, not 0.5",
+    );
+    let shell =
+        "is a prompt or a command of the shell, which only the user gives; cells are Python";
+    for code in [".buy", "%ipycodex run_cells auto"] {
+        check(
+            "run_cells",
+            json!({"cells": [{ "code": code }]}),
+            &format!("run_cells: `cells[0].code` {shell}"),
+        );
+    }
+    check("g", json!({}), "tool `g` is not defined");
+}
+
+#[test]
+fn cells_are_shown_numbered_and_told_once() {
+    let stage = auto(vec![
+        calls(&[cells(&["a = 1", "plot"])], "done"),
+        says("later"),
+    ]);
+    stage.run("x");
+    assert_eq!(
+        stage.run(".go"),
+        [
+            "[2]",
+            "run_cells(2 cells)…",
+            "(3) |a = 1",
+            "ran a = 1",
+            "= 42",
+            "Ok",
+            "(4) |plot",
+            "ran plot",
+            "= 42",
+            "= [image/png]",
+            "Ok",
+            "run_cells(2 cells) => ran In[3]: ran a = 1 42 In[4]: ran plot 42 [image/png]",
+            "> done",
+            "Complete"
+        ]
+    );
+    let AgentReply::ToolResult { content, .. } = &stage.agent.replies()[0] else {
+        panic!();
+    };
+    let text = "ran\nIn[3]:\nran a = 1\n42\nIn[4]:\nran plot\n42\n[image/png]";
+    assert_eq!(
+        *content,
+        [
+            InputPart::Text(text.into()),
+            InputPart::Image("data:image/png;base64,AAAA".into())
+        ]
+    );
+    assert_eq!(stage.session.next_line(), 5);
+    stage.run("y");
+    stage.run(".what now?");
+    // The thread has seen the cells, and so has any thread seeded from the record: in the stored answer.
+    assert_eq!(
+        stage.sent(1),
+        "<context><code>y</code><output>ran y\n42</output></context>\n<user-request>what now?</user-request>"
+    );
+    let request = &stage.agent.requests()[1];
+    assert_eq!(request.thread.as_deref(), Some("T"), "gone on with");
+    assert!(request.history[0].assistant.contains("a = 1"));
+}
+
+#[test]
+fn the_first_failing_cell_is_named_and_stops_the_rest() {
+    let check = |codes: &[&str], expected: &str| {
+        let stage = auto(vec![calls(&[cells(codes)], "ok"), says("later")]);
+        stage.run(".go");
+        let (text, success) = replied(&stage, 0);
+        assert_eq!(text.lines().next(), Some(expected), "{text}");
+        assert!(!success);
+        stage
+    };
+    let stage = check(
+        &["a", "raise", "b", "c"],
+        "cell 2 of 4 (In[3]) failed: ValueError: bad; cells 3 to 4 were not run",
+    );
+    assert_eq!(stage.session.next_line(), 4);
+    assert!(replied(&stage, 0).0.ends_with("line 1\nValueError: bad"));
+    check(
+        &["die", "b"],
+        "cell 1 of 2 (In[2]) failed: the interpreter ended (exit code 7), all variables are lost; the next cell gets \
+         a new one; cell 2 was not run",
+    );
+}
+
+#[test]
+fn a_cell_of_the_agent_neither_leaves_nor_fills_the_editor() {
+    let stage = auto(vec![calls(&[cells(&["exit()", "load"])], "ok")]);
+    let seen = stage.run(".go");
+    assert!(
+        !seen
+            .iter()
+            .any(|word| word.starts_with("Leave") || word.starts_with("refill")),
+        "{seen:?}"
+    );
+    let (text, success) = replied(&stage, 0);
+    assert!(success && text.contains("[exit was ignored"), "{text}");
+}
+
+#[test]
+fn cells_are_asked_for() {
+    let turn = || calls(&[cells(&["a"])], "ok");
+    let stage = asking(vec![turn(), turn(), turn(), turn(), turn()]);
+    let run = |replies: &[Reply]| answering(&stage, &stage.submit(".go"), replies);
+    let seen = run(&[Reply::Chosen(Choice::Once)]);
+    assert_eq!(
+        seen[1..4],
+        ["run_cells(1 cell)…", "? 1", "(2) |a"],
+        "{seen:?}"
+    );
+    run(&[Reply::Chosen(Choice::No)]);
+    assert_eq!(
+        replied(&stage, 1),
+        ("Error: the user said no; no cell was run".into(), false)
+    );
+    run(&[Reply::NoBecause("not on <prod>".into())]);
+    let why = "Error: the user said no; no cell was run. The user's reason: not on <prod>";
+    assert_eq!(replied(&stage, 2), (why.into(), false));
+    run(&[Reply::Chosen(Choice::Session)]);
+    let seen = run(&[]);
+    assert_eq!(seen[2], "(8) |a", "{seen:?}");
+}
+
+#[test]
+fn a_reset_is_asked_for_each_time_and_ends_the_interpreter() {
+    let reset = json!({"cells": [{"code": "a"}, {"code": "b", "title": "anew", "reset": true}]});
+    let turn = || calls(&[("run_cells", reset.clone())], "ok");
+    let stage = asking(vec![turn(), turn()]);
+    let run = stage.submit(".go");
+    let session = [Reply::Chosen(Choice::Session)];
+    let seen = answering(&stage, &run, &session);
+    assert_eq!(
+        seen[2..],
+        [
+            "? 1",
+            "(2) |a",
+            "ran a",
+            "= 42",
+            "Ok",
+            "(3) anew|b",
+            "ran b",
+            "= 42",
+            "Ok",
+            "run_cells(2 cells) => ran In[2]: ran a 42 In[3]: ran b 42",
+            "> ok",
+            "Complete"
+        ]
+    );
+    assert_eq!(stage.calls.kills(), 1);
+    answering(&stage, &stage.submit(".go"), &session);
+}
+
+#[test]
+fn without_leave_no_cell_runs() {
+    let check = |run_cells: RunCells, asks: bool, expected: &str| {
+        let stage = stage_with(vec![calls(&[cells(&["a"])], "ok")], |parts| {
+            (parts.choices.run_cells, parts.asks) = (run_cells, asks);
+        });
+        let seen = stage.run(".go");
+        assert!(replied(&stage, 0).0.contains(expected), "{seen:?}");
+        assert_eq!(stage.session.next_line(), 2);
+        let offered = stage.agent.requests()[0]
+            .tools
+            .iter()
+            .any(|tool| tool.name == "run_cells");
+        assert_eq!(offered, run_cells != RunCells::Off);
+    };
+    check(RunCells::Ask, false, "`%ipycodex run_cells auto` allows it");
+    check(RunCells::Off, true, "tool `run_cells` is not defined");
+}
+
+#[test]
+fn ctrl_c_in_a_cell_ends_the_turn_after_the_cell() {
+    let stage = auto(vec![
+        calls(&[cells(&["hang()", "b"])], "never"),
+        says("next"),
+    ]);
+    let run = stage.submit(".go");
+    until(&run, "= 42");
+    stage.session.interrupt();
+    assert_eq!(
+        words(&run),
+        ["KeyboardInterrupt", "Interrupted", "Interrupted"],
+        "the cell's end, then the turn's"
+    );
+    assert_eq!(stage.calls.interrupts(), 1);
+    assert!(stage.agent.replies().is_empty());
+    assert_eq!(stage.session.next_line(), 3);
+    stage.run(".what was that?");
+    // No answer tells of the cell: it is context.
+    assert_eq!(
+        stage.sent(1),
+        "<context><code>hang()</code><output>ran hang()\n42\nKeyboardInterrupt</output></context>\n\
+         <user-request>what was that?</user-request>"
+    );
+    assert_eq!(stage.agent.requests()[1].thread, None);
+}
+
+#[test]
+fn ctrl_c_in_a_question_stops_the_turn() {
+    let stage = asking(vec![calls(&[cells(&["a"])], "never"), says("next")]);
+    let run = stage.submit(".go");
+    until(&run, "? 1");
+    stage.session.interrupt();
+    assert_eq!(words(&run), ["over 1", "Interrupted"]);
+    // Too late.
+    stage.session.answer(1, Reply::Chosen(Choice::Once));
+    assert_eq!(stage.run(".next"), ["[2]", "> next", "Complete"]);
+    assert_eq!(stage.calls.interrupts(), 0, "nothing ran");
+}
+
+#[test]
+fn a_cell_that_takes_too_long_is_interrupted() {
+    let hang = json!({"cells": [{"code": "hang"}, {"code": "b"}], "timeout": 1});
+    let stage = auto(vec![calls(&[("run_cells", hang)], "ok")]);
+    stage.run(".go");
+    let text = replied(&stage, 0).0;
+    assert_eq!(
+        text.lines().next(),
+        Some(
+            "cell 1 of 2 (In[2]) failed: timed out after 1 s; it was interrupted, variables are kept; cell 2 was not run"
+        )
+    );
+}
+
+#[test]
+fn questions_wait_for_each_other_and_are_answered_once() {
+    let subject = Subject::Command {
+        command: "rm x".into(),
+        cwd: "/".into(),
+        reason: None,
+    };
+    let asked = AgentEvent::Asked {
+        turn: TurnId(0),
+        question: crate::agent::Question {
+            id: "q".into(),
+            subject: subject.clone(),
+        },
+    };
+    let mut turn = vec![asked];
+    turn.extend(calls(&[cells(&["a"])], "ok"));
+    let stage = asking(vec![turn]);
+    let run = stage.submit(".go");
+    let mut abouts = Vec::new();
+    loop {
+        match run.next(Some(Duration::from_secs(20))) {
+            Next::Ended => break,
+            Next::Nothing => panic!("{abouts:?}"),
+            Next::Event(event) => {
+                if let SessionEvent::Asked(question) = *event {
+                    stage
+                        .session
+                        .answer(question.id, Reply::Chosen(Choice::Once));
+                    stage.session.answer(question.id, Reply::Chosen(Choice::No));
+                    abouts.push(question.about);
+                }
+            }
+        }
+    }
+    assert_eq!(abouts[0], About::Agent(subject));
+    assert!(matches!(abouts[1], About::Cells(_)) && abouts.len() == 2);
+    assert_eq!(stage.agent.replies().len(), 2);
+    assert!(replied(&stage, 1).1);
+}
+
+#[test]
+fn parallel_calls_run_in_order() {
+    let look = |code: &str| ("pyrun", json!({ "code": code }));
+    let bad = ("pyrun", json!({}));
+    let stage = auto(vec![calls(
+        &[look("x"), bad.clone(), cells(&["a"]), bad, look("y")],
+        "ok",
+    )]);
+    let seen = stage.run(".go");
+    let results: Vec<&str> = seen
+        .iter()
+        .filter(|word| word.contains(" => "))
+        .map(|word| word.split_once(" => ").unwrap().0)
+        .collect();
+    assert_eq!(
+        results,
+        [
+            "pyrun(code='x')",
+            "pyrun()",
+            "run_cells(1 cell)",
+            "pyrun()",
+            "pyrun(code='y')"
+        ]
+    );
+}

@@ -1,0 +1,24 @@
+//! The skills that came with the program: the files below `skills/`, inside the binary.
+//!
+//! Their path is `builtin:NAME/SKILL.md`. A new one is a folder there and a row here; a test holds the two together.
+
+/// Directory and `SKILL.md` of each, in name order.
+pub(super) const TABLE: &[(&str, &str)] = &[
+    (
+        "exploring-data",
+        include_str!("../../skills/exploring-data/SKILL.md"),
+    ),
+    (
+        "ipycodex-tools",
+        include_str!("../../skills/ipycodex-tools/SKILL.md"),
+    ),
+    (
+        "traceback-to-cause",
+        include_str!("../../skills/traceback-to-cause/SKILL.md"),
+    ),
+];
+
+/// Where the list says it is.
+pub(super) fn path(directory: &str) -> String {
+    format!("builtin:{directory}/SKILL.md")
+}

@@ -1,0 +1,262 @@
+//! The list of skills, frozen when it is made, and the activation of one of them.
+//!
+//! In: [`Roots`]. Out: skills nearest first, in name order inside a folder; diagnostics; and, later, the text of a skill
+//! whose file still has the bytes it had. A file is taken once, by its real path; skills of one name are all kept, and
+//! all but the nearest are marked as shadowed.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::budget::{Section, section, shown};
+use super::manifest::{self, Manifest};
+use super::roots::Roots;
+use super::{Activation, Diagnostic, Origin, Skill, blocks, bundled, read, walk};
+
+/// The skills of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    skills: Vec<Skill>,
+    diagnostics: Vec<Diagnostic>,
+    section: Section,
+}
+
+impl Catalog {
+    /// Searches `roots`, then takes those in the program. Bounded; what cannot be taken is a diagnostic.
+    pub fn find(roots: &Roots) -> Self {
+        let mut catalog = Catalog {
+            diagnostics: roots.diagnostics.clone(),
+            ..Catalog::default()
+        };
+        for root in &roots.roots {
+            for candidate in walk::candidates(&root.path, &mut catalog.diagnostics) {
+                let path = candidate.path.to_string_lossy().into_owned();
+                // By two roads: the nearer was first, and what is said of it has been said.
+                let known = catalog.skills.iter().map(|skill| &skill.path);
+                let mut told = known.chain(catalog.diagnostics.iter().map(|told| &told.path));
+                if told.any(|known| *known == path) {
+                    continue;
+                }
+                let taken = match candidate.refused {
+                    Some(why) => Err(why),
+                    None => open(&candidate.path),
+                };
+                match taken {
+                    Ok((hash, manifest)) => {
+                        let origin = roots.origin(root, &candidate.path);
+                        catalog.add(path, Some(candidate.path), origin, hash, manifest);
+                    }
+                    Err(message) => catalog.tell(&path, true, message),
+                }
+            }
+        }
+        for (directory, text) in bundled::TABLE {
+            let path = bundled::path(directory);
+            let hash = read::hash(text.as_bytes());
+            match manifest::read(text.as_bytes(), directory) {
+                Ok(manifest) => catalog.add(path, None, Origin::Bundled, hash, manifest),
+                Err(message) => catalog.tell(&path, true, message),
+            }
+        }
+        catalog.mark_shadowed();
+        catalog.compose_section();
+        catalog
+    }
+
+    /// Every skill, nearest first.
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    /// What was left out, and what is odd.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// What the instructions end with: a newline, then `<skills>` … `</skills>`; empty without skills.
+    pub fn section(&self) -> String {
+        self.section.text.clone()
+    }
+
+    /// The skill meant by a path of the list (that of the `SKILL.md` or of its directory), or by a name that is there
+    /// once.
+    ///
+    /// # Errors
+    /// One line for the model: it is not on the list, or the name is there more than once.
+    pub fn resolve(&self, wanted: &str) -> Result<&Skill, String> {
+        let wanted = wanted.trim();
+        let folder = wanted.trim_end_matches('/');
+        let is_path = |skill: &&Skill| {
+            [skill.path.clone(), shown(&skill.path)].iter().any(|path| {
+                path == wanted || path.rsplit_once('/').is_some_and(|(up, _)| up == folder)
+            })
+        };
+        if let Some(skill) = self.skills.iter().find(is_path) {
+            return Ok(skill);
+        }
+        let is_name = |skill: &&Skill| skill.name == wanted || shown(&skill.name) == wanted;
+        let named: Vec<&Skill> = self.skills.iter().filter(is_name).collect();
+        match named[..] {
+            [skill] => Ok(skill),
+            [] => Err(self.unknown(wanted)),
+            _ => {
+                let paths: Vec<String> = named.iter().map(|skill| shown(&skill.path)).collect();
+                Err(format!(
+                    "{} skills are named `{}`; give the path: {}",
+                    named.len(),
+                    shown(wanted),
+                    paths.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// Loads the skill meant by `wanted`, as [`Catalog::resolve`] understands it. Nobody is asked here, nothing runs.
+    ///
+    /// # Errors
+    /// One line for the model: as [`Catalog::resolve`], or its file is gone, or is not what it was.
+    pub fn activate(&self, wanted: &str) -> Result<Activation, String> {
+        let skill = self.resolve(wanted)?;
+        let (manifest, directory) = match &skill.file {
+            Some(file) => (reopen(skill, file)?, file.parent().map(Path::to_owned)),
+            None => {
+                let same = |(name, _): &&(&str, &str)| bundled::path(name) == skill.path;
+                let row = bundled::TABLE.iter().find(same);
+                let (name, text) = row.expect("the list was made of the table");
+                (manifest::read(text.as_bytes(), name)?, None)
+            }
+        };
+        Ok(Activation {
+            name: skill.name.clone(),
+            path: skill.path.clone(),
+            blocks: blocks::marked(&manifest.text),
+            text: manifest.text,
+            hash: skill.hash.clone(),
+            origin: skill.origin.clone(),
+            files: directory.as_deref().map(walk::files).unwrap_or_default(),
+            directory,
+        })
+    }
+
+    fn unknown(&self, wanted: &str) -> String {
+        let shown_wanted = shown(wanted);
+        let file = Path::new(wanted);
+        let is_skill = |path: &PathBuf| path.is_file() && path.ends_with("SKILL.md");
+        let there = [file.to_owned(), file.join("SKILL.md")]
+            .iter()
+            .any(is_skill);
+        if there && file.is_absolute() {
+            return format!(
+                "`{shown_wanted}` is not on the list of skills, which was made when the session began"
+            );
+        }
+        format!("no skill `{shown_wanted}` is on the list; give a path from it")
+    }
+
+    fn add(
+        &mut self,
+        path: String,
+        file: Option<PathBuf>,
+        origin: Origin,
+        hash: String,
+        manifest: Manifest,
+    ) {
+        for warning in manifest.warnings {
+            self.tell(&path, false, warning);
+        }
+        self.skills.push(Skill {
+            name: manifest.name,
+            description: manifest.description,
+            path,
+            origin,
+            hash,
+            shadowed: false,
+            file,
+        });
+    }
+
+    fn tell(&mut self, path: &str, skipped: bool, message: String) {
+        self.diagnostics.push(Diagnostic {
+            path: path.to_owned(),
+            skipped,
+            message,
+        });
+    }
+
+    fn mark_shadowed(&mut self) {
+        let mut nearest: HashMap<String, String> = HashMap::new();
+        let mut told = Vec::new();
+        for skill in &mut self.skills {
+            match nearest.get(&skill.name) {
+                Some(path) => {
+                    skill.shadowed = true;
+                    told.push(Diagnostic {
+                        path: skill.path.clone(),
+                        skipped: false,
+                        message: format!(
+                            "`{}` is also the name of `{path}`, which is nearer: only the path is unique",
+                            skill.name
+                        ),
+                    });
+                }
+                None => {
+                    nearest.insert(skill.name.clone(), skill.path.clone());
+                }
+            }
+        }
+        self.diagnostics.append(&mut told);
+    }
+
+    fn compose_section(&mut self) {
+        self.section = section(&self.skills);
+        let most = super::budget::MOST_CHARACTERS;
+        if let Some(columns) = self.section.shortened {
+            let message = format!(
+                "the list has more than {most} characters: descriptions are cut to {columns}"
+            );
+            self.tell("<skills>", false, message);
+        }
+        if self.section.left_out > 0 {
+            let count = self.section.left_out;
+            let message = format!(
+                "the list has more than {most} characters: the farthest {count} skills are not on it"
+            );
+            self.tell("<skills>", true, message);
+        }
+    }
+}
+
+/// The content of the file of `skill`, when it is what it was.
+fn reopen(skill: &Skill, file: &Path) -> Result<Manifest, String> {
+    let path = shown(&skill.path);
+    if !file.exists() {
+        return Err(format!(
+            "`{path}` is gone since the session began: it was removed, or its directory renamed"
+        ));
+    }
+    let changed =
+        format!("`{path}` has changed since the session began; it can be loaded in the next one");
+    if !file.canonicalize().is_ok_and(|real| real == file) {
+        return Err(changed);
+    }
+    let bytes = read::whole(file).map_err(|why| format!("`{path}` {why}"))?;
+    if read::hash(&bytes) != skill.hash {
+        return Err(changed);
+    }
+    parse(&bytes, file)
+}
+
+/// Hash and content of the file at `path`.
+fn open(path: &Path) -> Result<(String, Manifest), String> {
+    let bytes = read::whole(path)?;
+    Ok((read::hash(&bytes), parse(&bytes, path)?))
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Manifest, String> {
+    let directory = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let mut manifest = manifest::read(bytes, &directory.to_string_lossy())?;
+    if path.file_name().is_some_and(|name| name == "skill.md") {
+        let warning = "the file is called `skill.md`, not `SKILL.md`";
+        manifest.warnings.push(warning.into());
+    }
+    Ok(manifest)
+}

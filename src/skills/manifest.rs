@@ -1,0 +1,225 @@
+//! A `SKILL.md` as a value: from its bytes to name, description and text, or to why not.
+//!
+//! Lenient, as the guide for clients asks: a wrong name is a warning, a missing one the directory's; values YAML
+//! cannot read because of a colon or a bracket are put into quotes and read again. Without a description, with a key
+//! twice or beyond a budget it is no skill. Total: any bytes are one or the other. No disk here.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::text::frontmatter::{Fault, Fences, Frontmatter, fences, parse};
+
+/// Characters of a name.
+pub(super) const MOST_NAME: usize = 64;
+/// Characters of a description.
+pub(super) const MOST_DESCRIPTION: usize = 1024;
+
+/// What a file declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// One line without control characters.
+    pub name: String,
+    /// One line, at most [`MOST_DESCRIPTION`] characters.
+    pub description: String,
+    /// The file with line ends `\n`, no byte-order mark, and values quoted that had to be.
+    pub text: String,
+    /// What is odd about it, one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Reads `bytes`, the file of a directory called `directory`.
+///
+/// # Errors
+/// One line: why it is no skill.
+pub(super) fn read(bytes: &[u8], directory: &str) -> Result<Manifest, String> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| format!("is no UTF-8 after {} bytes", error.valid_up_to()))?;
+    let mut warnings = Vec::new();
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(text) => {
+            warnings.push("it begins with a byte-order mark".to_owned());
+            text
+        }
+        None => text,
+    };
+    let mut text = text.replace("\r\n", "\n");
+    let (yaml, body) = match fences(&text) {
+        Fences::Closed { yaml, body } => (yaml, body),
+        Fences::Open => return Err("its frontmatter is not closed by a line `---`".into()),
+        Fences::Absent => return Err("its first line is not `---`".into()),
+    };
+    let frontmatter = match parse(yaml) {
+        Err(Fault::Syntax(why)) => {
+            let (mended, quoted) = mend(yaml);
+            if quoted.is_empty() {
+                return Err(why);
+            }
+            let frontmatter = parse(&mended).map_err(|_| why)?;
+            warnings.push(format!(
+                "YAML needs quotes around `{}`",
+                quoted.join("`, `")
+            ));
+            text = format!("---\n{mended}---\n{body}");
+            frontmatter
+        }
+        frontmatter => frontmatter.map_err(|fault| fault.to_string())?,
+    };
+    let frontmatter = frontmatter.ok_or("its frontmatter is no mapping")?;
+    let name = name(&frontmatter, directory, &mut warnings)?;
+    let description = description(&frontmatter, &mut warnings)?;
+    if let Fences::Closed { yaml, .. } = fences(&text) {
+        warnings.extend(commented(yaml, "name"));
+        warnings.extend(commented(yaml, "description"));
+    }
+    Ok(Manifest {
+        name,
+        description,
+        text,
+        warnings,
+    })
+}
+
+/// What a name may not be, whatever the directory is called: one line each, in the words of the specification.
+pub(super) fn name_faults(name: &str) -> Vec<String> {
+    let name: String = name.nfkc().collect();
+    let length = name.chars().count();
+    let mut faults = Vec::new();
+    if length > MOST_NAME {
+        faults.push(format!(
+            "the name has {length} characters, {MOST_NAME} are allowed"
+        ));
+    }
+    if name != name.to_lowercase() {
+        faults.push("the name is not in lowercase".into());
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        faults.push("the name begins or ends with a hyphen".into());
+    }
+    if name.contains("--") {
+        faults.push("the name has two hyphens in a row".into());
+    }
+    if !name.chars().all(|c| c.is_alphanumeric() || c == '-') {
+        faults.push("the name has characters other than letters, digits and hyphens".into());
+    }
+    faults
+}
+
+/// The name of a skill equals its directory's, in whatever Unicode form each is written.
+pub(super) fn same_name(name: &str, directory: &str) -> bool {
+    name.nfkc().eq(directory.nfkc())
+}
+
+fn name(
+    frontmatter: &Frontmatter,
+    directory: &str,
+    warnings: &mut Vec<String>,
+) -> Result<String, String> {
+    let written = one_line(&frontmatter.text("name").unwrap_or_default());
+    let unusable = if written.is_empty() {
+        Some("the name is missing".to_owned())
+    } else if written.chars().any(char::is_control) {
+        Some("the name has control characters".to_owned())
+    } else {
+        let length = written.nfkc().count();
+        (length > MOST_NAME)
+            .then(|| format!("the name has {length} characters, {MOST_NAME} are allowed"))
+    };
+    if let Some(why) = unusable {
+        let missing = written.is_empty() && !directory.chars().any(char::is_control);
+        if directory.is_empty() || !(missing || name_faults(directory).is_empty()) {
+            return Err(format!("{why}, and the directory's cannot stand for it"));
+        }
+        warnings.push(format!("{why}; the directory's stands for it"));
+        return Ok(directory.to_owned());
+    }
+    warnings.extend(name_faults(&written));
+    if !same_name(&written, directory) {
+        warnings.push("the name is not the directory's".into());
+    }
+    Ok(written)
+}
+
+fn description(frontmatter: &Frontmatter, warnings: &mut Vec<String>) -> Result<String, String> {
+    let Some(written) = frontmatter.text("description") else {
+        let there = frontmatter.value("description").is_some();
+        let what = if there { "is no text" } else { "is missing" };
+        return Err(format!("the description {what}"));
+    };
+    let length = written.chars().count();
+    let mut description = one_line(&written);
+    if description.is_empty() {
+        return Err("the description is blank".into());
+    }
+    if length > MOST_DESCRIPTION {
+        warnings.push(format!(
+            "the description has {length} characters, the first {MOST_DESCRIPTION} are shown"
+        ));
+        if let Some((end, _)) = description.char_indices().nth(MOST_DESCRIPTION) {
+            description.truncate(end);
+        }
+    }
+    Ok(description)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Warns when YAML took the end of an unquoted value for a comment.
+fn commented(yaml: &str, key: &str) -> Option<String> {
+    let line = yaml.lines().find_map(|line| {
+        let value = line.strip_prefix(key)?.trim_start().strip_prefix(':')?;
+        Some(value.trim_start())
+    })?;
+    let quoted = line.starts_with(['"', '\'', '|', '>', '#']);
+    (!quoted && line.contains(" #"))
+        .then(|| format!("the {key} ends before ` #`, where YAML begins a comment"))
+}
+
+/// The frontmatter with those values in quotes that YAML cannot read, and the keys of these.
+fn mend(yaml: &str) -> (String, Vec<&str>) {
+    let mut mended = String::with_capacity(yaml.len() + 16);
+    let mut quoted = Vec::new();
+    for entry in entries(yaml) {
+        match plain_value(entry) {
+            Some((key, value)) if matches!(parse(entry), Err(Fault::Syntax(_))) => {
+                let value = one_line(value).replace('\'', "''");
+                mended.push_str(&format!("{key}: '{value}'\n"));
+                quoted.push(key);
+            }
+            _ => mended.push_str(entry),
+        }
+    }
+    (mended, quoted)
+}
+
+/// The top-level entries: a line that begins at the margin and what is indented below it.
+fn entries(yaml: &str) -> Vec<&str> {
+    let mut entries = Vec::new();
+    let mut rest = yaml;
+    while !rest.is_empty() {
+        let mut end = 0;
+        for line in rest.split_inclusive('\n') {
+            let indented = line.starts_with([' ', '\t']) || line.trim().is_empty();
+            if end > 0 && !indented {
+                break;
+            }
+            end += line.len();
+        }
+        let (entry, after) = rest.split_at(end);
+        entries.push(entry);
+        rest = after;
+    }
+    entries
+}
+
+/// Key and value of an entry whose value is neither quoted nor a block.
+fn plain_value(entry: &str) -> Option<(&str, &str)> {
+    let (key, value) = entry.split_once(':')?;
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let value = value.trim();
+    let plain = !value.starts_with(['"', '\'', '|', '>']) && !value.is_empty();
+    (plain && !key.is_empty() && key.chars().all(word)).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests;

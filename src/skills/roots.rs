@@ -1,0 +1,148 @@
+//! Where skills are looked for: folders, nearest first, each with whose it is.
+//!
+//! In: the surroundings as values. Out: existing folders, each once. `.agents/skills` of the working directory and of
+//! each parent, `$XDG_CONFIG_HOME/agents/skills`, `~/.agents/skills`. The project goes up to the nearest directory with
+//! a `.git`; above it only directories count that nobody but the user can change.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+
+use super::{Diagnostic, Origin};
+
+/// The folders a catalogue is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Roots {
+    pub(super) roots: Vec<Root>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// One folder of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Root {
+    /// Links resolved.
+    pub path: PathBuf,
+    pub origin: Origin,
+}
+
+impl Roots {
+    /// Looks which folders there are.
+    pub fn new(environment: &Environment) -> Self {
+        let home = environment.home.as_deref();
+        let config = environment
+            .variable("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(home?.join(".config")));
+        Roots::find(environment.cwd.as_deref(), home, config.as_deref())
+    }
+
+    /// As [`Roots::new`], for these directories; `config` is the one that holds `agents/skills`.
+    pub fn find(cwd: Option<&Path>, home: Option<&Path>, config: Option<&Path>) -> Self {
+        let mut found = Roots::default();
+        let own = [
+            config.map(|config| config.join("agents/skills")),
+            home.map(|home| home.join(".agents/skills")),
+        ];
+        let own: Vec<PathBuf> = own.into_iter().flatten().collect();
+        if let Some(cwd) = cwd.and_then(|cwd| cwd.canonicalize().ok()) {
+            found.add_project(&cwd, &own);
+        }
+        for folder in &own {
+            found.add_own(folder);
+        }
+        found
+    }
+
+    /// Whose a skill is that was found through `root` and really lies at `path`.
+    pub(super) fn origin(&self, root: &Root, path: &Path) -> Origin {
+        let inside = |own: &Root| own.origin == Origin::Own && path.starts_with(&own.path);
+        let own = root.origin == Origin::Own || self.roots.iter().any(inside);
+        if own && only_ours(path) {
+            return Origin::Own;
+        }
+        match &root.origin {
+            Origin::Project(project) => Origin::Project(project.clone()),
+            // Through the user's own folder, but others can change it.
+            _ => Origin::Project(path.parent().unwrap_or(path).to_owned()),
+        }
+    }
+
+    fn add_project(&mut self, cwd: &Path, own: &[PathBuf]) {
+        let project = cwd
+            .ancestors()
+            .find(|directory| directory.join(".git").exists())
+            .unwrap_or(cwd);
+        for directory in cwd.ancestors() {
+            let folder = directory.join(".agents/skills");
+            if own.iter().any(|own| same(own, &folder)) {
+                self.add_own(&folder);
+            } else if directory.starts_with(project) {
+                self.add(&folder, Origin::Project(project.to_owned()));
+            } else if folder.is_dir() {
+                let chain = [directory, &directory.join(".agents"), &folder];
+                match chain.into_iter().find_map(changeable) {
+                    None => self.add(&folder, Origin::Project(directory.to_owned())),
+                    Some(why) => self.diagnostics.push(Diagnostic {
+                        path: folder.to_string_lossy().into_owned(),
+                        skipped: true,
+                        message: format!("not searched: it lies above the project, and {why}"),
+                    }),
+                }
+            }
+        }
+    }
+
+    fn add_own(&mut self, folder: &Path) {
+        match changeable(folder) {
+            None => self.add(folder, Origin::Own),
+            Some(_) if !folder.is_dir() => {}
+            Some(why) => {
+                self.diagnostics.push(Diagnostic {
+                    path: folder.to_string_lossy().into_owned(),
+                    skipped: false,
+                    message: format!("its skills ask first, as a project's do: {why}"),
+                });
+                let owner = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+                self.add(folder, Origin::Project(owner));
+            }
+        }
+    }
+
+    fn add(&mut self, folder: &Path, origin: Origin) {
+        let Ok(path) = folder.canonicalize() else {
+            return;
+        };
+        if path.is_dir() && self.roots.iter().all(|root| root.path != path) {
+            self.roots.push(Root { path, origin });
+        }
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+/// Neither the file nor the directory it lies in can be changed by somebody else.
+fn only_ours(path: &Path) -> bool {
+    let directory = path.parent().unwrap_or(path);
+    changeable(path).is_none() && changeable(directory).is_none()
+}
+
+/// Why somebody else can change what is at `path`, if so: goes on after an "and".
+fn changeable(path: &Path) -> Option<String> {
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return Some(format!("`{}` cannot be read", path.display()));
+    };
+    let user = rustix::process::geteuid().as_raw();
+    if metadata.uid() != user {
+        return Some(format!("`{}` belongs to another user", path.display()));
+    }
+    // Where every user has a group of that number, its bit is no stranger's.
+    let others = if metadata.gid() == user { 0o002 } else { 0o022 };
+    (metadata.mode() & others != 0).then(|| format!("others can write to `{}`", path.display()))
+}

@@ -1,0 +1,166 @@
+//! Finds the `SKILL.md` files below a folder.
+//!
+//! In: a folder that may hold links to anywhere. Out: candidates in name order, and what was left out. Level by level,
+//! so that what lies near is found before a limit is met; linked directories are followed, each directory is entered
+//! once. Names that begin with a dot and `node_modules` are not entered.
+//!
+//! Limits: [`MOST_DEPTH`] levels, [`MOST_DIRECTORIES`] directories and [`MOST_ENTRIES`] entries for a root.
+
+use std::collections::HashSet;
+use std::fs::FileType;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Diagnostic;
+
+/// Levels below a root.
+const MOST_DEPTH: usize = 6;
+/// Directories read for a root.
+const MOST_DIRECTORIES: usize = 2_000;
+/// Entries looked at for a root.
+const MOST_ENTRIES: usize = 20_000;
+/// Files named for a skill.
+const MOST_FILES: usize = 50;
+
+/// A skill that may be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// Its `SKILL.md` or `skill.md`, links resolved; one that is refused as it was found.
+    pub path: PathBuf,
+    /// Why it cannot be taken, when it cannot.
+    pub refused: Option<String>,
+}
+
+/// The candidates below `root`, which has no links in it.
+pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let mut walk = Walk::default();
+    walk.enter(root.to_owned());
+    let mut depth = 0;
+    while !walk.next.is_empty() {
+        for directory in std::mem::take(&mut walk.next) {
+            let Some(listing) = walk.list(&directory) else {
+                continue;
+            };
+            let named = |name: &str| listing.iter().any(|(entry, _)| entry == name);
+            if let Some(name) = ["SKILL.md", "skill.md"]
+                .into_iter()
+                .find(|name| named(name))
+            {
+                found.push(candidate(root, directory.join(name)));
+            }
+            if depth < MOST_DEPTH {
+                for (name, kind) in listing {
+                    let skipped = name.starts_with('.') || name == "node_modules";
+                    if !skipped && (kind.is_dir() || kind.is_symlink()) {
+                        walk.enter(directory.join(name));
+                    }
+                }
+            }
+        }
+        depth += 1;
+    }
+    if walk.full {
+        diagnostics.push(Diagnostic {
+            path: root.to_string_lossy().into_owned(),
+            skipped: true,
+            message: format!(
+                "searched in part: {MOST_DIRECTORIES} directories and {MOST_ENTRIES} entries are the limit"
+            ),
+        });
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+/// The files beside a `SKILL.md`, as relative paths in name order; no hidden ones, links are not followed.
+pub(super) fn files(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut walk = Walk::default();
+    walk.enter(directory.to_owned());
+    for depth in 0..=MOST_DEPTH {
+        for folder in std::mem::take(&mut walk.next) {
+            for (name, kind) in walk.list(&folder).unwrap_or_default() {
+                let path = folder.join(&name);
+                if name.starts_with('.') || name == "node_modules" {
+                } else if kind.is_dir() && depth < MOST_DEPTH {
+                    walk.enter(path);
+                } else if kind.is_file() && !matches!(name.as_str(), "SKILL.md" | "skill.md") {
+                    let below = path.strip_prefix(directory).expect("found below it");
+                    found.push(below.to_string_lossy().into_owned());
+                }
+            }
+        }
+    }
+    found.sort();
+    if found.len() > MOST_FILES {
+        let more = found.len() - MOST_FILES;
+        found.truncate(MOST_FILES);
+        found.push(format!("... and {more} more"));
+    }
+    found
+}
+
+fn candidate(root: &Path, path: PathBuf) -> Candidate {
+    match path.canonicalize() {
+        Ok(real) if !path.is_symlink() || real.starts_with(root) => Candidate {
+            path: real,
+            refused: None,
+        },
+        Ok(real) => Candidate {
+            refused: Some(format!(
+                "links to `{}`, outside of its folder",
+                real.display()
+            )),
+            path,
+        },
+        Err(error) => Candidate {
+            refused: Some(format!("cannot be read: {error}")),
+            path,
+        },
+    }
+}
+
+/// What has been entered, and what is to be.
+#[derive(Debug, Default)]
+struct Walk {
+    /// Device and inode.
+    seen: HashSet<(u64, u64)>,
+    next: Vec<PathBuf>,
+    entries: usize,
+    full: bool,
+}
+
+impl Walk {
+    /// Takes a directory, or a link to one, unless it was taken before.
+    fn enter(&mut self, path: PathBuf) {
+        if self.seen.len() >= MOST_DIRECTORIES || self.entries >= MOST_ENTRIES {
+            self.full = true;
+            return;
+        }
+        // One that dangles, loops or may not be read is no directory.
+        let Ok(metadata) = std::fs::metadata(&path) else {
+            return;
+        };
+        if metadata.is_dir() && self.seen.insert((metadata.dev(), metadata.ino())) {
+            self.next.push(path);
+        }
+    }
+
+    /// The entries of a directory in name order; names that are no UTF-8 cannot be `SKILL.md` and are left out.
+    fn list(&mut self, directory: &Path) -> Option<Vec<(String, FileType)>> {
+        let mut listing = Vec::new();
+        for entry in std::fs::read_dir(directory).ok()?.flatten() {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                self.full = true;
+                break;
+            }
+            if let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) {
+                listing.push((name, kind));
+            }
+        }
+        listing.sort_by(|one, other| one.0.cmp(&other.0));
+        Some(listing)
+    }
+}
