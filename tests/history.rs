@@ -5,12 +5,16 @@ mod faults;
 mod ipython;
 mod kills;
 mod locks;
+mod schemas;
+mod taken_back;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ipycodex::history::{Begin, History, Opening, Outcome, RecordedThread, State, open};
+use ipycodex::history::{
+    Begin, History, Opening, Outcome, PromptStart, RecordedThread, State, open,
+};
 use ipycodex::report::Report;
 use rusqlite::Connection;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -80,11 +84,11 @@ fn a_session_is_recorded_and_resumed() {
     );
     cell(&history, 1, "import math", "");
     history.input(2, ".first", ".first");
-    let turn = history.begin_prompt(2, 1, "first");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "first"));
     history.stream_answer(turn, "an");
     history.finish_prompt(turn, Outcome::Complete, "answer", None);
     history.input(3, ".bad", ".bad");
-    let turn = history.begin_prompt(3, 1, "bad");
+    let turn = history.begin_prompt(PromptStart::new(3, 1, "bad"));
     history.finish_prompt(turn, Outcome::Failed, "", None);
     cell(&history, 4, "math.pi", "3.14");
     let thread = RecordedThread {
@@ -145,7 +149,7 @@ fn a_turn_cut_off_by_death_comes_back_interrupted() {
     let (history, reports) = start(&path, None);
     cell(&history, 1, "x", "");
     history.input(2, ".p", ".p");
-    let turn = history.begin_prompt(2, 1, "p");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
     history.stream_answer(turn, "half");
     end(history, reports);
     let (history, reports) = start(&path, Some(1));
@@ -291,7 +295,7 @@ fn a_file_deleted_while_open_is_begun_again() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     cell(&history, 1, "x", "");
-    let turn = history.begin_prompt(2, 1, "p");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
     wait(history.flush());
     fs::remove_file(&path).expect("it is there");
     for suffix in ["-wal", "-shm"] {

@@ -101,28 +101,64 @@ impl TurnRequest {
         tools: &[ToolSpec],
         history: &[Exchange],
     ) -> String {
-        let mut hash = Sha256::new();
-        let mut part = |text: &str| {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text.as_bytes());
-        };
-        part(model.unwrap_or_default());
-        part(instructions);
+        let mut told = PartHash::default();
         for tool in tools {
-            part(&tool.name);
-            part(&tool.description);
-            part(&tool.schema.to_string());
+            told.add(&tool.name);
+            told.add(&tool.description);
+            told.add(&tool.schema.to_string());
         }
-        part("history");
+        let mut turns = PartHash::default();
         for exchange in history {
-            part(&exchange.user);
-            part(&exchange.assistant);
-            exchange.images.iter().for_each(|image| part(image));
+            turns.add(&exchange.user);
+            turns.add(&exchange.assistant);
+            turns.add(&exchange.images.len().to_string());
+            exchange.images.iter().for_each(|image| turns.add(image));
         }
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        [
+            PartHash::of(model.unwrap_or_default()),
+            PartHash::of(instructions),
+            told.hex(),
+            turns.hex(),
+        ]
+        .concat()
+    }
+
+    /// What differs between two of [`TurnRequest::digest`], for the user; nothing when they are equal.
+    pub fn differences(known: &str, wanted: &str) -> Vec<&'static str> {
+        fn part(digest: &str, at: usize) -> Option<&str> {
+            digest.get(at * PART..(at + 1) * PART)
+        }
+        let names = ["model", "instructions", "tools", "conversation"];
+        let differing = names.into_iter().enumerate();
+        let differing = differing.filter(|(at, _)| part(known, *at) != part(wanted, *at));
+        differing.map(|(_, name)| name).collect()
+    }
+}
+
+/// Hex characters of each part of a digest.
+const PART: usize = 16;
+
+/// Hashes texts with their lengths.
+#[derive(Default)]
+struct PartHash(Sha256);
+
+impl PartHash {
+    fn of(text: &str) -> String {
+        let mut hash = PartHash::default();
+        hash.add(text);
+        hash.hex()
+    }
+
+    fn add(&mut self, text: &str) {
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    /// As [`PART`] characters.
+    fn hex(self) -> String {
+        let bytes = self.0.finalize();
+        let bytes = bytes.iter().take(PART / 2);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

@@ -4,7 +4,9 @@
 //! dropped); no blanks between inner tags; one pass over the entries. The request itself is verbatim. A hidden exchange
 //! leaves its cells to the next one: they still describe the namespace.
 
-use super::entry::{CellEntry, Dialog, PromptEntry};
+use std::collections::HashSet;
+
+use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
 use crate::output::limits::{Rest, shorten_naming};
 use crate::output::{MODEL_CHARACTERS, cell_id};
@@ -13,9 +15,10 @@ use crate::output::{MODEL_CHARACTERS, cell_id};
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 
 impl Dialog {
-    /// The visible earlier exchanges, oldest first: the user entry with its context, and the stored answer.
-    pub fn exchanges(&self) -> Vec<(String, String)> {
-        let mut cells = self.live_cells();
+    /// The visible earlier exchanges, oldest first, as they were sent and answered.
+    pub fn exchanges(&self) -> Vec<PastExchange> {
+        let cells = self.told_cells();
+        let mut cells = cells.as_slice();
         self.prompts
             .iter()
             .filter(|prompt| !prompt.hidden)
@@ -26,46 +29,62 @@ impl Dialog {
                     .count();
                 let (before, after) = cells.split_at(count);
                 cells = after;
-                let answer = match prompt.response.as_str() {
+                let assistant = match prompt.response.as_str() {
                     "" => INTERRUPTED.to_owned(),
                     answer => answer.to_owned(),
                 };
-                (user_entry(&self.context(before), &prompt.prompt), answer)
+                PastExchange {
+                    line: prompt.line,
+                    user: user_entry(&prompt.expansion.xml, &context(before), &prompt.prompt),
+                    assistant,
+                    images: pictures(&prompt.expansion, before),
+                }
             })
             .collect()
     }
 
     /// What the next prompt would be preceded by: `<context>…</context>` and a newline, or nothing.
     pub fn next_context(&self) -> String {
+        context(&self.next_cells())
+    }
+
+    /// The pictures that go with the next prompt: those it refers to, then those of its context.
+    pub fn next_pictures(&self, expansion: &Expansion) -> Vec<String> {
+        pictures(expansion, &self.next_cells())
+    }
+
+    /// The cells since the last exchange that the model is told of.
+    fn next_cells(&self) -> Vec<&CellEntry> {
         let last = self.prompts.iter().filter(|prompt| !prompt.hidden);
         let after = last.map(|prompt| prompt.history_line).max().unwrap_or(0);
-        let cells = self.live_cells();
-        self.context(&cells[cells.partition_point(|cell| cell.line <= after)..])
+        let mut cells = self.told_cells();
+        cells.drain(..cells.partition_point(|cell| cell.line <= after));
+        cells
     }
 
-    /// The context of these cells; those an exchange of the conversation tells of are left out.
-    fn context(&self, cells: &[CellEntry]) -> String {
-        let told = |cell: &CellEntry| {
-            let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
-            cell.told.is_some() && self.prompts.iter().any(told)
-        };
-        context(cells.iter().filter(|cell| !told(cell)))
-    }
-
-    fn live_cells(&self) -> &[CellEntry] {
-        let start = self
-            .cells
-            .partition_point(|cell| cell.line <= self.reset_line);
-        &self.cells[start..]
+    /// The cells that are context of some exchange: not those another exchange of the conversation tells of.
+    fn told_cells(&self) -> Vec<&CellEntry> {
+        let visible = self.prompts.iter().filter(|prompt| !prompt.hidden);
+        let visible: HashSet<u32> = visible.map(|prompt| prompt.line).collect();
+        let cells = self.cells.iter().filter(|cell| {
+            cell.line > self.reset_line
+                && !cell.hidden
+                && !cell.source.trim().is_empty()
+                && !is_ours(&cell.source)
+                && !cell.told.is_some_and(|prompt| visible.contains(&prompt))
+        });
+        cells.collect()
     }
 }
 
-fn context<'a>(cells: impl Iterator<Item = &'a CellEntry>) -> String {
+fn pictures(expansion: &Expansion, cells: &[&CellEntry]) -> Vec<String> {
+    let shown = cells.iter().flat_map(|cell| &cell.images);
+    expansion.images.iter().chain(shown).cloned().collect()
+}
+
+fn context(cells: &[&CellEntry]) -> String {
     let mut xml = String::new();
     for cell in cells {
-        if cell.hidden || cell.source.trim().is_empty() || is_ours(&cell.source) {
-            continue;
-        }
         if xml.is_empty() {
             xml.push_str("<context>");
         }
@@ -86,9 +105,10 @@ fn context<'a>(cells: impl Iterator<Item = &'a CellEntry>) -> String {
     xml
 }
 
-/// Context and request, as one input.
-pub fn user_entry(context: &str, prompt: &str) -> String {
-    format!("{context}<user-request>{}</user-request>", prompt.trim())
+/// What is referred to, context and request, as one input.
+pub fn user_entry(expansion: &str, context: &str, prompt: &str) -> String {
+    let prompt = prompt.trim();
+    format!("{expansion}{context}<user-request>{prompt}</user-request>")
 }
 
 /// All earlier turns as one block, for agents that keep none; empty without turns.

@@ -1,4 +1,8 @@
 //! What a session holds: its cells and its prompts.
+//!
+//! Values as the record has them; what is hidden or lies before the reset is still there, marked.
+
+use std::ops::RangeInclusive;
 
 /// A recorded cell and what it showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,4 +60,36 @@ pub struct Dialog {
     pub prompts: Vec<PromptEntry>,
     /// Cells up to this line are no longer part of the conversation.
     pub reset_line: u32,
+}
+
+impl Dialog {
+    /// Takes the entries with these In numbers out of the conversation, or back in; the record does the same.
+    pub fn hide(&mut self, lines: &RangeInclusive<u32>, hidden: bool) {
+        let cells = self.cells.iter_mut();
+        for cell in cells.filter(|cell| lines.contains(&cell.line)) {
+            cell.hidden = hidden;
+        }
+        let prompts = self.prompts.iter_mut();
+        for prompt in prompts.filter(|prompt| lines.contains(&prompt.line)) {
+            prompt.hidden = hidden;
+        }
+    }
+
+    /// The newest exchange that is part of the conversation.
+    pub fn last_exchange(&self) -> Option<&PromptEntry> {
+        self.prompts.iter().rev().find(|prompt| !prompt.hidden)
+    }
+}
+
+/// An exchange of the conversation as the model is to see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastExchange {
+    /// The prompt's In number.
+    pub line: u32,
+    /// What was referred to, context and request.
+    pub user: String,
+    /// The stored answer; never empty.
+    pub assistant: String,
+    /// Pictures that went with `user`, as `data:` URLs: those referred to, then those of the context.
+    pub images: Vec<String>,
 }

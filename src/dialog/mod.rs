@@ -15,4 +15,4 @@ pub use answer::{
 pub use context::{
     INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,
 };
-pub use entry::{CellEntry, Dialog, Expansion, PromptEntry};
+pub use entry::{CellEntry, Dialog, Expansion, PastExchange, PromptEntry};

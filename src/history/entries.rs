@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::time::UNIX_EPOCH;
 
-use rusqlite::{Connection, TransactionBehavior, params};
-use serde_json::json;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::lines::Lines;
 use super::waiting::Entry;
-use super::{Outcome, RecordedThread, State, TurnKey, Write, answers};
-use crate::dialog::{CellEntry, Dialog, PromptEntry};
+use super::{Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, usage};
+use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
 
 /// Where the things of this process lie in the file.
 #[derive(Debug, Clone, Default)]
@@ -88,13 +87,7 @@ fn apply(
                     .prepare_cached("INSERT OR REPLACE INTO output_history VALUES (?1, ?2, ?3)")?
                     .execute(params![session, line, text])?;
             }
-            for (position, bundle) in (0_i64..).zip(bundles) {
-                change
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO ipycodex_outputs VALUES (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![session, line, position, bundle])?;
-            }
+            keep_bundles(change, session, line, bundles)?;
             change
                 .prepare_cached(
                     "INSERT INTO ipycodex_entries (session, line, state, execution_ms) VALUES (?1, ?2, ?3, ?4)
@@ -102,21 +95,8 @@ fn apply(
                 )?
                 .execute(params![session, line, state.name(), i64::try_from(*execution_ms).ok()])?;
         }
-        Write::BeginTurn {
-            key,
-            line,
-            history_line,
-            prompt,
-        } => {
-            // Read from the file, it is a number of the file already.
-            let history_line = match entry.early {
-                true if *history_line > 0 => places.lines.of(*history_line),
-                _ => *history_line,
-            };
-            change.execute(
-                "INSERT INTO ipycodex_turns (session, line, history_line, prompt, state) VALUES (?1, ?2, ?3, ?4, 'running')",
-                params![session, places.lines.of(*line), history_line, prompt],
-            )?;
+        Write::BeginTurn { key, start } => {
+            begin_turn(change, session, places, start, entry.early)?;
             places.turns.insert(*key, change.last_insert_rowid());
         }
         Write::Stream { key, at, text } => {
@@ -138,10 +118,7 @@ fn apply(
                 Outcome::Interrupted => "cancelled",
                 Outcome::Failed => "failed",
             };
-            let usage = usage.map(|usage| {
-                json!({"cached": usage.cached, "input": usage.input, "output": usage.output, "reasoning": usage.reasoning})
-                    .to_string()
-            });
+            let usage = usage.as_ref().map(usage::json);
             answers::discard(change, turn)?;
             change.execute(
                 "UPDATE ipycodex_turns SET usage = ?2 WHERE id = ?1",
@@ -172,14 +149,12 @@ fn apply(
             )?;
             super::sessions::set_remark_thread(change, session, id.map(String::as_str))?;
         }
-        Write::Hide { line, hidden } => {
-            let line = places.lines.of(*line);
-            for table in ["ipycodex_entries", "ipycodex_turns"] {
-                change.execute(
-                    &format!("UPDATE {table} SET hidden = ?3 WHERE session = ?1 AND line = ?2"),
-                    params![session, line, hidden],
-                )?;
-            }
+        Write::Hide { lines, hidden } => {
+            let (from, to) = (
+                places.lines.of(*lines.start()),
+                places.lines.of(*lines.end()),
+            );
+            hide(change, session, from, to, *hidden)?;
         }
         Write::Told { line, prompt } => {
             change.execute(
@@ -214,6 +189,93 @@ fn apply(
     Ok(())
 }
 
+/// Stores the rich forms of an output in their order.
+fn keep_bundles(
+    change: &Connection,
+    session: i64,
+    line: u32,
+    bundles: &[Bundle],
+) -> rusqlite::Result<()> {
+    for (position, bundle) in (0_i64..).zip(bundles) {
+        change
+            .prepare_cached(
+                "INSERT OR REPLACE INTO ipycodex_outputs (session, line, position, bundle, picture)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                session,
+                line,
+                position,
+                bundle.json,
+                bundle.bytes()
+            ])?;
+    }
+    Ok(())
+}
+
+/// Adds the row of a turn; it is the last one inserted.
+fn begin_turn(
+    change: &Connection,
+    session: i64,
+    places: &Places,
+    start: &PromptStart,
+    early: bool,
+) -> rusqlite::Result<()> {
+    // Read from the file, it is a number of the file already.
+    let placed = |line: u32| match early {
+        true if line > 0 => places.lines.of(line),
+        _ => line,
+    };
+    let line = places.lines.of(start.line);
+    let pictures: Vec<Bundle> = start
+        .expansion
+        .images
+        .iter()
+        .filter_map(|url| Bundle::of_url(url))
+        .collect();
+    keep_bundles(change, session, line, &pictures)?;
+    let replaces = start.replaces.as_ref();
+    change.execute(
+        "INSERT INTO ipycodex_turns (session, line, history_line, prompt, expansion, replaces_from, replaces_to, state)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running')",
+        params![
+            session,
+            line,
+            placed(start.history_line),
+            start.prompt,
+            start.expansion.xml,
+            replaces.map(|lines| placed(*lines.start())),
+            replaces.map(|lines| placed(*lines.end())),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Marks the entries with these numbers of the file.
+fn hide(
+    change: &Connection,
+    session: i64,
+    from: u32,
+    to: u32,
+    hidden: bool,
+) -> rusqlite::Result<()> {
+    // A session of another program has no rows of ours yet.
+    change.execute(
+        "INSERT OR IGNORE INTO ipycodex_entries (session, line, state)
+         SELECT session, line, 'complete' FROM history WHERE session = ?1 AND line BETWEEN ?2 AND ?3",
+        params![session, from, to],
+    )?;
+    for table in ["ipycodex_entries", "ipycodex_turns"] {
+        change.execute(
+            &format!(
+                "UPDATE {table} SET hidden = ?4 WHERE session = ?1 AND line BETWEEN ?2 AND ?3"
+            ),
+            params![session, from, to, hidden],
+        )?;
+    }
+    Ok(())
+}
+
 /// The place of an input in the file: its own number, or behind the last row when another has it.
 fn free_line(
     db: &Connection,
@@ -233,7 +295,7 @@ fn free_line(
     Ok(free)
 }
 
-/// Makes a finished turn a part of the conversation; its answer is kept there alone.
+/// Makes a finished turn a part of the conversation; its answer is kept there alone. What it replaces leaves.
 pub(super) fn publish(
     db: &Connection,
     turn: i64,
@@ -249,7 +311,18 @@ pub(super) fn publish(
         "UPDATE ipycodex_turns SET response = '', state = ?2, prompt_row = last_insert_rowid() WHERE id = ?1",
         params![turn, state],
     )?;
-    Ok(())
+    let replaced: Option<(i64, u32, u32)> = db
+        .query_row(
+            "SELECT session, replaces_from, replaces_to FROM ipycodex_turns
+             WHERE id = ?1 AND replaces_from IS NOT NULL",
+            [turn],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    match replaced {
+        Some((session, from, to)) => hide(db, session, from, to, true),
+        None => Ok(()),
+    }
 }
 
 /// The whole session.
@@ -273,7 +346,8 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
         })
     })?;
     let mut prompts = db.prepare_cached(
-        "SELECT p.id, coalesce(t.line, p.history_line + 1), p.history_line, p.prompt, p.response, coalesce(t.hidden, 0)
+        "SELECT p.id, coalesce(t.line, p.history_line + 1), p.history_line, p.prompt, p.response, coalesce(t.hidden, 0),
+                coalesce(t.expansion, '')
          FROM ai_prompts p LEFT JOIN ipycodex_turns t ON t.prompt_row = p.id WHERE p.session = ?1 ORDER BY p.id",
     )?;
     let prompts = prompts.query_map([session], |row| {
@@ -284,7 +358,10 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             prompt: row.get(3)?,
             response: row.get(4)?,
             hidden: row.get(5)?,
-            ..PromptEntry::default()
+            expansion: Expansion {
+                xml: row.get(6)?,
+                images: Vec::new(),
+            },
         })
     })?;
     Ok(Dialog {
@@ -296,7 +373,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
 
 /// Applies writes that wait to a dialog read from the file (or to an empty one).
 pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Write>) {
-    let mut begun: HashMap<TurnKey, PromptEntry> = HashMap::new();
+    let mut begun: HashMap<TurnKey, &PromptStart> = HashMap::new();
     for write in waiting {
         match write {
             Write::Input { line, raw, .. } => dialog.cells.push(CellEntry {
@@ -317,22 +394,8 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                     cell.told = Some(*prompt);
                 }
             }
-            Write::BeginTurn {
-                key,
-                line,
-                history_line,
-                prompt,
-            } => {
-                begun.insert(
-                    *key,
-                    PromptEntry {
-                        id: i64::MAX,
-                        line: *line,
-                        history_line: *history_line,
-                        prompt: prompt.clone(),
-                        ..PromptEntry::default()
-                    },
-                );
+            Write::BeginTurn { key, start } => {
+                begun.insert(*key, start);
             }
             Write::FinishTurn {
                 key,
@@ -340,23 +403,25 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 response,
                 ..
             } if *outcome != Outcome::Failed => {
-                if let Some(mut entry) = begun.remove(key) {
-                    entry.response.clone_from(response);
-                    dialog.prompts.push(entry);
+                if let Some(start) = begun.remove(key) {
+                    if let Some(replaced) = &start.replaces {
+                        dialog.hide(replaced, true);
+                    }
+                    dialog.prompts.push(PromptEntry {
+                        id: i64::MAX,
+                        line: start.line,
+                        history_line: start.history_line,
+                        prompt: start.prompt.clone(),
+                        expansion: Expansion {
+                            xml: start.expansion.xml.clone(),
+                            images: Vec::new(),
+                        },
+                        response: response.clone(),
+                        hidden: false,
+                    });
                 }
             }
-            Write::Hide { line, hidden } => {
-                for cell in dialog.cells.iter_mut().filter(|cell| cell.line == *line) {
-                    cell.hidden = *hidden;
-                }
-                for prompt in dialog
-                    .prompts
-                    .iter_mut()
-                    .filter(|prompt| prompt.line == *line)
-                {
-                    prompt.hidden = *hidden;
-                }
-            }
+            Write::Hide { lines, hidden } => dialog.hide(lines, *hidden),
             Write::Reset => {
                 dialog.prompts.clear();
                 dialog.reset_line = dialog.cells.iter().map(|cell| cell.line).max().unwrap_or(0);

@@ -9,13 +9,16 @@ mod answers;
 mod entries;
 mod file;
 mod lines;
+mod pictures;
 mod recall;
 mod schema;
 mod sessions;
 mod settle;
 mod store;
+mod usage;
 mod waiting;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +28,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc as reports, oneshot};
 
 use crate::agent::Usage;
-use crate::dialog::Dialog;
+use crate::dialog::{Dialog, Expansion};
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
 
@@ -123,6 +126,51 @@ pub struct RecordedThread {
     pub digest: String,
 }
 
+/// A prompt as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PromptStart {
+    /// Its own In number.
+    pub line: u32,
+    /// The last code line before it; 0 without any.
+    pub history_line: u32,
+    /// As typed, without the dot.
+    pub prompt: String,
+    /// What it refers to, as sent.
+    pub expansion: Expansion,
+    /// In numbers that leave the conversation once this prompt is part of it; not when its turn fails.
+    pub replaces: Option<RangeInclusive<u32>>,
+}
+
+impl PromptStart {
+    /// A prompt that refers to nothing and replaces nothing.
+    pub fn new(line: u32, history_line: u32, prompt: impl Into<String>) -> Self {
+        PromptStart {
+            line,
+            history_line,
+            prompt: prompt.into(),
+            ..PromptStart::default()
+        }
+    }
+}
+
+/// A turn as it is in the record, failed ones too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRow {
+    /// The prompt's In number.
+    pub line: u32,
+    /// Tokens, when the agent told.
+    pub usage: Option<Usage>,
+}
+
+/// A rich form of an output, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Bundle {
+    /// MIME type to data, a JSON object.
+    json: String,
+    /// There is a picture in it that can be sent.
+    pictured: bool,
+}
+
 /// What the user decided when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
@@ -149,15 +197,13 @@ enum Write {
     Output {
         line: u32,
         text: String,
-        bundles: Vec<String>,
+        bundles: Vec<Bundle>,
         state: State,
         execution_ms: u64,
     },
     BeginTurn {
         key: TurnKey,
-        line: u32,
-        history_line: u32,
-        prompt: String,
+        start: Box<PromptStart>,
     },
     /// The answer from byte `at` on.
     Stream {
@@ -179,7 +225,7 @@ enum Write {
     },
     Decided(Decided),
     Hide {
-        line: u32,
+        lines: RangeInclusive<u32>,
         hidden: bool,
     },
     Rename(String),
@@ -190,6 +236,7 @@ enum Message {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
+    Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
     Sessions {
         cwd: PathBuf,
@@ -300,12 +347,7 @@ impl History {
         state: State,
         execution_ms: u64,
     ) {
-        let bundles = bundles.iter().map(|bundle| {
-            let map = bundle
-                .iter()
-                .map(|(mime, data)| (mime.to_owned(), data.clone()));
-            serde_json::Value::Object(map.collect()).to_string()
-        });
+        let bundles = bundles.iter().map(Bundle::of);
         self.write(Write::Output {
             line,
             text: text.to_owned(),
@@ -315,14 +357,12 @@ impl History {
         });
     }
 
-    /// Records that a prompt was sent. `line` is its own In number, `history_line` the last code line before it.
-    pub fn begin_prompt(&self, line: u32, history_line: u32, prompt: &str) -> TurnKey {
+    /// Records that a prompt was sent.
+    pub fn begin_prompt(&self, start: PromptStart) -> TurnKey {
         let key = TurnKey(self.turns.fetch_add(1, Ordering::Relaxed));
         self.write(Write::BeginTurn {
             key,
-            line,
-            history_line,
-            prompt: prompt.to_owned(),
+            start: Box::new(start),
         });
         key
     }
@@ -351,9 +391,9 @@ impl History {
         });
     }
 
-    /// Takes the entry with this In number out of the conversation, or back in.
-    pub fn hide(&self, line: u32, hidden: bool) {
-        self.write(Write::Hide { line, hidden });
+    /// Takes the entries with these In numbers out of the conversation, or back in.
+    pub fn hide(&self, lines: RangeInclusive<u32>, hidden: bool) {
+        self.write(Write::Hide { lines, hidden });
     }
 
     /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that
@@ -391,6 +431,11 @@ impl History {
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
         self.ask(Message::Dialog).await
+    }
+
+    /// Every turn of the session, oldest first; those forgotten by a reset, too.
+    pub async fn turns(&self) -> Vec<TurnRow> {
+        self.ask(Message::Turns).await
     }
 
     /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts

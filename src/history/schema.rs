@@ -31,6 +31,14 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE ipycodex_answer_parts (id INTEGER PRIMARY KEY, turn INTEGER NOT NULL, at INTEGER NOT NULL,
         text TEXT NOT NULL);
 ", "
+    ALTER TABLE ipycodex_turns ADD COLUMN expansion TEXT NOT NULL DEFAULT '';
+    ALTER TABLE ipycodex_turns ADD COLUMN replaces_from INTEGER;
+    ALTER TABLE ipycodex_turns ADD COLUMN replaces_to INTEGER;
+    ALTER TABLE ipycodex_outputs ADD COLUMN picture INTEGER;
+    UPDATE ipycodex_outputs SET picture = length(bundle) WHERE bundle LIKE '%\"image/png\"%' OR
+        bundle LIKE '%\"image/jpeg\"%' OR bundle LIKE '%\"image/gif\"%' OR bundle LIKE '%\"image/webp\"%';
+    CREATE INDEX ipycodex_outputs_pictures ON ipycodex_outputs (session, line, position, picture)
+        WHERE picture IS NOT NULL;
     CREATE TABLE ipycodex_decisions (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, line INTEGER NOT NULL,
         asked_at INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, decision TEXT NOT NULL);
     CREATE INDEX ipycodex_decisions_session ON ipycodex_decisions (session, line);

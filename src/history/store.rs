@@ -17,7 +17,7 @@ use super::answers::Handed;
 use super::entries::{self, Places};
 use super::recall::Recall;
 use super::waiting::Waiting;
-use super::{Begin, Message, Opening, SessionStart, Write, sessions};
+use super::{Begin, Message, Opening, SessionStart, TurnRow, Write, pictures, sessions, usage};
 use crate::dialog::Dialog;
 use crate::report::Report;
 
@@ -235,6 +235,7 @@ impl Store {
                 }),
             })),
             Message::Dialog(reply) => drop(reply.send(self.dialog())),
+            Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {
                 drop(reply.send(self.read(Vec::new(), |db, _| sessions::list(db, &cwd, all))));
@@ -258,7 +259,18 @@ impl Store {
     fn dialog(&mut self) -> Dialog {
         let mut dialog = self.read(Dialog::default(), entries::dialog);
         entries::overlay(&mut dialog, &mut self.waiting.writes());
+        let mut found = self.read(Vec::new(), pictures::stored);
+        found.extend(pictures::waiting(&mut self.waiting.writes()));
+        let kept = pictures::kept(found, &dialog);
+        let urls = self.read(Vec::new(), |db, session| pictures::read(db, session, kept));
+        pictures::attach(&mut dialog, urls);
         dialog
+    }
+
+    fn turns(&mut self) -> Vec<TurnRow> {
+        let mut turns = self.read(Vec::new(), usage::turns);
+        usage::overlay(&mut turns, &mut self.waiting.writes());
+        turns
     }
 
     pub(super) fn read<T>(

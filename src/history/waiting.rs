@@ -111,10 +111,13 @@ fn size(write: &Write) -> usize {
             text.len()
                 + bundles
                     .iter()
-                    .map(|bundle| bundle.len() + 24)
+                    .map(|bundle| bundle.json.len() + 24)
                     .sum::<usize>()
         }
-        Write::BeginTurn { prompt, .. } => prompt.len(),
+        Write::BeginTurn { start, .. } => {
+            let images = start.expansion.images.iter().map(String::len);
+            start.prompt.len() + start.expansion.xml.len() + images.sum::<usize>()
+        }
         Write::Stream { text, .. } => text.len(),
         Write::FinishTurn { response, .. } => response.len(),
         Write::Rename(name) => name.len(),

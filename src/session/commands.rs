@@ -55,7 +55,7 @@ impl Session {
                     let dialog = history.dialog().await;
                     let context = dialog.next_context();
                     let turns = dialog.exchanges();
-                    let earlier: usize = turns.iter().map(|(user, answer)| user.chars().count() + answer.chars().count()).sum();
+                    let earlier: usize = turns.iter().map(|turn| turn.user.chars().count() + turn.assistant.chars().count()).sum();
                     format!(
                         "{context}[{} characters of context; {} earlier exchanges, {earlier} characters]",
                         context.chars().count(),

@@ -195,6 +195,7 @@ impl Session {
         dialog: &Dialog,
         tools: Vec<crate::agent::ToolSpec>,
     ) {
+        let images = self.exchanges.agent.get().capabilities().images;
         let mut offered = self.offer().specs();
         offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
         let around = Surroundings {
@@ -202,12 +203,11 @@ impl Session {
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread.as_ref(),
+            images,
         };
         let (request, before) = prompt.request(dialog, offered, &around);
         self.exchanges.loaded.clear();
-        let key =
-            self.history
-                .begin_prompt(prompt.line, PromptRun::history_line(dialog), &prompt.text);
+        let key = self.history.begin_prompt(prompt.start(dialog));
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));
             prompt.phase = Phase::Reading;

@@ -3,12 +3,13 @@
 //! The request is built from the record each time; nothing of the conversation is kept here. The machine of the turn
 //! is in `turn.rs`; this file joins it to the record and to the front-end.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::agent::{Exchange, InputPart, ToolSpec, TurnId, TurnRequest};
 use crate::dialog::{Dialog, Expansion, user_entry};
-use crate::history::{History, Outcome, RecordedThread, TurnKey};
+use crate::history::{History, Outcome, PromptStart, RecordedThread, TurnKey};
 use crate::input::is_ours;
 use crate::runtime::RequestId;
 use crate::session::choices::Choices;
@@ -36,6 +37,8 @@ pub(super) struct PromptRun {
     pub schema: Option<serde_json::Value>,
     /// What it refers to, evaluated once; sent before the context and recorded with the prompt.
     pub expansion: Expansion,
+    /// In numbers that leave the conversation for it; in the record once its turn has not failed.
+    pub replaces: Option<RangeInclusive<u32>>,
     out: RunSender,
     started: Instant,
     /// Where it stands.
@@ -91,6 +94,7 @@ pub(super) struct Before {
     tools: Vec<ToolSpec>,
     history: Vec<Exchange>,
     user: String,
+    images: Vec<String>,
     /// All text sent, for the exact log.
     sent: String,
     /// More was sent than the record keeps: the thread holds more than the record.
@@ -103,6 +107,8 @@ pub(super) struct Surroundings<'a> {
     pub choices: &'a Choices,
     pub cwd: PathBuf,
     pub thread: Option<&'a RecordedThread>,
+    /// The agent sees pictures.
+    pub images: bool,
 }
 
 impl PromptRun {
@@ -114,6 +120,7 @@ impl PromptRun {
             attached: Vec::new(),
             schema: None,
             expansion: Expansion::default(),
+            replaces: None,
             out,
             started: Instant::now(),
             phase: Phase::Reading,
@@ -132,16 +139,18 @@ impl PromptRun {
         tools: Vec<ToolSpec>,
         around: &Surroundings<'_>,
     ) -> (TurnRequest, Before) {
+        let seen = |images: Vec<String>| if around.images { images } else { Vec::new() };
         let history: Vec<Exchange> = dialog
             .exchanges()
             .into_iter()
-            .map(|(user, assistant)| Exchange {
-                user,
-                assistant,
-                images: Vec::new(),
+            .map(|past| Exchange {
+                user: past.user,
+                assistant: past.assistant,
+                images: seen(past.images),
             })
             .collect();
-        let user = user_entry(&dialog.next_context(), &self.text);
+        let user = user_entry(&self.expansion.xml, &dialog.next_context(), &self.text);
+        let images = seen(dialog.next_pictures(&self.expansion));
         let settings = around.choices.turn_settings(around.cwd.clone());
         let digest = TurnRequest::digest(
             settings.model.as_deref(),
@@ -151,12 +160,14 @@ impl PromptRun {
         );
         let mut input = self.attached.clone();
         input.push(InputPart::Text(user.clone()));
+        input.extend(images.iter().cloned().map(InputPart::Image));
         let before = Before {
             model: settings.model.clone(),
             instructions: around.instructions.to_owned(),
             tools: tools.clone(),
             history: history.clone(),
             user,
+            images,
             attached: !self.attached.is_empty(),
             sent: input.iter().filter_map(as_text).collect(),
         };
@@ -175,14 +186,17 @@ impl PromptRun {
         (request, before)
     }
 
-    /// The last line of code before this prompt; 0 when there is none.
-    pub(super) fn history_line(dialog: &Dialog) -> u32 {
-        dialog
-            .cells
-            .iter()
-            .rev()
-            .find(|cell| !is_ours(&cell.source))
-            .map_or(0, |cell| cell.line)
+    /// What the record is told when it is sent.
+    pub(super) fn start(&self, dialog: &Dialog) -> PromptStart {
+        let code = dialog.cells.iter().rev();
+        let code = code.into_iter().find(|cell| !is_ours(&cell.source));
+        PromptStart {
+            line: self.line,
+            history_line: code.map_or(0, |cell| cell.line),
+            prompt: self.text.clone(),
+            expansion: self.expansion.clone(),
+            replaces: self.replaces.clone(),
+        }
     }
 
     /// Ends a prompt that never reached the agent. The text goes back to the editor.
@@ -266,13 +280,14 @@ impl Running {
             tools,
             history: mut exchanges,
             user,
+            images,
             attached,
             ..
         } = self.before;
         exchanges.push(Exchange {
             user,
             assistant: end.stored.clone(),
-            images: Vec::new(),
+            images,
         });
         let digest = TurnRequest::digest(model.as_deref(), &instructions, &tools, &exchanges);
         let thread = end.thread.clone().filter(|_| !attached);

@@ -9,7 +9,7 @@ fn an_answer_is_written_once_not_once_a_piece() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     history.input(1, ".p", ".p");
-    let turn = history.begin_prompt(1, 0, "p");
+    let turn = history.begin_prompt(PromptStart::new(1, 0, "p"));
     wait(history.flush());
     // A reader keeps the log from being started anew: its length is all that was written.
     let reader = Connection::open(&path).unwrap();
@@ -64,7 +64,7 @@ fn an_answer_cut_off_is_put_together() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     history.input(1, ".p", ".p");
-    let turn = history.begin_prompt(1, 0, "p");
+    let turn = history.begin_prompt(PromptStart::new(1, 0, "p"));
     for stored in ["a", "a b", "a b c", "a B", "a B and é", "a B and é!"] {
         history.stream_answer(turn, stored);
     }
@@ -79,34 +79,4 @@ fn an_answer_cut_off_is_put_together() {
         text(&path, "SELECT count(*) FROM ipycodex_answer_parts"),
         "0"
     );
-}
-
-#[test]
-fn a_file_of_the_first_schema_is_taken_over() {
-    let (_directory, path) = directory();
-    let (history, reports) = start(&path, None);
-    history.input(1, ".p", ".p");
-    let _turn = history.begin_prompt(1, 0, "p");
-    end(history, reports);
-    let db = Connection::open(&path).unwrap();
-    db.execute_batch(
-        "DROP TABLE ipycodex_answer_parts; UPDATE ipycodex_meta SET value = '1';
-         UPDATE ipycodex_turns SET response = 'half'",
-    )
-    .unwrap();
-    drop(db);
-    let (history, reports) = start(&path, Some(1));
-    assert_eq!(
-        wait(history.dialog()).prompts[0].response,
-        "half\n<system>user interrupted</system>"
-    );
-    assert_eq!(end(history, reports), [] as [&str; 0]);
-    let copies = fs::read_dir(path.parent().unwrap())
-        .unwrap()
-        .filter(|entry| {
-            let name = entry.as_ref().unwrap().file_name();
-            name.to_string_lossy().contains("before-migration")
-        })
-        .count();
-    assert_eq!(copies, 1);
 }

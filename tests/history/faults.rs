@@ -199,7 +199,7 @@ fn work(history: &History, from: u32) {
     }
     for line in from + 20..from + 23 {
         history.input(line, ".p", ".p");
-        let turn = history.begin_prompt(line, line - 1, "p");
+        let turn = history.begin_prompt(PromptStart::new(line, line - 1, "p"));
         history.finish_prompt(turn, Outcome::Complete, &"answer".repeat(1000), None);
     }
 }

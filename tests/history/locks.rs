@@ -37,7 +37,7 @@ fn a_fresh_session_gets_its_number_when_the_lock_goes() {
     );
     cell(&history, 1, "x", "7");
     history.input(2, ".p", ".p");
-    let turn = history.begin_prompt(2, 1, "p");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
     history.finish_prompt(turn, Outcome::Complete, "answer", None);
     assert_eq!(wait(history.dialog()).prompts.len(), 1);
     let warning = wait(reports.recv()).unwrap();
@@ -67,9 +67,9 @@ fn a_resumed_session_that_was_locked_is_not_written_over() {
     cell(&history, 1, "three", "3");
     cell(&history, 2, "four", "4");
     history.input(3, ".p", ".p");
-    let turn = history.begin_prompt(3, 2, "p");
+    let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
     history.finish_prompt(turn, Outcome::Complete, "answer", None);
-    history.hide(2, true);
+    history.hide(2..=2, true);
     lock.execute_batch("ROLLBACK").unwrap();
     wait(history.flush());
     let dialog = wait(history.dialog());
@@ -126,7 +126,7 @@ fn a_reset_while_locked_is_done_later() {
     let (_directory, path, lock) = held();
     lock.execute_batch("ROLLBACK").unwrap();
     let (history, reports) = start(&path, Some(1));
-    let turn = history.begin_prompt(3, 2, "p");
+    let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
     history.finish_prompt(turn, Outcome::Complete, "answer", None);
     wait(history.flush());
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -156,7 +156,7 @@ fn typing_never_waits_for_a_lock() {
     let (_directory, path, lock) = held();
     let (history, mut reports) = start(&path, None);
     let answer = "word ".repeat(1000);
-    let turn = history.begin_prompt(1, 0, "p");
+    let turn = history.begin_prompt(PromptStart::new(1, 0, "p"));
     for line in 1..=1000 {
         history.input(line, "x", "x");
         history.stream_answer(turn, &answer[..line as usize * 5]);

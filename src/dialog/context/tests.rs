@@ -49,18 +49,26 @@ fn session() -> Dialog {
 #[test]
 fn each_prompt_gets_the_cells_before_it() {
     let dialog = session();
+    let exchange = |line, user: &str, assistant: &str| PastExchange {
+        line,
+        user: user.into(),
+        assistant: assistant.into(),
+        images: Vec::new(),
+    };
     assert_eq!(
         dialog.exchanges(),
         [
-            (
-                "<context><code>import math</code></context>\n<user-request>first prompt</user-request>".into(),
-                "one".into()
+            exchange(
+                2,
+                "<context><code>import math</code></context>\n<user-request>first prompt</user-request>",
+                "one"
             ),
-            (
-                "<context><code>x = 1</code></context>\n<user-request>second prompt</user-request>".into(),
-                "<system>user interrupted</system>".into()
+            exchange(
+                4,
+                "<context><code>x = 1</code></context>\n<user-request>second prompt</user-request>",
+                "<system>user interrupted</system>"
             ),
-        ] as [(String, String); 2]
+        ]
     );
     assert_eq!(
         dialog.next_context(),
@@ -73,7 +81,7 @@ fn reset_and_hiding() {
     let mut dialog = session();
     dialog.prompts[0].hidden = true;
     assert_eq!(
-        dialog.exchanges()[0].0,
+        dialog.exchanges()[0].user,
         "<context><code>import math</code><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
     );
     dialog.prompts.clear();
@@ -85,6 +93,47 @@ fn reset_and_hiding() {
     );
     dialog.reset_line = 8;
     assert_eq!(dialog.next_context(), "");
+}
+
+/// What a prompt referred to stands before its context for good, its pictures before those of the cells.
+#[test]
+fn what_was_referred_to_belongs_to_its_exchange() {
+    let mut dialog = session();
+    dialog.prompts[1].expansion = Expansion {
+        xml: shell("date", "Sunday"),
+        images: vec!["data:a".into()],
+    };
+    for (at, name) in [
+        (1, "data:own line"),
+        (2, "data:b"),
+        (4, "data:c"),
+        (5, "data:command"),
+    ] {
+        dialog.cells[at].images.push(name.into());
+    }
+    let second = &dialog.exchanges()[1];
+    assert_eq!(
+        second.user,
+        "<shell cmd=\"date\">Sunday</shell><context><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
+    );
+    assert_eq!(second.images, ["data:a", "data:b"]);
+    assert!(dialog.exchanges()[0].images.is_empty());
+    let own = Expansion {
+        images: vec!["data:d".into()],
+        ..Expansion::default()
+    };
+    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:c"]);
+    // A hidden cell takes its picture along; a hidden exchange leaves those of its cells, and takes its own.
+    dialog.hide(&(5..=5), true);
+    assert_eq!(dialog.next_pictures(&own), ["data:d"]);
+    dialog.hide(&(4..=4), true);
+    assert_eq!(dialog.next_pictures(&own), ["data:d", "data:b"]);
+    assert_eq!(dialog.last_exchange().map(|prompt| prompt.line), Some(2));
+    dialog.hide(&(1..=9), true);
+    assert_eq!(
+        (dialog.next_context().as_str(), dialog.last_exchange()),
+        ("", None)
+    );
 }
 
 #[test]
@@ -165,7 +214,7 @@ fn a_long_session_is_one_pass() {
     assert!(
         exchanges
             .iter()
-            .all(|(user, _)| user.matches("<code>").count() == 10)
+            .all(|exchange| exchange.user.matches("<code>").count() == 10)
     );
 }
 

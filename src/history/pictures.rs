@@ -1,0 +1,305 @@
+//! Pictures of the conversation: which of those shown go to the model, and where they lie.
+//!
+//! In: outputs of cells and pictures prompts referred to (kept under the prompt's own number). Out: `data:` URLs in the
+//! entries of a [`Dialog`]. Only PNG, JPEG, GIF and WebP whose data begins as such a file does: one that the model's
+//! service cannot read would spoil every later turn.
+//!
+//! Invariant: what is sent is bounded in number and bytes, newest first, and the bound moves in steps: an exchange that
+//! was sent with its pictures keeps them for a while, so that the agent's thread can be gone on with.
+
+use std::collections::{HashMap, HashSet};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Map, Value};
+
+use super::{Bundle, Write};
+use crate::dialog::Dialog;
+use crate::output::mime::MimeBundle;
+
+/// At least so many of the newest are sent, at most twice as many; and the same in bytes of their stored form.
+const STEP: usize = 8;
+const STEP_BYTES: u64 = 4 << 20;
+
+/// A larger one is not sent, in bytes of its stored form.
+const LARGEST: u64 = 4 << 20;
+
+/// A picture that may be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    line: u32,
+    position: i64,
+    bytes: u64,
+    /// Its bundle when it is not in the file yet.
+    json: Option<String>,
+}
+
+impl Bundle {
+    pub(super) fn of(bundle: &MimeBundle) -> Self {
+        let map = bundle
+            .iter()
+            .map(|(mime, data)| (mime.to_owned(), data.clone()));
+        Bundle {
+            json: Value::Object(map.collect()).to_string(),
+            pictured: bundle.image().is_some(),
+        }
+    }
+
+    /// The bundle of a picture given as a `data:` URL.
+    pub(super) fn of_url(url: &str) -> Option<Self> {
+        let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+        let entry = (mime.to_owned(), Value::String(data.to_owned()));
+        Some(Bundle {
+            json: Value::Object(Map::from_iter([entry])).to_string(),
+            pictured: true,
+        })
+    }
+
+    /// Its size in bytes when there is a picture in it.
+    pub(super) fn bytes(&self) -> Option<i64> {
+        let bytes = i64::try_from(self.json.len()).unwrap_or(i64::MAX);
+        self.pictured.then_some(bytes)
+    }
+}
+
+/// The pictures in the file.
+pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<Found>> {
+    let mut rows = db.prepare_cached(
+        "SELECT line, position, picture FROM ipycodex_outputs
+         WHERE session = ?1 AND picture IS NOT NULL ORDER BY line, position",
+    )?;
+    rows.query_map([session], |row| {
+        Ok(Found {
+            line: row.get(0)?,
+            position: row.get(1)?,
+            bytes: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
+            json: None,
+        })
+    })?
+    .collect()
+}
+
+/// The pictures that wait to be written.
+pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
+    let mut found = Vec::new();
+    for write in writes {
+        let (line, bundles) = match write {
+            Write::Output { line, bundles, .. } => (*line, bundles.clone()),
+            Write::BeginTurn { start, .. } => {
+                let urls = start.expansion.images.iter();
+                (
+                    start.line,
+                    urls.filter_map(|url| Bundle::of_url(url)).collect(),
+                )
+            }
+            _ => continue,
+        };
+        let pictured = (0_i64..).zip(bundles).filter(|(_, bundle)| bundle.pictured);
+        found.extend(pictured.map(|(position, bundle)| Found {
+            line,
+            position,
+            bytes: bundle.json.len() as u64,
+            json: Some(bundle.json),
+        }));
+    }
+    found
+}
+
+/// Those of `found` that go with the conversation, in its order.
+pub(super) fn kept(mut found: Vec<Found>, dialog: &Dialog) -> Vec<Found> {
+    let cells = dialog
+        .cells
+        .iter()
+        .filter(|cell| !cell.hidden && cell.line > dialog.reset_line);
+    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
+    let lines: HashSet<u32> = cells
+        .map(|cell| cell.line)
+        .chain(prompts.map(|prompt| prompt.line))
+        .collect();
+    found.retain(|picture| lines.contains(&picture.line) && picture.bytes <= LARGEST);
+    found.sort_by_key(|picture| (picture.line, picture.position));
+    let first = step_before(found.len() as u64, STEP as u64);
+    let total: u64 = found.iter().map(|picture| picture.bytes).sum();
+    let from = step_before(total, STEP_BYTES);
+    let (mut number, mut bytes) = (0, 0);
+    found.retain(|picture| {
+        let keep = number >= first && bytes >= from;
+        number += 1;
+        bytes += picture.bytes;
+        keep
+    });
+    found
+}
+
+/// Where what is kept of `total` begins: at a whole number of steps, at least one step before the end.
+fn step_before(total: u64, step: u64) -> u64 {
+    (total.saturating_sub(1) / step * step).saturating_sub(step)
+}
+
+/// Reads them: In number and `data:` URL.
+pub(super) fn read(
+    db: &Connection,
+    session: i64,
+    kept: Vec<Found>,
+) -> rusqlite::Result<Vec<(u32, String)>> {
+    let mut bundles = db.prepare_cached(
+        "SELECT bundle FROM ipycodex_outputs WHERE session = ?1 AND line = ?2 AND position = ?3",
+    )?;
+    let mut urls = Vec::new();
+    for picture in kept {
+        let json = match picture.json {
+            Some(json) => Some(json),
+            None => bundles
+                .query_row(params![session, picture.line, picture.position], |row| {
+                    row.get(0)
+                })
+                .optional()?,
+        };
+        let url = json.and_then(|json: String| data_url(&json));
+        urls.extend(url.map(|url| (picture.line, url)));
+    }
+    Ok(urls)
+}
+
+fn data_url(json: &str) -> Option<String> {
+    let map: Map<String, Value> = serde_json::from_str(json).ok()?;
+    let (mime, base64) = MimeBundle::new(map.into_iter().collect()).image()?;
+    begins_as(mime, &base64).then(|| format!("data:{mime};base64,{base64}"))
+}
+
+/// True when the data begins as files of that type do.
+fn begins_as(mime: &str, base64: &str) -> bool {
+    let Some(head) = base64
+        .get(..16)
+        .and_then(|head| BASE64_STANDARD.decode(head).ok())
+    else {
+        return false;
+    };
+    match mime {
+        "image/png" => head.starts_with(b"\x89PNG\r\n\x1a\n"),
+        "image/jpeg" => head.starts_with(b"\xff\xd8\xff"),
+        "image/gif" => head.starts_with(b"GIF8"),
+        _ => head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"),
+    }
+}
+
+/// Puts them into their entries.
+pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
+    if pictures.is_empty() {
+        return;
+    }
+    let prompts: HashMap<u32, usize> = dialog
+        .prompts
+        .iter()
+        .enumerate()
+        .map(|(at, prompt)| (prompt.line, at))
+        .collect();
+    for (line, url) in pictures {
+        if let Some(at) = prompts.get(&line) {
+            dialog.prompts[*at].expansion.images.push(url);
+        } else if let Ok(at) = dialog.cells.binary_search_by_key(&line, |cell| cell.line) {
+            dialog.cells[at].images.push(url);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialog::{CellEntry, PromptEntry};
+
+    fn found(line: u32, bytes: u64) -> Found {
+        Found {
+            line,
+            position: 0,
+            bytes,
+            json: None,
+        }
+    }
+
+    fn session(cells: u32) -> Dialog {
+        let cell = |line| CellEntry {
+            line,
+            source: "x".into(),
+            ..CellEntry::default()
+        };
+        Dialog {
+            cells: (1..=cells).map(cell).collect(),
+            ..Dialog::default()
+        }
+    }
+
+    fn lines(kept: &[Found]) -> Vec<u32> {
+        kept.iter().map(|picture| picture.line).collect()
+    }
+
+    /// However many there are, at least a step of the newest is kept, at most two; the bound stands still in between.
+    #[test]
+    fn the_newest_are_kept_and_the_bound_moves_in_steps() {
+        let mut begins = Vec::new();
+        for count in 1..=100_u32 {
+            let kept = kept((1..=count).map(|n| found(n, 10)).collect(), &session(count));
+            assert!(
+                kept.len() >= STEP.min(count as usize) && kept.len() <= 2 * STEP,
+                "{count}"
+            );
+            assert_eq!(lines(&kept).last(), Some(&count));
+            begins.push(kept[0].line);
+        }
+        begins.dedup();
+        assert_eq!(begins.len(), 100_usize.div_ceil(STEP) - 1, "{begins:?}");
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let big = STEP_BYTES / 2;
+        for count in 1..=20_u32 {
+            let kept = kept(
+                (1..=count).map(|n| found(n, big)).collect(),
+                &session(count),
+            );
+            let bytes: u64 = kept.iter().map(|picture| picture.bytes).sum();
+            assert!((1..=2 * STEP_BYTES).contains(&bytes), "{count}: {bytes}");
+            assert_eq!(lines(&kept).last(), Some(&count));
+        }
+        assert!(kept(vec![found(1, LARGEST + 1)], &session(1)).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_part_of_the_conversation_does_not_count() {
+        let mut dialog = session(6);
+        dialog.reset_line = 1;
+        dialog.cells[1].hidden = true;
+        dialog.prompts = vec![PromptEntry {
+            line: 7,
+            ..PromptEntry::default()
+        }];
+        let all = (1..=8).map(|n| found(n, 10)).collect();
+        assert_eq!(lines(&kept(all, &dialog)), [3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn only_what_is_the_picture_it_says_is_sent() {
+        let url = |mime: &str, bytes: &[u8]| {
+            let text = BASE64_STANDARD.encode(bytes);
+            data_url(&format!(
+                r#"{{"text/plain": "<Figure>", "{mime}": "{text}\n"}}"#
+            ))
+        };
+        let png = b"\x89PNG\r\n\x1a\n0000";
+        assert_eq!(
+            url("image/png", png),
+            Some(format!(
+                "data:image/png;base64,{}",
+                BASE64_STANDARD.encode(png)
+            ))
+        );
+        assert!(url("image/webp", b"RIFF0000WEBP").is_some());
+        assert!(url("image/jpeg", b"\xff\xd8\xff000000000").is_some());
+        assert!(url("image/gif", b"GIF89a000000").is_some());
+        assert_eq!(url("image/png", b"\xff\xd8\xff000000000"), None);
+        assert_eq!(url("image/png", b"short"), None);
+        assert_eq!(url("image/svg+xml", b"<svg></svg>      "), None);
+    }
+}

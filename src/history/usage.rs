@@ -1,0 +1,69 @@
+//! Tokens of turns: their stored form, and the turns of a session with theirs.
+//!
+//! In: counts as the agent told them. Out: [`TurnRow`]s, failed and forgotten turns too: their tokens were spent.
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::{TurnKey, TurnRow, Write};
+use crate::agent::Usage;
+
+/// The stored form.
+pub(super) fn json(usage: &Usage) -> String {
+    json!({
+        "cached": usage.cached,
+        "input": usage.input,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+        "window": usage.window,
+    })
+    .to_string()
+}
+
+/// And back; what is missing or of another kind counts 0.
+fn read(text: &str) -> Option<Usage> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let count = |name: &str| value[name].as_u64().unwrap_or(0);
+    Some(Usage {
+        input: count("input"),
+        cached: count("cached"),
+        output: count("output"),
+        reasoning: count("reasoning"),
+        window: value["window"].as_u64(),
+    })
+}
+
+/// The turns in the file, oldest first.
+pub(super) fn turns(db: &Connection, session: i64) -> rusqlite::Result<Vec<TurnRow>> {
+    let mut rows =
+        db.prepare_cached("SELECT line, usage FROM ipycodex_turns WHERE session = ?1 ORDER BY id")?;
+    rows.query_map([session], |row| {
+        Ok(TurnRow {
+            line: row.get(0)?,
+            usage: row.get::<_, Option<String>>(1)?.as_deref().and_then(read),
+        })
+    })?
+    .collect()
+}
+
+/// Adds those that wait to be written.
+pub(super) fn overlay(turns: &mut Vec<TurnRow>, waiting: &mut dyn Iterator<Item = &Write>) {
+    let mut begun: Vec<(TurnKey, usize)> = Vec::new();
+    for write in waiting {
+        match write {
+            Write::BeginTurn { key, start } => {
+                begun.push((*key, turns.len()));
+                turns.push(TurnRow {
+                    line: start.line,
+                    usage: None,
+                });
+            }
+            Write::FinishTurn { key, usage, .. } => {
+                if let Some((_, at)) = begun.iter().find(|(known, _)| known == key) {
+                    turns[*at].usage = *usage;
+                }
+            }
+            _ => {}
+        }
+    }
+}

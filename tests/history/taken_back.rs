@@ -1,0 +1,247 @@
+//! Exchanges taken back, replaced and brought back, and what went with prompts: the same after a resume.
+
+use ipycodex::agent::Usage;
+use ipycodex::dialog::{Dialog, Expansion};
+use ipycodex::output::mime::MimeBundle;
+use serde_json::Value;
+
+use super::*;
+
+/// Cell 1, prompt 2, cell 3, prompt 4, cell 5.
+fn session(history: &History) {
+    cell(history, 1, "a", "");
+    answered(history, PromptStart::new(2, 1, "first"), Outcome::Complete);
+    cell(history, 3, "b", "");
+    answered(history, PromptStart::new(4, 3, "second"), Outcome::Complete);
+    cell(history, 5, "c", "");
+}
+
+fn answered(history: &History, start: PromptStart, outcome: Outcome) {
+    let source = format!(".{}", start.prompt);
+    history.input(start.line, &source, &source);
+    let answer = format!("to {}", start.prompt);
+    let turn = history.begin_prompt(start);
+    history.finish_prompt(turn, outcome, &answer, None);
+}
+
+/// What the model is told: the user entries, then the context to come.
+fn told(dialog: &Dialog) -> Vec<String> {
+    let short = |text: &str| {
+        let mut text = text.to_owned();
+        for tag in ["context", "code", "user-request"] {
+            text = text
+                .replace(&format!("<{tag}>"), "")
+                .replace(&format!("</{tag}>"), " ");
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut told: Vec<String> = dialog
+        .exchanges()
+        .iter()
+        .map(|turn| short(&turn.user))
+        .collect();
+    told.push(short(&dialog.next_context()));
+    told
+}
+
+/// What `change` makes of a session is what is told then, and after a resume.
+fn check(change: impl Fn(&History), expected: &[&str]) {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    change(&history);
+    let dialog = wait(history.dialog());
+    assert_eq!(told(&dialog), expected);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(wait(history.dialog()), dialog, "after a resume");
+    end(history, reports);
+    assert_eq!(
+        text(
+            &path,
+            "SELECT count(*) FROM ipycodex_turns WHERE state = 'complete'"
+        ),
+        dialog.prompts.len().to_string(),
+        "all rows are there"
+    );
+}
+
+fn replacing(lines: std::ops::RangeInclusive<u32>) -> PromptStart {
+    PromptStart {
+        replaces: Some(lines),
+        ..PromptStart::new(6, 5, "better")
+    }
+}
+
+#[test]
+fn hidden_and_shown() {
+    check(|_| {}, &["a first", "b second", "c"]);
+    check(|history| history.hide(2..=2, true), &["a b second", "c"]);
+    check(|history| history.hide(3..=5, true), &["a first", ""]);
+    check(
+        |history| {
+            history.hide(1..=5, true);
+            history.hide(4..=5, false);
+        },
+        &["second", "c"],
+    );
+}
+
+#[test]
+fn what_is_replaced_leaves_when_its_replacement_is_there() {
+    let replace = |outcome| move |history: &History| answered(history, replacing(2..=5), outcome);
+    check(replace(Outcome::Complete), &["a better", ""]);
+    check(
+        |history| answered(history, replacing(4..=4), Outcome::Complete),
+        &["a first", "b c better", ""],
+    );
+    check(
+        |history| {
+            answered(history, replacing(2..=5), Outcome::Complete);
+            history.hide(2..=5, false);
+        },
+        &["a first", "b second", "c better", ""],
+    );
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    replace(Outcome::Failed)(&history);
+    assert_eq!(told(&wait(history.dialog())), ["a first", "b second", "c"]);
+    end(history, reports);
+}
+
+#[test]
+fn a_replacement_cut_off_by_death_still_replaces() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    history.input(6, ".better", ".better");
+    let _cut_off = history.begin_prompt(replacing(2..=5));
+    assert_eq!(told(&wait(history.dialog())), ["a first", "b second", "c"]);
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(told(&wait(history.dialog())), ["a better", ""]);
+    end(history, reports);
+}
+
+fn figure(text: &str) -> MimeBundle {
+    MimeBundle::new(vec![
+        ("text/plain".into(), Value::String("<Figure>".into())),
+        (
+            "image/png".into(),
+            Value::String(format!("iVBORw0KGgoAAAANSUhE{text}")),
+        ),
+    ])
+}
+
+#[test]
+fn what_was_sent_with_a_prompt_is_sent_again() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    history.input(1, "plot()", "plot()");
+    let shown = vec![MimeBundle::plain("1"), figure("AAAA"), figure("BBBB")];
+    history.output(1, "[image/png]", shown, State::Complete, 1);
+    history.input(2, "plot()", "plot()");
+    history.output(2, "[image/png]", vec![figure("CCCC")], State::Complete, 1);
+    history.hide(2..=2, true);
+    let expansion = Expansion {
+        xml: "<variable name=\"x\" type=\"Image\">[image/jpeg]</variable>".into(),
+        images: vec!["data:image/jpeg;base64,/9j/4AAQSkZJRgAB".into()],
+    };
+    let start_of = PromptStart {
+        expansion: expansion.clone(),
+        ..PromptStart::new(3, 2, "what is it?")
+    };
+    answered(&history, start_of, Outcome::Complete);
+    let turn = &wait(history.dialog()).exchanges()[0];
+    assert!(
+        turn.user
+            .starts_with(&format!("{}<context>", expansion.xml)),
+        "{}",
+        turn.user
+    );
+    assert_eq!(
+        turn.images,
+        [
+            "data:image/jpeg;base64,/9j/4AAQSkZJRgAB",
+            "data:image/png;base64,iVBORw0KGgoAAAANSUhEAAAA",
+            "data:image/png;base64,iVBORw0KGgoAAAANSUhEBBBB",
+        ]
+    );
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(&wait(history.dialog()).exchanges()[0], turn);
+    end(history, reports);
+}
+
+/// The same while another program holds the file.
+#[test]
+fn nothing_is_forgotten_while_it_waits_to_be_written() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    session(&history);
+    wait(history.flush());
+    let lock = Connection::open(&path).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    history.input(6, "plot()", "plot()");
+    history.output(6, "[image/png]", vec![figure("AAAA")], State::Complete, 1);
+    let usage = Usage {
+        input: 7,
+        output: 2,
+        ..Usage::default()
+    };
+    history.input(7, ".look", ".look");
+    let turn = history.begin_prompt(PromptStart {
+        replaces: Some(2..=5),
+        ..PromptStart::new(7, 6, "look")
+    });
+    history.finish_prompt(turn, Outcome::Complete, "seen", Some(usage));
+    let dialog = wait(history.dialog());
+    assert_eq!(
+        told(&dialog),
+        ["a plot() <output>[image/png]</output> look", ""]
+    );
+    assert_eq!(dialog.exchanges()[0].images.len(), 1);
+    let turns = wait(history.turns());
+    assert_eq!(
+        turns.last().map(|turn| (turn.line, turn.usage)),
+        Some((7, Some(usage)))
+    );
+    lock.execute_batch("ROLLBACK").unwrap();
+    wait(history.flush());
+    let written = wait(history.dialog());
+    assert_eq!(written.exchanges(), dialog.exchanges());
+    assert_eq!(wait(history.turns()), turns);
+    end(history, reports);
+}
+
+#[test]
+fn tokens_are_counted_for_every_turn() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    let usage = Usage {
+        input: 1200,
+        cached: 1024,
+        output: 57,
+        reasoning: 21,
+        window: Some(258_400),
+    };
+    for (line, outcome) in [
+        (1, Outcome::Complete),
+        (2, Outcome::Failed),
+        (3, Outcome::Interrupted),
+    ] {
+        history.input(line, ".p", ".p");
+        let turn = history.begin_prompt(PromptStart::new(line, 0, "p"));
+        history.finish_prompt(turn, outcome, "", (line < 3).then_some(usage));
+    }
+    assert_eq!(wait(history.reset()), 2);
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    let turns: Vec<_> = wait(history.turns())
+        .iter()
+        .map(|turn| (turn.line, turn.usage))
+        .collect();
+    assert_eq!(turns, [(1, Some(usage)), (2, Some(usage)), (3, None)]);
+    end(history, reports);
+}
