@@ -273,13 +273,13 @@ class Server:
         host = self.host
         host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
         if not host.pty:
-            host.send({"type": "started"})
+            self.begin()
             return self.run_user_code(function)
         from . import stdin
 
         kept = stdin.without_terminal(host.stdin)
         try:
-            host.send({"type": "started"})
+            self.begin()
             return self.run_user_code(function)
         finally:
             stdin.give_back(kept)
@@ -288,15 +288,24 @@ class Server:
         self.engine.set_names(request["values"])
         return {"set": True}
 
+    def begin(self):
+        """Tells the host that user code runs; what it interrupts from here on is that code."""
+        interrupts.pending = False
+        interrupts.begun = True
+        self.host.send({"type": "started"})
+
     def run_user_code(self, function):
         """Calls `function` with interrupts on. One that arrives in the last moment is dropped with the flag."""
         before_cell()
-        interrupts.pending = False
         try:
             interrupts.user = True
+            interrupts.begun = False
+            if interrupts.pending:
+                interrupts.pending = False
+                raise KeyboardInterrupt
             return function()
         finally:
-            interrupts.user = False
+            interrupts.user = interrupts.begun = False
             if sys.gettrace() is not None:
                 end_stepping()
 
@@ -314,7 +323,7 @@ class Server:
 
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
-        host.send({"type": "started"})
+        self.begin()
         try:
             enter(request)
             outcome = self.run_user_code(lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), request.get("filename")))

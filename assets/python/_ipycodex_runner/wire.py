@@ -82,6 +82,7 @@ class Interrupts:
     """When SIGINT may raise. `user` is true while user code runs; `held` counts sections that must not be cut."""
 
     user = False
+    begun = False  # the host was told that user code runs: an interrupt is for it, even if it does not run yet
     held = 0
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
@@ -95,7 +96,7 @@ class Interrupts:
     def release(self):
         if get_ident() == MAIN:
             self.held -= 1
-            if self.pending and not self.held:
+            if self.pending and not self.held and not self.begun:
                 self.pending = False
                 if self.user:
                     raise KeyboardInterrupt
@@ -115,6 +116,7 @@ class SigintHandler:
     def __call__(self):
         if not interrupts.user:
             interrupts.again = False
+            interrupts.pending = interrupts.begun
         elif interrupts.held:
             interrupts.pending = True
         elif sys._getframe(1).f_code in uncut:
