@@ -37,7 +37,7 @@ pub(super) enum Whose {
     User(u32),
     /// The agent, under this In number.
     Agent(u32),
-    /// A skill: not numbered, not recorded.
+    /// A skill: not numbered, not recorded, no cell to a front-end.
     Skill,
 }
 
@@ -97,7 +97,9 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
-            RuntimeEvent::Started { .. } => self.out.send(SessionEvent::CellStarted),
+            RuntimeEvent::Started { .. } if self.whose != Whose::Skill => {
+                self.out.send(SessionEvent::CellStarted);
+            }
             RuntimeEvent::Output {
                 stream,
                 bytes,
@@ -210,10 +212,12 @@ impl CellRun {
             Ending::Died(_) => CellStep::Died(remains),
             _ => CellStep::Ended(remains),
         };
-        self.out.send(SessionEvent::CellEnded {
-            ending: finish.ending,
-            typeahead: finish.typeahead,
-        });
+        if self.whose != Whose::Skill {
+            self.out.send(SessionEvent::CellEnded {
+                ending: finish.ending,
+                typeahead: finish.typeahead,
+            });
+        }
         step
     }
 }

@@ -47,6 +47,11 @@ impl Exchanges {
         }
     }
 
+    /// Adds to the end of the instructions of every turn.
+    pub(super) fn instruct(&mut self, section: &str) {
+        self.instructions.push_str(section);
+    }
+
     /// A skill was loaded, with the user's leave where that was needed: the next prompt brings what it declares.
     pub(super) fn skill_loaded(&mut self, text: String) {
         self.loaded.push(text);
@@ -196,6 +201,7 @@ impl Session {
         tools: Vec<crate::agent::ToolSpec>,
     ) {
         let images = self.exchanges.agent.get().capabilities().images;
+        self.shelf.look_through(dialog);
         let mut offered = self.offer().specs();
         offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
         let around = Surroundings {
@@ -206,8 +212,8 @@ impl Session {
             images,
         };
         let (request, before) = prompt.request(dialog, offered, &around);
-        self.exchanges.loaded.clear();
         let key = self.history.begin_prompt(prompt.start(dialog));
+        self.exchanges.loaded.clear();
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));
             prompt.phase = Phase::Reading;
@@ -322,6 +328,7 @@ impl Session {
     fn offer(&self) -> Offer {
         Offer {
             run_cells: self.choices.run_cells != RunCells::Off,
+            load_skill: !self.shelf.is_empty(),
         }
     }
 

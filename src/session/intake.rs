@@ -77,10 +77,12 @@ impl Session {
         line
     }
 
-    /// Reads the conversation; it comes back as a command.
+    /// Reads the conversation; it comes back as a command, after the skills.
     fn read_record(&self) {
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        let skills = self.shelf.found();
         tokio::spawn(async move {
+            skills.await;
             let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
         });
     }

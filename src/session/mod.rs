@@ -35,6 +35,7 @@ pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutc
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
+pub use toolbox::{FindSkills, Skills};
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -79,6 +80,8 @@ pub struct Parts {
     pub python_at_once: bool,
     /// There is a user who can be asked.
     pub asks: bool,
+    /// Finds the skills.
+    pub skills: FindSkills,
     /// Where texts too long for the model are kept.
     pub artifacts: PathBuf,
     /// The file the session is recorded in.
@@ -148,6 +151,8 @@ enum Command {
     Choices(oneshot::Sender<Choices>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
+    SkillsFound(Box<Skills>),
+    SkillRead(String, Result<Box<crate::skills::Activation>, String>),
     Said(events::RunSender, SessionEvent),
     Sessions {
         all: bool,

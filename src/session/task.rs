@@ -24,7 +24,7 @@ use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
-use crate::session::toolbox::Toolbox;
+use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
@@ -59,6 +59,7 @@ pub(super) struct Session {
     /// What was too long for the model.
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
+    pub(super) shelf: Shelf,
 }
 
 /// What is being worked on.
@@ -107,6 +108,7 @@ pub(super) fn run(
         resumed,
         python_at_once,
         asks,
+        skills,
         artifacts,
         record,
     } = parts;
@@ -120,6 +122,7 @@ pub(super) fn run(
         places,
         start: None,
         awaiting_start: Vec::new(),
+        shelf: Shelf::filling(skills, commands.clone()),
         inbox: commands,
         background,
         current: None,
@@ -220,6 +223,8 @@ impl Session {
             }
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
+            Command::SkillsFound(skills) => self.on_skills_found(*skills),
+            Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());

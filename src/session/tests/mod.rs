@@ -24,6 +24,7 @@ use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
     Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
 };
+use crate::skills::{Catalog, Consent};
 
 const TURN: TurnId = TurnId(0);
 
@@ -45,7 +46,7 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
     let hung = Arc::clone(&hanging);
     let runtime = Script::new(move |id, request| match request {
         RuntimeRequest::Execute(execute) => {
-            if execute.code.starts_with("hang") {
+            if execute.code.trim_end().ends_with("hang") || execute.code == "hang()" {
                 *hanging.lock().unwrap() = Some(id);
             }
             cell(id, &execute.code, execute.execution_count)
@@ -169,6 +170,11 @@ fn stage_of(
         resumed: false,
         python_at_once: true,
         asks: true,
+        skills: Box::new(|| Skills {
+            catalog: Catalog::default(),
+            consent: Consent::none(),
+            trouble: None,
+        }),
         artifacts: PathBuf::from("/nowhere"),
         record: PathBuf::from("/nowhere"),
     };
@@ -235,7 +241,7 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             display,
         },
     ];
-    match code {
+    match code.trim_start_matches("#| eval: true\n").trim_end() {
         "hang" | "hang()" => {}
         "raise" => {
             events.push(RuntimeEvent::Error { id, error: error() });

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod live;
+mod load_skill;
 mod pyrun;
 mod run_cells;
 mod specs;
@@ -23,9 +24,12 @@ use crate::session::task::Session;
 use crate::session::tools::returned;
 use crate::session::turn::{ToolReturn, TurnEnd, TurnEvent};
 
+pub(super) use load_skill::Shelf;
+pub use load_skill::{FindSkills, Skills};
 pub(super) use run_cells::shown_call;
 pub(super) use specs::{Offer, is_built_in};
 
+use load_skill::Loading;
 use pyrun::Look;
 use run_cells::Cells;
 
@@ -51,6 +55,8 @@ enum Job {
     Look(Look),
     /// `run_cells`.
     Cells(Box<Cells>),
+    /// `load_skill`.
+    Skill(Loading),
 }
 
 impl ToolReturn {
@@ -82,6 +88,7 @@ impl Session {
         match call.name.as_str() {
             specs::PYRUN => self.pyrun(&call.arguments),
             specs::RUN_CELLS => self.run_cells(&call.arguments),
+            specs::LOAD_SKILL => self.load_skill(&call.arguments),
             READ_OUTPUT => Some(self.outputs.read(&call.arguments)),
             _ => {
                 let request = RuntimeRequest::CallTool {
@@ -135,6 +142,7 @@ impl Session {
         let step = match self.toolbox.job.take() {
             Some(Job::Look(look)) => self.look_allowed(look, reply),
             Some(Job::Cells(cells)) => self.cells_allowed(cells, reply),
+            Some(Job::Skill(loading)) => self.skill_allowed(loading, reply),
             job => {
                 self.toolbox.job = job;
                 return;
@@ -177,7 +185,7 @@ impl Session {
         let runs = match &self.toolbox.job {
             Some(Job::Function(_)) => true,
             Some(Job::Look(look)) => look.runs(),
-            Some(Job::Cells(_)) => self.toolbox.live.is_some(),
+            Some(Job::Cells(_) | Job::Skill(_)) => self.toolbox.live.is_some(),
             None => false,
         };
         if runs && let Some(interrupter) = self.runtime.interrupter() {

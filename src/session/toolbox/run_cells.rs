@@ -343,7 +343,7 @@ impl Session {
             return;
         };
         let now = Instant::now();
-        if !cells.due.is_some_and(|due| due <= now) || self.toolbox.live.is_none() {
+        if cells.due.is_none_or(|due| due > now) || self.toolbox.live.is_none() {
             return;
         }
         let again = std::mem::replace(&mut cells.timed_out, true);
