@@ -7,6 +7,7 @@ mod canaries;
 mod context;
 mod failures;
 mod interrupts;
+mod references;
 mod threads;
 mod tools;
 
