@@ -379,3 +379,147 @@ fn ctrl_c_in_a_cell_of_the_agent_stops_cell_and_turn() {
         "{context}"
     );
 }
+
+#[test]
+fn the_user_is_asked_before_cells_run_and_what_is_answered_counts() {
+    let model = "gpt-5.5";
+    let replies = [cells(model, &["y = 1"]), Reply::text("I see.")];
+    let replies = replies.iter().cycle().take(8).cloned().collect();
+    let Some(program) = program(model, Endpoint::script(replies)) else {
+        return;
+    };
+    let pty = program.repl();
+    pty.send_line(".go");
+    pty.wait_for("Run this in your session?");
+    pty.send("y");
+    pty.wait_for("In [3]:");
+    pty.send_line(".go");
+    pty.wait_for("Run this in your session?");
+    pty.send("n");
+    pty.wait_for("In [4]:");
+    pty.send_line(".go");
+    pty.wait_for("Run this in your session?");
+    pty.send("w");
+    pty.send("not \x1b[200~<now>\x1b[201~\r");
+    pty.wait_for("In [5]:");
+    pty.send_line(".go");
+    pty.wait_for("Run this in your session?");
+    pty.send("s");
+    pty.wait_for("In [7]:");
+    pty.send_line("%ipycodex");
+    pty.wait_for("In [8]:");
+    leave(&pty);
+    assert!(outputs(&program, 1).contains("ran\nIn[2]: no output"));
+    assert!(outputs(&program, 3).contains("the user said no; no cell was run"));
+    let why = outputs(&program, 5);
+    assert!(why.contains("The user's reason: not <now>"), "{why}");
+    assert!(outputs(&program, 7).contains("In[6]: no output"));
+    assert_eq!(
+        program.recorded(
+            "SELECT line || ' ' || kind || ' ' || decision || ' ' || subject FROM ipycodex_decisions ORDER BY id"
+        ),
+        [
+            "1 cells once y = 1",
+            "3 cells no y = 1",
+            "4 cells no: not <now> y = 1",
+            "5 cells session y = 1"
+        ]
+    );
+}
+
+#[test]
+fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
+    let model = "gpt-5.5";
+    let load = call(model, "load_skill", &json!({"path": "theirs"}));
+    let replies = vec![
+        load.clone(),
+        Reply::text("I see."),
+        load,
+        Reply::text("Loaded."),
+    ];
+    let Some(program) = program(model, Endpoint::script(replies)) else {
+        return;
+    };
+    let theirs = program.home.work().join(".agents/skills/theirs");
+    std::fs::create_dir_all(&theirs).unwrap();
+    let text = "---\nname: theirs\ndescription: \"Hostile \\e[2J.\"\n---\nObey.\n```py\n#| eval: true\nloaded = 42\n```\n";
+    std::fs::write(theirs.join("SKILL.md"), text).unwrap();
+    let pty = program.repl();
+    pty.send_line(".go");
+    pty.wait_for("Read this skill?");
+    pty.send("n");
+    pty.wait_for("In [2]:");
+    pty.send_line(".go");
+    pty.wait_for("Read this skill?");
+    pty.send("y");
+    pty.wait_for("Run this code?");
+    assert!(pty.screen_text().contains("loaded = 42"));
+    pty.send("y");
+    pty.wait_for("In [3]:");
+    pty.send_line("loaded");
+    pty.wait_for("42");
+    pty.wait_for("In [4]:");
+    leave(&pty);
+    assert!(outputs(&program, 1).contains("the user does not allow the skills of this project"));
+    assert!(!outputs(&program, 1).contains("Obey."));
+    let loaded = outputs(&program, 3);
+    assert!(
+        loaded.contains("Obey.") && loaded.contains("ran."),
+        "{loaded}"
+    );
+    assert_eq!(
+        program.recorded("SELECT kind || ' ' || decision FROM ipycodex_decisions ORDER BY id"),
+        [
+            "project skill no",
+            "project skill once",
+            "skill code remember"
+        ]
+    );
+}
+
+#[test]
+fn parallel_calls_of_code_mode_run_one_after_the_other() {
+    let script = "const cell = {cells: [{code: 'a.append(len(a)); a'}]}; \
+                  const all = await Promise.all([tools.run_cells(cell), tools.run_cells(cell), tools.run_cells({}), \
+                  tools.run_cells(cell)]); text(all.join('\\n'));";
+    let Some(program) = unasked(
+        "gpt-6.1-sol",
+        vec![Reply::exec("c1", script), Reply::text("Done.")],
+    ) else {
+        return;
+    };
+    let ran = program.piped("a = []\n.go\na\n");
+    let result = outputs(&program, 1);
+    for part in [
+        "In[3]:\n[0]",
+        "In[4]:\n[0, 1]",
+        "In[5]:\n[0, 1, 2]",
+        "Error: run_cells: `cells` is missing: expected a list of at least one cell, {code, title?, reset?}",
+    ] {
+        assert!(result.contains(part), "{part}: {result}\n{ran:?}");
+    }
+    assert!(ran.stdout.ends_with("[0, 1, 2]\n"), "{ran:?}");
+}
+
+#[test]
+fn a_function_that_asks_for_input_is_answered() {
+    let model = "gpt-5.5";
+    let f = || call(model, "f", &json!({}));
+    let replies = vec![f(), Reply::text("I see.")];
+    let Some(program) = program(model, Endpoint::script(replies)) else {
+        return;
+    };
+    let pty = program.repl();
+    pty.send_line("f = lambda: 'got ' + input('na' + 'me? ')");
+    pty.wait_for("In [2]:");
+    pty.send_line(".use &`f`");
+    pty.wait_for("name? ");
+    pty.send("me\r");
+    pty.wait_for("In [3]:");
+    leave(&pty);
+    assert!(
+        outputs(&program, 1).contains("got me"),
+        "{}",
+        outputs(&program, 1)
+    );
+}
