@@ -36,8 +36,8 @@ pub(super) struct Asking {
     last: u64,
     open: Option<Open>,
     waiting: VecDeque<(About, Asker)>,
-    /// Cells of the agent run without a question.
-    pub(super) cells_allowed: bool,
+    /// Cells of the agent were allowed once and for all, but not to drop the variables.
+    pub(super) resets_are_asked: bool,
     /// `pyrun` runs where nothing protects files.
     pub(super) unprotected_allowed: bool,
 }
@@ -57,7 +57,7 @@ impl Asking {
             last: 0,
             open: None,
             waiting: VecDeque::new(),
-            cells_allowed: false,
+            resets_are_asked: false,
             unprotected_allowed: false,
         }
     }
