@@ -104,7 +104,7 @@ fn alone_lists_everything() {
         panic!("{orders:?}")
     };
     assert!(
-        text.starts_with("self.model='gpt-5.5'\nself.think='l'\n"),
+        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\nself.search='l'\nself.code_theme='monokai'\nself.log_exact=False\n"),
         "{text}"
     );
     assert!(

@@ -51,13 +51,16 @@ impl Exchanges {
 
 impl Session {
     /// The conversation has been read: looks the tools up, or goes on when there are none.
-    pub(super) fn on_record_read(&mut self, dialog: Dialog) {
+    pub(super) fn on_record_read(&mut self, mut dialog: Dialog) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
         if !matches!(prompt.phase, Phase::Reading) {
             self.keep_prompt(prompt);
             return;
+        }
+        if let Some(replaced) = &prompt.replaces {
+            dialog.hide(replaced, true);
         }
         let offered = Offered::of(&prompt.text, &dialog);
         let mut names = offered.names();
@@ -127,6 +130,11 @@ impl Session {
             images,
         };
         let (request, before) = prompt.request(dialog, offered, &around);
+        if let Some(preview) = &prompt.preview {
+            let text = preview.text(&request, dialog, around.thread);
+            prompt.out().send(SessionEvent::Text(text));
+            return self.finish_current();
+        }
         let key = self.history.begin_prompt(prompt.start(dialog));
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));

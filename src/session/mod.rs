@@ -142,6 +142,8 @@ enum Command {
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
     Said(events::RunSender, SessionEvent),
+    /// What a command waited for is there.
+    Learned(u64, commands::Then),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,

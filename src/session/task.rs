@@ -18,7 +18,7 @@ use crate::runtime::{Answer, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
 use crate::session::asking::Asking;
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
-use crate::session::commands::recorded_sessions;
+use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::prompt::PromptRun;
@@ -56,12 +56,16 @@ pub(super) struct Session {
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
     pub(super) toolbox: Toolbox,
+    /// Names what a command waits for.
+    pub(super) waits: u64,
 }
 
 /// What is being worked on.
 pub(super) enum Current {
     Cell(Box<CellRun>),
     Prompt(Box<PromptRun>),
+    /// A command that waits for something.
+    Command(Waiting),
 }
 
 impl Current {
@@ -69,6 +73,7 @@ impl Current {
         match self {
             Current::Cell(cell) => cell.out(),
             Current::Prompt(prompt) => prompt.out(),
+            Current::Command(waiting) => waiting.out(),
         }
     }
 }
@@ -128,6 +133,7 @@ pub(super) fn run(
         death_awaited: false,
         asking: Asking::new(asks),
         toolbox: Toolbox::default(),
+        waits: 0,
     };
     if python_at_once {
         session.connected_runtime();
@@ -180,10 +186,8 @@ impl Session {
 
     fn on_command(&mut self, command: Command) {
         match command {
-            Command::Submit(submission, out) => {
-                self.waiting.push_back((submission, out));
-                self.take_next();
-            }
+            Command::Submit(submission, out) => self.submitted(submission, out),
+            Command::Learned(wait, then) => self.learned(wait, then),
             Command::Interrupt => self.interrupt(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
@@ -268,7 +272,7 @@ impl Session {
         }
     }
 
-    fn interrupt(&mut self) {
+    pub(super) fn interrupt(&mut self) {
         match &self.current {
             Some(Current::Cell(_)) => {
                 if let Some(interrupter) = self.runtime.interrupter() {
@@ -276,6 +280,7 @@ impl Session {
                 }
             }
             Some(Current::Prompt(_)) => self.interrupt_prompt(),
+            Some(Current::Command(_)) => self.stop_waiting(),
             None => {}
         }
     }
@@ -377,7 +382,7 @@ pub fn notice(report: &Report) -> Notice {
 
 /// The newest exchange that is part of the conversation.
 fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
-    let last = dialog.prompts.iter().rev().find(|prompt| !prompt.hidden)?;
+    let last = dialog.last_exchange()?;
     Some(LastExchange {
         line: last.line,
         prompt: last.prompt.clone(),
