@@ -14,7 +14,10 @@ use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
 use crate::screen::Screen;
-use crate::session::{self, Choices, ConnectRuntime, Parts, Run, SessionHandle};
+use crate::session::{
+    self, Choices, ConnectRuntime, FindSkills, Parts, Run, SessionHandle, Skills,
+};
+use crate::skills::{Catalog, Consent, Roots};
 
 /// What a front-end wants.
 pub struct Wanted {
@@ -106,6 +109,9 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resumed: wanted.resume.is_some(),
         python_at_once: wanted.python_at_once,
         asks: wanted.cells_own_a_terminal,
+        skills: find_skills(environment, &settings.paths),
+        artifacts: paths.artifacts.clone(),
+        record: paths.history.clone(),
     };
     let (session, background) = session::start(parts)?;
     if wanted.resume.is_some() {
@@ -128,6 +134,19 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         history,
         settings,
         reports,
+    })
+}
+
+/// How the session finds its skills, when it has the time.
+fn find_skills(environment: &Environment, paths: &Paths) -> FindSkills {
+    let (environment, state_dir) = (environment.clone(), paths.state_dir.clone());
+    Box::new(move || {
+        let (consent, trouble) = Consent::open(&state_dir);
+        Skills {
+            catalog: Catalog::find(&Roots::new(&environment)),
+            consent,
+            trouble,
+        }
     })
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod demo;
 mod faults;
 mod program;
+mod questions;
 mod real;
 mod stops;
 mod turns;

@@ -1,5 +1,6 @@
 //! The embedded runtime on the real interpreter of this machine, through `connect`.
 
+mod asides;
 mod bench;
 mod cells;
 mod life;

@@ -75,7 +75,7 @@ fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, 
     let screen = options.screen.clone();
     if options.terminal {
         show_on(
-            &mut Display::new(screen, options.appearance, None),
+            &mut Display::new(screen, options.appearance, None, None),
             session,
             run,
             options,

@@ -40,6 +40,8 @@ pub(super) enum Subcommands {
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
+    /// List agent skills, nearest first, with what is odd about them
+    Skills(Skills),
     /// The offline agent's process
     #[command(hide = true)]
     DemoAgent {
@@ -80,6 +82,34 @@ pub(super) struct Sessions {
     /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
     #[arg(long)]
     pub json: bool,
+}
+
+/// `skills`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Skills {
+    /// Print JSON: skills (name, scope, state, path, description), diagnostics (path, skipped, message)
+    #[arg(long)]
+    pub json: bool,
+    /// Something else than the list.
+    #[command(subcommand)]
+    pub command: Option<SkillsCommand>,
+}
+
+/// What `skills` does instead of listing.
+#[derive(Debug, Subcommand)]
+pub(super) enum SkillsCommand {
+    /// Print what loading a skill gives the agent
+    Show {
+        /// Its name, or its path where several have the name
+        name: String,
+    },
+    /// Check skills against the specification: one line a fault, exit code 1 if there is one
+    Check {
+        /// Directories of skills, or their SKILL.md
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<PathBuf>,
+    },
 }
 
 /// `run`.

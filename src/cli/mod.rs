@@ -8,6 +8,7 @@ mod crash;
 mod repl;
 mod run;
 mod sessions;
+mod skills;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -61,6 +62,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Sessions(ref sessions)) => {
             sessions::run(sessions, &arguments, environment)
         }
+        Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

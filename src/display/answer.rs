@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::Style;
 
+use super::asking::print;
+use super::diff;
+use super::rows::Rows;
 use crate::agent::{FileChange, Usage};
 use crate::dialog::command_line;
 use crate::markdown::{Appearance, Line, MarkdownStream};
@@ -27,6 +30,9 @@ const COMMAND_LINES: usize = 8;
 /// Bytes of a running command's output that are looked at for them.
 const COMMAND_TAIL: usize = 4096;
 
+/// Lines of a changed file that are shown at once.
+const DIFF_LINES: usize = 20;
+
 /// What is being streamed.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Kind {
@@ -42,6 +48,10 @@ pub(super) struct AnswerView {
     stream: Option<(Kind, MarkdownStream)>,
     /// What runs at this moment: its line and the end of its output.
     running: Vec<Running>,
+    /// What a tool prints, from its first byte to the next thing that is shown.
+    printing: Option<Filter>,
+    /// What was shown shortened last, whole.
+    folded: Option<String>,
     started: Instant,
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
@@ -63,6 +73,8 @@ impl AnswerView {
             live,
             stream: None,
             running: Vec::new(),
+            printing: None,
+            folded: None,
             started: Instant::now(),
             printed: false,
             dirty: false,
@@ -128,15 +140,21 @@ impl AnswerView {
                 self.running.retain(|running| !running.id.is_empty());
                 self.tool_line(&line)
             }
-            AnswerEvent::FilesChanged(changes) => {
-                changes.iter().try_for_each(|change| self.file_line(change))
-            }
+            AnswerEvent::FilesChanged(changes) => self.files(&changes),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
     }
 
     /// Redraws the tail when something changed, or the wait has to be shown.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
+        // Nothing is drawn behind a line that a tool has not ended.
+        if self
+            .printing
+            .as_ref()
+            .is_some_and(|filter| !filter.at_line_start())
+        {
+            return Ok(());
+        }
         let waiting = !self.printed && self.stream.is_none() && self.started.elapsed() > PATIENCE;
         if self.dirty || waiting || !self.running.is_empty() {
             self.dirty = false;
@@ -147,6 +165,26 @@ impl AnswerView {
 
     /// Something else is to be printed: the tail becomes final, the cursor stands at the start of a line.
     pub(super) fn settle(&mut self) -> Result<(), ScreenError> {
+        if let Some(mut filter) = self.printing.take() {
+            self.screen.end_cell(&mut filter, true)?;
+        }
+        self.settle_tail()
+    }
+
+    /// Settles, and leaves a blank line to what was printed before: something of its own comes.
+    pub(super) fn make_room(&mut self) -> Result<(), ScreenError> {
+        self.settle()?;
+        self.separate()?;
+        self.printed = true;
+        Ok(())
+    }
+
+    /// What was shown shortened since the last time, whole.
+    pub(super) fn take_folded(&mut self) -> Option<String> {
+        self.folded.take()
+    }
+
+    fn settle_tail(&mut self) -> Result<(), ScreenError> {
         if let Some((_, mut stream)) = self.stream.take() {
             stream.finish();
             let size = self.screen.size();
@@ -268,8 +306,38 @@ impl AnswerView {
         self.line(&format!("🔧 {text}"), Style::new())
     }
 
-    fn file_line(&mut self, change: &FileChange) -> Result<(), ScreenError> {
-        self.line(&format!("✎ {} {}", change.kind, change.path), Style::new())
+    /// Changed files: each with its diff, a long one shortened.
+    fn files(&mut self, changes: &[FileChange]) -> Result<(), ScreenError> {
+        self.settle()?;
+        let width = usize::from(self.screen.size().columns);
+        let mut whole = Rows::new(width);
+        let mut shortened = false;
+        for change in changes {
+            let head = format!("✎ {}", visible(&diff::head(change)));
+            let mut rows = Rows::new(width);
+            for rows in [&mut rows, &mut whole] {
+                rows.text(0, &head, Style::new());
+            }
+            diff::body(change, usize::MAX, &mut whole);
+            let left_out = diff::body(change, DIFF_LINES, &mut rows);
+            if left_out > 0 {
+                shortened = true;
+                let more = format!("  … {left_out} more lines (Ctrl-O at the prompt shows them)");
+                rows.text(0, &more, Style::new().dimmed());
+            }
+            print(&self.screen, &rows.into_rows())?;
+        }
+        self.printed = true;
+        if shortened {
+            let colour = self.screen.colour();
+            let lines: Vec<String> = whole
+                .into_rows()
+                .iter()
+                .map(|line| line.to_ansi(colour))
+                .collect();
+            self.folded = Some(lines.join("\n"));
+        }
+        self.screen.flush()
     }
 
     /// Prints one final line of foreign text.
@@ -289,11 +357,13 @@ impl AnswerView {
 
     /// Output of a tool, above the tail.
     pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
-        self.settle()?;
-        let mut filter = Filter::new(Policy::Cell);
-        self.screen.cell(&mut filter, bytes)?;
-        self.screen.end_cell(&mut filter, true)?;
+        self.settle_tail()?;
+        let filter = self
+            .printing
+            .get_or_insert_with(|| Filter::new(Policy::Cell));
+        self.screen.cell(filter, bytes)?;
         self.printed = true;
+        self.dirty = true;
         self.screen.flush()
     }
 }

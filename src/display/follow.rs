@@ -1,7 +1,7 @@
 //! Follows a run to its end: its events in order, what is live redrawn in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
-//! now and then (a wait has to show that it goes on). Written bytes are flushed whenever nothing more is at hand.
+//! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written bytes are flushed whenever nothing more is at hand.
 
 use std::time::{Duration, Instant};
 
@@ -29,10 +29,18 @@ pub fn follow<E: From<ScreenError>>(
     let mut changed = false;
     loop {
         let since = drawn.map_or(TICK, |drawn| drawn.elapsed());
-        let next = match run.next(Some(Duration::ZERO)) {
+        let first = if view.is_full() {
+            // What is shown has to go on before more can be taken.
+            std::thread::sleep(TICK);
+            Next::Nothing
+        } else {
+            run.next(Some(Duration::ZERO))
+        };
+        let next = match first {
+            Next::Nothing if view.is_full() => Next::Nothing,
             Next::Nothing => {
                 screen.flush()?;
-                let wait = if changed {
+                let wait = if changed || view.listens() {
                     TICK.saturating_sub(since)
                 } else {
                     IDLE

@@ -1,13 +1,21 @@
 //! Runs on a terminal: takes the events of a run, shows them, and says what is left to do.
 //!
-//! Shared by every front-end that writes to a terminal. `cell.rs` shows what cells put out, `answer.rs` streams answers.
-//! Absent on purpose: keys, and output that is not a terminal.
+//! Shared by every front-end that writes to a terminal. `cell.rs` shows what cells put out, `answer.rs` streams answers,
+//! `asking.rs` puts questions to the user. While a question is open, whatever else happens is held back and shown
+//! afterwards, in order. Absent on purpose: where keys come from, and output that is not a terminal.
 
 mod answer;
+mod asking;
 mod cell;
+mod colours;
+mod diff;
 mod follow;
 mod help;
+mod question;
+mod rows;
+mod source;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nu_ansi_term::{Color, Style};
@@ -15,12 +23,18 @@ use nu_ansi_term::{Color, Style};
 use crate::markdown::Appearance;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Notice, RunKind, SessionEvent};
+use crate::session::{AnswerEvent, Notice, RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
+use asking::Talk;
 use cell::CellView;
 
+pub use asking::Keyboard;
+pub use colours::paint;
 pub use follow::follow;
+
+/// Events held back while the user is asked; with more, no further ones are taken.
+const HELD: usize = 512;
 
 /// What a run leaves to the shell.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -31,13 +45,19 @@ pub struct Aftermath {
     pub typeahead: Vec<u8>,
     /// The user asked to leave with this status.
     pub leave: Option<i32>,
+    /// The last thing that was shown shortened, whole, ready to print.
+    pub folded: Option<String>,
 }
 
 /// Shows one run on a terminal.
 pub struct Display {
     screen: Screen,
     cell: CellView,
+    /// A cell of the agent is running: its output is a cell's.
+    in_cell: bool,
     answer: Option<AnswerView>,
+    talk: Talk,
+    held: VecDeque<SessionEvent>,
     appearance: Appearance,
     aftermath: Aftermath,
 }
@@ -53,6 +73,16 @@ pub trait Showing {
     /// Something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
 
+    /// The user is being asked: ticks must come often.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// No more events can be taken before a tick.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// What is live is redrawn.
     ///
     /// # Errors
@@ -67,11 +97,19 @@ pub trait Showing {
 }
 
 impl Display {
-    /// A view on `screen`; `guard` is told when a program in a cell owns the terminal.
-    pub fn new(screen: Screen, appearance: Appearance, guard: Option<Arc<TerminalGuard>>) -> Self {
+    /// A view on `screen`; `guard` is told when a program in a cell owns the terminal, `keyboard` answers questions.
+    pub fn new(
+        screen: Screen,
+        appearance: Appearance,
+        guard: Option<Arc<TerminalGuard>>,
+        keyboard: Option<Arc<dyn Keyboard>>,
+    ) -> Self {
         Display {
             cell: CellView::new(screen.clone(), appearance, guard),
+            in_cell: false,
             answer: None,
+            talk: Talk::new(screen.clone(), appearance, keyboard),
+            held: VecDeque::new(),
             appearance,
             screen,
             aftermath: Aftermath::default(),
@@ -82,64 +120,126 @@ impl Display {
     pub fn into_aftermath(self) -> Aftermath {
         self.aftermath
     }
-}
 
-impl Showing for Display {
-    fn is_live(&self) -> bool {
-        self.answer.is_some()
+    /// Shows what was held back, until the next question.
+    fn release(&mut self) -> Result<(), ScreenError> {
+        while !self.talk.is_open()
+            && let Some(event) = self.held.pop_front()
+        {
+            self.show(event)?;
+        }
+        Ok(())
     }
 
-    fn tick(&mut self) -> Result<(), ScreenError> {
-        self.answer.as_mut().map_or(Ok(()), AnswerView::tick)
+    /// An event while the user is asked: what ends the question does so, the rest waits.
+    fn hold(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        match &event {
+            SessionEvent::QuestionOver(id) => {
+                self.talk.over(*id)?;
+                self.held.retain(
+                    |held| !matches!(held, SessionEvent::Asked(question) if question.id == *id),
+                );
+                return self.release();
+            }
+            SessionEvent::TurnEnded { .. } | SessionEvent::RuntimeDied { .. } => {
+                self.forget_questions()?;
+            }
+            SessionEvent::CellEnded { .. } | SessionEvent::Answer(AnswerEvent::ToolRan { .. }) => {
+                self.talk.input_over()?;
+            }
+            // The end of the command brings all of it.
+            SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
+            _ => {}
+        }
+        self.held.push_back(event);
+        self.release()
     }
 
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    /// Nobody waits for an answer any more.
+    fn forget_questions(&mut self) -> Result<(), ScreenError> {
+        let asks = |event: &SessionEvent| {
+            matches!(
+                event,
+                SessionEvent::Asked(_) | SessionEvent::InputRequested { .. }
+            )
+        };
+        self.held.retain(|held| !asks(held));
+        self.talk.drop_open()
+    }
+
+    fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
-                Some(answer) => answer.output(&bytes),
-                None => self.cell.output(&bytes, foreign),
+                Some(answer) if !self.in_cell => answer.output(&bytes),
+                _ => self.cell.output(&bytes, foreign),
             },
             SessionEvent::Display(display) => {
-                self.settle()?;
+                self.settle_views()?;
                 self.cell.display(&display)
             }
-            SessionEvent::Page(bundle) => self.cell.page(&bundle),
+            SessionEvent::Page(bundle) => {
+                self.settle_views()?;
+                self.cell.page(&bundle)
+            }
             SessionEvent::Raised(error) => {
-                self.settle()?;
+                self.settle_views()?;
                 self.cell.raised(&error)
             }
             SessionEvent::Clear { .. } => self.cell.clear(),
+            SessionEvent::AgentCell {
+                line,
+                title,
+                source,
+            } => {
+                if let Some(answer) = &mut self.answer {
+                    answer.make_room()?;
+                }
+                let width = usize::from(self.screen.size().columns);
+                asking::print(&self.screen, &source::rows(line, &title, &source, width))?;
+                self.in_cell = true;
+                self.screen.flush()
+            }
             SessionEvent::CellEnded { typeahead, .. } => {
                 self.aftermath.typeahead.extend(typeahead);
+                self.in_cell = false;
                 self.cell.end()
             }
             SessionEvent::Answer(event) => {
                 let answer = self
                     .answer
                     .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
-                answer.on(event)
+                answer.on(event)?;
+                if let Some(folded) = answer.take_folded() {
+                    self.aftermath.folded = Some(folded);
+                }
+                Ok(())
             }
             SessionEvent::TurnEnded {
                 outcome,
                 usage,
                 took,
-            } => match self.answer.take() {
-                Some(mut answer) => answer.end(&outcome, usage, took),
-                None => Ok(()),
-            },
+            } => {
+                if std::mem::take(&mut self.in_cell) {
+                    self.cell.end()?;
+                }
+                match self.answer.take() {
+                    Some(mut answer) => answer.end(&outcome, usage, took),
+                    None => Ok(()),
+                }
+            }
             SessionEvent::Text(text) => {
-                self.settle()?;
+                self.settle_views()?;
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }
             SessionEvent::Help(page) => {
-                self.settle()?;
+                self.settle_views()?;
                 let columns = usize::from(self.screen.size().columns);
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
             SessionEvent::Notice(notice) => {
-                self.settle()?;
+                self.settle_views()?;
                 say(&self.screen, &notice)
             }
             SessionEvent::Refill(text) => {
@@ -151,7 +251,7 @@ impl Showing for Display {
                 Ok(())
             }
             SessionEvent::RuntimeDied { death, restarting } => {
-                self.settle()?;
+                self.settle_views()?;
                 say(&self.screen, &died(&death.to_string(), restarting))
             }
             SessionEvent::Numbered {
@@ -161,20 +261,78 @@ impl Showing for Display {
                 self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
                 Ok(())
             }
+            SessionEvent::Asked(question) => {
+                self.make_room()?;
+                self.talk.ask(question)
+            }
+            // A cell with a terminal of its own asks there; without one the front-end answers.
+            SessionEvent::InputRequested {
+                call,
+                prompt,
+                password,
+            } if self.answer.is_some() => {
+                self.settle_views()?;
+                self.talk.input(call, &prompt, password)
+            }
             SessionEvent::Numbered { .. }
             | SessionEvent::CellStarted
-            | SessionEvent::Asked(_)
             | SessionEvent::QuestionOver(_)
-            | SessionEvent::AgentCell { .. }
             | SessionEvent::InputRequested { .. } => Ok(()),
         }
     }
 
-    fn settle(&mut self) -> Result<(), ScreenError> {
+    /// A fresh line, below a blank one when something stands above.
+    fn make_room(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
-            Some(answer) => answer.settle(),
-            None => self.cell.start_line(),
+            Some(answer) if !self.in_cell => answer.make_room(),
+            _ => self.settle_views(),
         }
+    }
+
+    fn settle_views(&mut self) -> Result<(), ScreenError> {
+        match &mut self.answer {
+            Some(answer) if !self.in_cell => answer.settle(),
+            _ => self.cell.start_line(),
+        }
+    }
+}
+
+impl Showing for Display {
+    fn is_live(&self) -> bool {
+        self.answer.is_some() || self.talk.is_open()
+    }
+
+    fn listens(&self) -> bool {
+        self.talk.is_open()
+    }
+
+    fn is_full(&self) -> bool {
+        self.held.len() >= HELD
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        if self.talk.is_open() {
+            self.talk.tick()?;
+            self.release()?;
+        }
+        match &mut self.answer {
+            Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
+            _ => Ok(()),
+        }
+    }
+
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        if self.talk.is_open() {
+            self.hold(event)
+        } else {
+            self.show(event)
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        self.forget_questions()?;
+        self.release()?;
+        self.settle_views()
     }
 }
 

@@ -110,6 +110,17 @@ fn names_a_text_mentions() {
 }
 
 #[test]
+fn text_full_of_marks_is_read_in_linear_time() {
+    let many: String = (0..100_000).map(|n| format!("$`v{n}` &`t{n}`")).collect();
+    assert_eq!(references(&many).variables.len(), 100_000);
+    for unit in ["`", "$`", "!`", "$`x\n", "&`!`$`", "!", "é!`"] {
+        let text = unit.repeat((1 << 17) / unit.len());
+        let found = references(&text);
+        assert!(found.tools.is_empty(), "{unit:?}");
+    }
+}
+
+#[test]
 fn lines_that_are_ours() {
     for source in [
         ".x",
@@ -157,23 +168,31 @@ proptest! {
             classify(&text, mode);
             completeness(&text, mode);
         }
-        references(&text);
+        let found = references(&text);
+        for name in &found.tools {
+            prop_assert!(is_name(name) && text.contains(&format!("&`{}`", name)), "{}", name);
+        }
+        for expression in &found.variables {
+            prop_assert!(is_expression(expression) && text.contains(&format!("$`{}`", expression)), "{}", expression);
+        }
     }
 
     /// The pieces stand in the text in order, and between them is nothing but white space and markers.
     #[test]
     fn splitting_loses_nothing(text in any_text()) {
+        let is_marker = |text: &str| text.starts_with("# %%") || text.starts_with("#%%");
         let mut rest = text.as_str();
-        let mut between = String::new();
         for piece in split_piped(&text) {
-            let at = rest.find(&piece).expect("pieces are cut out of the text");
-            between.push_str(&rest[..at]);
-            between.push('\n');
-            rest = &rest[at + piece.len()..];
+            // A piece may look like a part of a marker line, but it never is one.
+            while is_marker(rest) || !rest.starts_with(&piece) {
+                let line = rest.split_inclusive('\n').next().unwrap_or_default();
+                prop_assert!(is_marker(line) || !line.is_empty() && line.trim().is_empty(), "{:?} before {:?}", rest, piece);
+                rest = &rest[line.len()..];
+            }
+            rest = &rest[piece.len()..];
         }
-        between.push_str(rest);
-        for line in between.split('\n') {
-            prop_assert!(line.trim().is_empty() || line.starts_with("# %%") || line.starts_with("#%%"), "{line:?}");
+        for line in rest.split_inclusive('\n') {
+            prop_assert!(line.trim().is_empty() || is_marker(line), "{:?} at the end", line);
         }
     }
 

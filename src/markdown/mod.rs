@@ -25,6 +25,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use code::CodeHighlighter;
 pub use code::warm_up;
 pub use line::{Line, Span};
 pub use stream::{Frame, MarkdownStream};

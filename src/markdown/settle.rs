@@ -5,7 +5,7 @@
 //! kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the fence's).
 //! Absent on purpose: rows and widths.
 
-use super::blocks::{Block, Kind};
+use super::blocks::{Block, Definitions, Kind, collect_definitions};
 use super::fence::OpenFence;
 use super::source::RESUMED;
 
@@ -179,12 +179,13 @@ pub(crate) enum Dropped {
 }
 
 /// Takes source that is settled, though its block is not, out of `tail`, where the rest means the same without it.
-/// `plain`: no inline element is open at `frozen`.
+/// `plain`: no inline element is open at `frozen`. Definitions that go with it are kept in `definitions`.
 pub(crate) fn drop_frozen(
     tail: &mut String,
     blocks: &[Block],
     frozen: &mut usize,
     plain: bool,
+    definitions: &mut Definitions,
 ) -> Dropped {
     if let Some(lines) = trailing_code(blocks) {
         // Its opening line stays.
@@ -200,6 +201,7 @@ pub(crate) fn drop_frozen(
         [block]
             if plain && block.range.start < *frozen && matches!(block.kind, Kind::Paragraph(_)) =>
         {
+            collect_definitions(&tail[..block.range.start], definitions);
             let blank = if tail[..*frozen].ends_with([' ', '\n']) {
                 " "
             } else {

@@ -384,7 +384,13 @@ impl MarkdownStream {
         self.parsed += self.tail.len() as u64;
         let blocks = parse(&self.tail, &self.context());
         let before = self.tail.len();
-        match drop_frozen(&mut self.tail, &blocks, &mut self.frozen, plain) {
+        match drop_frozen(
+            &mut self.tail,
+            &blocks,
+            &mut self.frozen,
+            plain,
+            &mut self.definitions,
+        ) {
             Dropped::Nothing => {}
             Dropped::CodeLines(count) => self.cache.forget_lines(count),
             Dropped::Start => self.resumed = true,

@@ -302,6 +302,24 @@ fn awkward_texts_settle_the_same_in_pieces() {
     }
 }
 
+/// The beginning of a paragraph taller than the live rows is forgotten, but not the definition before it.
+#[test]
+fn a_definition_outlives_the_paragraph_after_it() {
+    let text = format!(
+        "[r]: https://r.org\n{}[r] end\n\n[r]\n",
+        "word ".repeat(200)
+    );
+    let mut stream = MarkdownStream::new(Appearance::default());
+    let mut settled = Vec::new();
+    for piece in text.as_bytes().chunks(4) {
+        stream.push(std::str::from_utf8(piece).expect("ASCII"));
+        settled.extend(stream.frame(20, 3).settled);
+    }
+    stream.finish();
+    settled.extend(stream.frame(20, 3).settled);
+    assert_eq!(text_of(&settled), plain(&text, 20));
+}
+
 /// Bytes given to the parser for a text in deltas of 4 with a frame at each, per byte of it.
 fn work_per_byte(text: &str) -> f64 {
     let mut stream = MarkdownStream::new(Appearance::default());

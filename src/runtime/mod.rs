@@ -142,6 +142,22 @@ pub enum InputReply {
     Eof,
 }
 
+/// The MIME type under which a result of several parts (texts and pictures, in order) carries them: a list of bundles.
+/// The other entries of such a bundle tell the whole as one text, and its first picture.
+pub const PARTS: &str = "application/vnd.ipycodex.parts+json";
+
+/// The parts of a result, in order: itself alone unless it carries others.
+pub fn parts(result: &MimeBundle) -> Vec<MimeBundle> {
+    let Some(Value::Array(parts)) = result.get(PARTS) else {
+        return vec![result.clone()];
+    };
+    let entries = parts.iter().filter_map(Value::as_object);
+    let owned = |(mime, data): (&String, &Value)| (mime.clone(), data.clone());
+    entries
+        .map(|part| MimeBundle::new(part.iter().map(owned).collect()))
+        .collect()
+}
+
 /// What a runtime tells its session.
 #[derive(Debug, Clone)]
 pub enum RuntimeEvent {

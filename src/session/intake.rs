@@ -77,12 +77,9 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(
-                    id,
-                    Whose::User(line),
-                    code,
-                    out,
-                ))));
+                let whose = Whose::User(line);
+                let run = CellRun::new(id, whose, code, out, self.outputs.clone());
+                self.current = Some(Current::Cell(Box::new(run)));
             }
         }
     }
@@ -112,10 +109,12 @@ impl Session {
         self.begin_prompt(run);
     }
 
-    /// Reads the conversation; it comes back as a command.
+    /// Reads the conversation; it comes back as a command, after the skills.
     fn read_record(&self) {
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        let skills = self.shelf.found();
         tokio::spawn(async move {
+            skills.await;
             let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
         });
     }

@@ -13,7 +13,10 @@ mod commands;
 mod events;
 mod exact_log;
 mod exchange;
+mod expand;
 mod intake;
+mod outputs;
+mod pictures;
 mod prompt;
 mod question;
 mod routing;
@@ -32,6 +35,7 @@ pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutc
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
+pub use toolbox::{FindSkills, Skills};
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -76,6 +80,12 @@ pub struct Parts {
     pub python_at_once: bool,
     /// There is a user who can be asked.
     pub asks: bool,
+    /// Finds the skills.
+    pub skills: FindSkills,
+    /// Where texts too long for the model are kept.
+    pub artifacts: PathBuf,
+    /// The file the session is recorded in.
+    pub record: PathBuf,
 }
 
 /// One input, and what comes with it.
@@ -141,6 +151,8 @@ enum Command {
     Choices(oneshot::Sender<Choices>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
+    SkillsFound(Box<Skills>),
+    SkillRead(String, Result<Box<crate::skills::Activation>, String>),
     Said(events::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(u64, commands::Then),

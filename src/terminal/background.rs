@@ -23,10 +23,12 @@ const RETRY: Duration = Duration::from_millis(50);
 const KEPT: usize = 1 << 20;
 
 /// Lines waiting to be shown.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Background {
     waiting: Arc<Mutex<VecDeque<String>>>,
     editing: Arc<AtomicBool>,
+    printer: SyncSender<String>,
+    snapshot: Shared,
 }
 
 impl Background {
@@ -40,7 +42,12 @@ impl Background {
         snapshot: Shared,
         colour: bool,
     ) -> Result<Self, Report> {
-        let background = Background::default();
+        let background = Background {
+            waiting: Arc::default(),
+            editing: Arc::default(),
+            printer,
+            snapshot,
+        };
         let taken = background.clone();
         let take = move || {
             let mut filter = Filter::new(Policy::Text);
@@ -69,13 +76,7 @@ impl Background {
                         _ => {}
                     },
                 }
-                let in_last_line = snapshot
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .cursor_in_last_line();
-                if taken.editing.load(Ordering::SeqCst) && in_last_line {
-                    taken.hand_over(&printer);
-                }
+                taken.hand_over();
             }
         };
         std::thread::Builder::new()
@@ -90,6 +91,12 @@ impl Background {
     /// Whether the editor reads.
     pub(super) fn set_editing(&self, editing: bool) {
         self.editing.store(editing, Ordering::SeqCst);
+    }
+
+    /// Shows lines above what is being typed; later when that is not possible now.
+    pub(super) fn say(&self, text: &str) {
+        text.lines().for_each(|line| self.add(format!("{line}\n")));
+        self.hand_over();
     }
 
     /// Everything that waits, to be printed now.
@@ -117,11 +124,19 @@ impl Background {
         }
     }
 
-    fn hand_over(&self, printer: &SyncSender<String>) {
+    fn hand_over(&self) {
+        let in_last_line = self
+            .snapshot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .cursor_in_last_line();
+        if !in_last_line || !self.editing.load(Ordering::SeqCst) {
+            return;
+        }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(line) = waiting.pop_front() {
             let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
-            if printer.try_send(text).is_err() {
+            if self.printer.try_send(text).is_err() {
                 waiting.push_front(line);
                 return;
             }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use reedline::{
@@ -15,10 +15,12 @@ use reedline::{
     default_emacs_keybindings,
 };
 
+use crate::display::paint;
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::report::Report;
-use crate::terminal::colours::paint;
+use crate::session::LastExchange;
+use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::typing::editable;
@@ -29,14 +31,17 @@ const INDENT: &str = "indent";
 /// The command of the host that stops the program until the shell resumes it.
 const SUSPEND: &str = "suspend";
 
+/// A key this soon after Esc is one with Alt.
+const PREFIX: Duration = Duration::from_secs(1);
+
 /// How often messages of other threads are looked for while the editor waits for a key.
 const POLL: Duration = Duration::from_millis(50);
 
 /// What came of editing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edited {
-    /// A text to run.
-    Submitted(String),
+    /// A text to run, and the In number of the prompt it is to replace.
+    Submitted(String, Option<u32>),
     /// Ctrl-C: the line was cleared.
     Cleared,
     /// Ctrl-D on an empty line.
@@ -71,6 +76,11 @@ pub(super) struct Editor {
     line: Reedline,
     snapshot: Shared,
     suspend: Box<dyn Fn()>,
+    last: Box<dyn Fn() -> Option<LastExchange>>,
+    say: Box<dyn Fn(&str)>,
+    blocks: Blocks,
+    folded: Option<String>,
+    prompt_mode: bool,
 }
 
 /// What the editor is made of.
@@ -83,6 +93,8 @@ pub(super) struct Options {
     pub on_prompt: Box<dyn Fn() + Send>,
     /// Stops the program; returns when it is resumed.
     pub suspend: Box<dyn Fn()>,
+    /// Looks the newest exchange up.
+    pub last: Box<dyn Fn() -> Option<LastExchange>>,
 }
 
 impl Editor {
@@ -118,6 +130,7 @@ impl Editor {
                 emacs: Emacs::new(keys),
                 snapshot: Arc::clone(&snapshot),
                 mode,
+                escaped: None,
             }))
             .with_ansi_colors(options.colour)
             .with_external_printer(options.printer)
@@ -127,7 +140,22 @@ impl Editor {
             line,
             snapshot,
             suspend: options.suspend,
+            last: options.last,
+            say: Box::new(|_| {}),
+            blocks: Blocks::default(),
+            folded: None,
+            prompt_mode: options.prompt_mode,
         }
+    }
+
+    /// How a line is said above what is being typed.
+    pub(super) fn say_with(&mut self, say: Box<dyn Fn(&str)>) {
+        self.say = say;
+    }
+
+    /// What Ctrl-O is to show.
+    pub(super) fn set_folded(&mut self, folded: String) {
+        self.folded = Some(folded);
     }
 
     /// What is being typed, for whoever prints beside it.
@@ -135,28 +163,89 @@ impl Editor {
         Arc::clone(&self.snapshot)
     }
 
-    /// Reads one input; `begin_with` stands in the editor already.
+    /// Reads one input; `begin_with` stands in the editor already, to replace the prompt of In number `replaces`.
     ///
     /// # Errors
     /// When the terminal cannot be read or written.
-    pub(super) fn read(&mut self, label: &Label, begin_with: &str) -> Result<Edited, Report> {
+    pub(super) fn read(
+        &mut self,
+        label: &Label,
+        begin_with: &str,
+        mut replaces: Option<u32>,
+    ) -> Result<Edited, Report> {
         if !begin_with.is_empty() {
-            self.line
-                .run_edit_commands(&[EditCommand::InsertString(editable(begin_with).into_owned())]);
+            self.insert(begin_with);
         }
         loop {
-            let signal = self.line.read_line(label);
+            let signal = match replaces {
+                None => self.line.read_line(label),
+                Some(line) => self.line.read_line(&label.replacing(line)),
+            };
             match signal
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
-                Signal::Success(text) => return Ok(Edited::Submitted(text)),
+                Signal::Success(text) => return Ok(Edited::Submitted(text, replaces)),
                 Signal::CtrlC => return Ok(Edited::Cleared),
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) if command == INDENT => self.indent(),
                 Signal::HostCommand(command) if command == SUSPEND => (self.suspend)(),
+                Signal::HostCommand(command) => {
+                    if let Some(wish) = Wish::named(&command) {
+                        replaces = self.grant(wish).or(replaces);
+                    }
+                }
                 _ => {}
             }
         }
+    }
+
+    /// Does what a key wants; returns the In number of a prompt that was recalled.
+    fn grant(&mut self, wish: Wish) -> Option<u32> {
+        if wish == Wish::Unfold {
+            match &self.folded {
+                Some(folded) => (self.say)(folded),
+                None => (self.say)("nothing was shortened"),
+            }
+            return None;
+        }
+        match self.blocks.grant(wish, (self.last)()) {
+            Got::Insert(code) => {
+                let first = self.line.current_buffer_contents().is_empty();
+                let code = self.as_code(code, first);
+                self.insert(&code);
+            }
+            Got::Replace(code) => {
+                let code = self.as_code(code, true);
+                self.replace(&code);
+            }
+            Got::Prompt(line, prompt) => {
+                self.replace(&prompt);
+                return Some(line);
+            }
+            Got::Nothing(why) => (self.say)(why),
+        }
+        None
+    }
+
+    /// Code as it has to begin where a text is a prompt unless it says otherwise.
+    fn as_code(&self, code: String, first: bool) -> String {
+        if self.prompt_mode && first {
+            format!(";{code}")
+        } else {
+            code
+        }
+    }
+
+    fn insert(&mut self, text: &str) {
+        self.line
+            .run_edit_commands(&[EditCommand::InsertString(editable(text).into_owned())]);
+    }
+
+    fn replace(&mut self, text: &str) {
+        self.line.run_edit_commands(&[
+            EditCommand::Clear,
+            EditCommand::InsertString(editable(text).into_owned()),
+        ]);
     }
 
     /// Indents the line that was just begun at the cursor.
@@ -223,9 +312,27 @@ struct Keys {
     emacs: Emacs,
     snapshot: Shared,
     mode: Mode,
+    /// When Esc was pressed last: it makes the next key one with Alt.
+    escaped: Option<Instant>,
 }
 
 impl Keys {
+    /// What a key wants of the last answer; Esc and then a key is that key with Alt.
+    fn wish(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Option<Wish> {
+        let escaped = self
+            .escaped
+            .take()
+            .is_some_and(|pressed| pressed.elapsed() < PREFIX);
+        if code == KeyCode::Esc && modifiers.is_empty() {
+            self.escaped = Some(Instant::now());
+        }
+        let modifiers = match code {
+            KeyCode::Char(_) if escaped => modifiers | KeyModifiers::ALT,
+            _ => modifiers,
+        };
+        Wish::of(code, modifiers)
+    }
+
     fn enter(&self, seen: Option<(String, usize)>) -> ReedlineEvent {
         let Some((text, cursor)) = seen else {
             // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
@@ -278,6 +385,12 @@ impl EditMode for Keys {
             Event::Paste(text) => Event::Paste(editable(&text).into_owned()),
             event => event,
         };
+        if let Event::Key(key) = &event
+            && key.kind != KeyEventKind::Release
+            && let Some(wish) = self.wish(key.code, key.modifiers)
+        {
+            return ReedlineEvent::ExecuteHostCommand(wish.name());
+        }
         if let Event::Key(KeyEvent {
             code,
             modifiers: KeyModifiers::NONE,

@@ -5,8 +5,9 @@
 //!
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
+mod ahead;
 mod background;
-mod colours;
+mod blocks;
 mod editor;
 mod prompt;
 mod recall;
@@ -21,17 +22,19 @@ use reedline::ExternalPrinter;
 
 use crate::display::{Aftermath, Display, follow, say};
 use crate::history::Recall;
+use crate::input::{Input, Mode, classify};
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use ahead::read_ahead;
 use background::Background;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
-use typing::{Signal, Target, Typing};
+use typing::{Hands, Signal, Target, Typing};
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -77,7 +80,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let lines = printer.sender();
     let warm = session.clone();
     let stopped = guard.clone();
-    let editor = Editor::new(editor::Options {
+    let asked = session.clone();
+    let mut editor = Editor::new(editor::Options {
         recall: options.recall,
         colour: options.screen.colour(),
         prompt_mode: options.prompt_mode,
@@ -90,6 +94,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
                 .spawn(warm_up);
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
+        last: Box::new(move || asked.last_exchange()),
     });
     let background = Background::start(
         background,
@@ -97,6 +102,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         editor.snapshot(),
         options.screen.colour(),
     )?;
+    let sayer = background.clone();
+    editor.say_with(Box::new(move |text| sayer.say(text)));
     let mut shell = Shell {
         session: session.clone(),
         screen: options.screen,
@@ -142,6 +149,7 @@ struct Shell {
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
         let mut begin_with = String::new();
+        let mut replacing = None;
         loop {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();
@@ -149,15 +157,24 @@ impl Shell {
             self.show_background()?;
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
-            let edited = self.editor.read(&label, &std::mem::take(&mut begin_with));
+            let text = std::mem::take(&mut begin_with);
+            let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
                 Edited::Cleared => {}
                 Edited::Left => return Ok(0),
-                Edited::Submitted(text) => {
-                    let aftermath = self.run(text)?;
+                Edited::Submitted(text, replaces) => {
+                    // Only a prompt can take the place of one.
+                    let replaces = replaces.filter(|_| self.is_prompt(&text));
+                    let aftermath = self.run(text, replaces)?;
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
+                    }
+                    if !aftermath.refill.is_empty() {
+                        replacing = replaces;
+                    }
+                    if let Some(folded) = aftermath.folded {
+                        self.editor.set_folded(folded);
                     }
                     begin_with = aftermath.refill;
                     begin_with.push_str(&typed_text(&aftermath.typeahead));
@@ -168,22 +185,44 @@ impl Shell {
         }
     }
 
+    fn is_prompt(&self, text: &str) -> bool {
+        let mode = if self.prompt_mode {
+            Mode::Prompts
+        } else {
+            Mode::Cells
+        };
+        matches!(classify(text, mode), Input::Prompt(_))
+    }
+
     /// Runs one input to its end.
-    fn run(&mut self, text: String) -> Result<Aftermath, Report> {
+    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<Aftermath, Report> {
         let submission = Submission {
             text,
             prompt_mode: self.prompt_mode,
+            replaces,
             ..Submission::default()
         };
         let appearance = self.appearance();
+        let typed = read_ahead();
         let run = self.session.submit(submission);
-        let mut display = Display::new(self.screen.clone(), appearance, self.guard.clone());
+        let hands = Hands::new(self.session.clone());
+        let keyboard = Arc::clone(&hands);
+        let mut display = Display::new(
+            self.screen.clone(),
+            appearance,
+            self.guard.clone(),
+            Some(keyboard),
+        );
         let mut typing = None;
+        let mut typed = Some(typed);
         let shown = follow(&run, &self.screen, &mut display, |event| {
-            match (event, &typing) {
-                (SessionEvent::Numbered { kind, .. }, _) => typing = self.begin_typing(*kind),
-                (SessionEvent::CellStarted, Some(typing)) => typing.open(),
-                (SessionEvent::CellEnded { .. }, Some(typing)) => typing.close(),
+            match event {
+                SessionEvent::Numbered { kind, .. } => {
+                    typing = self.begin_typing(*kind, &hands, &mut typed);
+                }
+                SessionEvent::AgentCell { .. } => hands.set_cell(self.cells()),
+                SessionEvent::CellStarted => hands.open(),
+                SessionEvent::CellEnded { .. } => hands.close(),
                 _ => {}
             }
             Ok::<(), Report>(())
@@ -192,13 +231,19 @@ impl Shell {
         if let Some(typing) = typing {
             aftermath.typeahead.extend(typing.stop());
         }
+        aftermath.typeahead.extend(typed.unwrap_or_default());
         shown?;
         self.screen.flush()?;
         Ok(aftermath)
     }
 
     /// Gives the keyboard to what runs.
-    fn begin_typing(&self, kind: RunKind) -> Option<Typing> {
+    fn begin_typing(
+        &self,
+        kind: RunKind,
+        hands: &Arc<Hands>,
+        typed: &mut Option<Vec<u8>>,
+    ) -> Option<Typing> {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => Target::Turn,
@@ -220,7 +265,8 @@ impl Shell {
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        Typing::start(target, self.session.clone(), on_signal).ok()
+        let typed = typed.take().unwrap_or_default();
+        Typing::start(target, Arc::clone(hands), typed, on_signal).ok()
     }
 
     /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.

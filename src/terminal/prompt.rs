@@ -19,6 +19,14 @@ impl Label {
         let continuation = format!("{:>1$}", "...: ", left.len());
         Label { left, continuation }
     }
+
+    /// The same, saying that the text takes the place of the prompt of this In number.
+    pub(super) fn replacing(&self, line: u32) -> Self {
+        Label {
+            left: format!("{}(replaces In [{line}] and after) ", self.left),
+            continuation: self.continuation.clone(),
+        }
+    }
 }
 
 impl Prompt for Label {

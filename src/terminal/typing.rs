@@ -1,20 +1,23 @@
 //! The keyboard while a cell or a turn runs.
 //!
 //! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal,
-//! from the moment the interpreter began with it (earlier ones would come back as unread); while a turn runs Ctrl-C stops it and everything else is kept for the editor. One thread per run reads, and is
-//! stopped through a pipe, so no byte is read once the run is over.
+//! from the moment the interpreter began with it (earlier ones would come back as unread); while a turn runs Ctrl-C
+//! stops it and everything else is kept for the editor, except while the agent runs a cell (then keys are the cell's)
+//! and while a question listens (then they are the question's). One thread per run reads, and is stopped through a
+//! pipe, so no byte is read once the run is over.
 
 use std::borrow::Cow;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::runtime::CellTerminal;
-use crate::session::SessionHandle;
+use crate::display::Keyboard;
+use crate::runtime::{CellTerminal, InputReply};
+use crate::session::{Reply, SessionHandle};
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
@@ -60,52 +63,157 @@ pub(super) enum Signal {
 pub(super) struct Typing {
     stop: PipeWriter,
     reader: JoinHandle<()>,
-    kept: Arc<Mutex<Kept>>,
+    hands: Arc<Hands>,
+}
+
+/// Who has the keyboard; shared by the thread that reads and those who are typed for.
+pub(super) struct Hands {
+    session: SessionHandle,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What was typed and not handed on.
+    kept: Vec<u8>,
+    /// The terminal of the cell that runs or is about to.
     cell: Option<Arc<dyn CellTerminal>>,
+    /// The cell has begun: it takes the bytes.
+    open: bool,
+    /// A turn runs.
+    turn: bool,
+    /// A question listens: what was typed for it.
+    asked: Option<Vec<u8>>,
+    last_key: Instant,
+    resumed: bool,
+    stopped: bool,
 }
 
-/// What was typed and not handed on.
-#[derive(Default)]
-struct Kept {
-    bytes: Vec<u8>,
-    /// Where bytes go instead: the terminal of a cell that has begun.
-    open: Option<Arc<dyn CellTerminal>>,
-}
-
-impl Kept {
-    fn take(&mut self, bytes: &[u8]) {
-        match &self.open {
-            Some(terminal) => terminal.type_bytes(bytes),
-            None => self.bytes.extend_from_slice(bytes),
+impl State {
+    fn keep(&mut self, bytes: &[u8]) {
+        match &self.cell {
+            Some(terminal) if self.open => terminal.type_bytes(bytes),
+            _ => self.kept.extend_from_slice(bytes),
         }
     }
 }
 
+impl Hands {
+    /// Nothing typed, nobody typed for.
+    pub(super) fn new(session: SessionHandle) -> Arc<Self> {
+        Arc::new(Hands {
+            session,
+            state: Mutex::new(State {
+                kept: Vec::new(),
+                cell: None,
+                open: false,
+                turn: false,
+                asked: None,
+                last_key: Instant::now(),
+                resumed: false,
+                stopped: false,
+            }),
+        })
+    }
+
+    /// The cell of this terminal comes next.
+    pub(super) fn set_cell(&self, terminal: Option<Arc<dyn CellTerminal>>) {
+        self.state().cell = terminal;
+    }
+
+    /// The cell has begun: it gets what was typed for it, and what will be.
+    pub(super) fn open(&self) {
+        let mut state = self.state();
+        if let Some(terminal) = state.cell.clone() {
+            // What was typed during a turn was not typed for a cell nobody knew of.
+            if !state.turn {
+                terminal.type_bytes(&std::mem::take(&mut state.kept));
+            }
+            state.open = true;
+        }
+    }
+
+    /// The cell has ended: what is typed from now on is for the editor.
+    pub(super) fn close(&self) {
+        self.state().open = false;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keyboard for Hands {
+    fn quiet(&self) -> Duration {
+        self.state().last_key.elapsed()
+    }
+
+    fn listen(&self) {
+        let mut state = self.state();
+        state.asked = Some(Vec::new());
+        state.stopped = false;
+    }
+
+    fn heard(&self) -> Vec<u8> {
+        let mut state = self.state();
+        state.asked.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn release(&self, rest: &[u8]) {
+        let mut state = self.state();
+        let late = state.asked.take().unwrap_or_default();
+        state.keep(rest);
+        state.keep(&late);
+    }
+
+    fn resumed(&self) -> bool {
+        std::mem::take(&mut self.state().resumed)
+    }
+
+    fn stopped(&self) -> bool {
+        self.state().stopped
+    }
+
+    fn stop(&self) {
+        self.session.interrupt();
+    }
+
+    fn answer(&self, question: u64, reply: Reply) {
+        self.session.answer(question, reply);
+    }
+
+    fn reply_input(&self, call: u64, reply: InputReply) {
+        self.session.reply_input(call, reply);
+    }
+}
+
 impl Typing {
-    /// Begins to read; `on_signal` is called on the reading thread.
+    /// Begins to read; `typed` is what came together with the Enter that began the run. `on_signal` is called on the
+    /// reading thread.
     ///
     /// # Errors
     /// When no pipe or thread can be had.
     pub(super) fn start(
         target: Target,
-        session: SessionHandle,
+        hands: Arc<Hands>,
+        typed: Vec<u8>,
         on_signal: impl Fn(Signal) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (stopped, stop) = std::io::pipe()?;
-        let kept = Arc::<Mutex<Kept>>::default();
-        let cell = match &target {
-            Target::Cell(terminal) => Some(Arc::clone(terminal)),
-            Target::Turn => None,
-        };
-        let shared = Arc::clone(&kept);
+        {
+            let mut state = hands.state();
+            match target {
+                Target::Cell(terminal) => state.cell = Some(terminal),
+                Target::Turn => state.turn = true,
+            }
+        }
+        let shared = Arc::clone(&hands);
         let read = move || {
             let mut keys = Keys {
-                target,
-                session,
+                hands: shared,
                 on_signal,
-                kept: shared,
                 tries: Vec::new(),
             };
+            keys.take(&typed);
             let stdin = std::io::stdin();
             loop {
                 let mut sources = [
@@ -135,26 +243,8 @@ impl Typing {
         Ok(Typing {
             stop,
             reader,
-            kept,
-            cell,
+            hands,
         })
-    }
-
-    /// The cell has begun: it gets what was typed, and what will be.
-    pub(super) fn open(&self) {
-        if let Some(terminal) = &self.cell {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            terminal.type_bytes(&std::mem::take(&mut kept.bytes));
-            kept.open = Some(Arc::clone(terminal));
-        }
-    }
-
-    /// The cell has ended: what is typed from now on is for the editor.
-    pub(super) fn close(&self) {
-        self.kept
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .open = None;
     }
 
     /// Stops reading; returns what was typed for nobody.
@@ -162,85 +252,106 @@ impl Typing {
         drop(self.stop);
         // A reader that panicked has ended the program.
         let _ = self.reader.join();
-        std::mem::take(
-            &mut self
-                .kept
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .bytes,
-        )
+        std::mem::take(&mut self.hands.state().kept)
     }
 }
 
 /// Decides for each byte.
 struct Keys<F> {
-    target: Target,
-    session: SessionHandle,
+    hands: Arc<Hands>,
     on_signal: F,
-    kept: Arc<Mutex<Kept>>,
     tries: Vec<Instant>,
 }
 
+/// Who a byte is for.
+enum Rule {
+    Question,
+    Turn,
+    /// A cell of the user, or (`true`) of the agent in a turn.
+    Cell(Arc<dyn CellTerminal>, bool),
+}
+
 impl<F: Fn(Signal)> Keys<F> {
-    /// Hands bytes to the cell, or keeps them.
-    fn keep(&self, bytes: &[u8]) {
-        self.kept
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(bytes);
-    }
-
     fn take(&mut self, bytes: &[u8]) {
-        match &self.target {
-            Target::Turn => {
-                for &byte in bytes {
-                    match byte {
-                        CTRL_C => self.session.interrupt(),
-                        CTRL_Z => (self.on_signal)(Signal::Suspend),
-                        CTRL_BACKSLASH => {}
-                        byte => self.keep(&[byte]),
-                    }
-                }
-            }
-            Target::Cell(terminal) => {
-                let terminal = Arc::clone(terminal);
-                // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
-                let mut rest = bytes;
-                while let Some(at) = rest
-                    .iter()
-                    .position(|byte| matches!(*byte, CTRL_C | CTRL_Z))
-                {
-                    let (before, from) = rest.split_at(at);
-                    self.keep(before);
-                    if terminal.mode().signals {
-                        self.control(from[0], terminal.as_ref());
-                    } else {
-                        self.keep(&from[..1]);
-                    }
-                    rest = &from[1..];
-                }
-                self.keep(rest);
-            }
-        }
-    }
-
-    fn control(&mut self, byte: u8, terminal: &dyn CellTerminal) {
-        if byte == CTRL_Z {
-            (self.on_signal)(Signal::Suspend);
+        if bytes.is_empty() {
             return;
         }
+        self.hands.state().last_key = Instant::now();
+        let mut rest = bytes;
+        while let Some(at) = rest
+            .iter()
+            .position(|byte| matches!(*byte, CTRL_C | CTRL_Z | CTRL_BACKSLASH))
+        {
+            self.hand_on(&rest[..at]);
+            self.control(rest[at]);
+            rest = &rest[at + 1..];
+        }
+        self.hand_on(rest);
+    }
+
+    /// Bytes without a meaning for us: to whoever has the keyboard.
+    fn hand_on(&self, bytes: &[u8]) {
+        let mut state = self.hands.state();
+        match &mut state.asked {
+            Some(asked) => asked.extend_from_slice(bytes),
+            None => state.keep(bytes),
+        }
+    }
+
+    fn control(&mut self, byte: u8) {
+        match (self.rule(), byte) {
+            (Rule::Question, CTRL_C) => {
+                self.hands.state().stopped = true;
+                self.hands.session.interrupt();
+            }
+            (Rule::Turn, CTRL_C) => self.hands.session.interrupt(),
+            (Rule::Question | Rule::Turn, CTRL_Z) => self.suspend(),
+            (Rule::Turn, _) => {}
+            // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
+            (Rule::Cell(terminal, turn), CTRL_C) if terminal.mode().signals => {
+                self.interrupt(terminal.as_ref(), turn);
+            }
+            (Rule::Cell(terminal, _), CTRL_Z) if terminal.mode().signals => self.suspend(),
+            (_, byte) => self.hand_on(&[byte]),
+        }
+    }
+
+    fn rule(&self) -> Rule {
+        let state = self.hands.state();
+        match (&state.asked, &state.cell) {
+            (Some(_), _) => Rule::Question,
+            (None, Some(terminal)) if state.open || !state.turn => {
+                Rule::Cell(Arc::clone(terminal), state.turn)
+            }
+            _ => Rule::Turn,
+        }
+    }
+
+    fn suspend(&self) {
+        (self.on_signal)(Signal::Suspend);
+        self.hands.state().resumed = true;
+    }
+
+    /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end. In a turn it stops the turn
+    /// too.
+    fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
         self.tries.retain(|earlier| earlier.elapsed() < SECOND_TRY);
         self.tries.push(Instant::now());
-        match self.tries.len() {
-            1 => terminal.type_bytes(&[CTRL_C]),
-            2 => {
-                terminal.type_bytes(&[CTRL_C]);
-                (self.on_signal)(Signal::InterruptedTwice);
-            }
-            _ => {
-                (self.on_signal)(Signal::Kill);
-                self.session.kill_runtime();
-            }
+        if self.tries.len() > 2 {
+            (self.on_signal)(Signal::Kill);
+            self.hands.session.kill_runtime();
+            return;
+        }
+        if turn {
+            self.hands.session.interrupt();
+        }
+        // A turn's interrupt reaches the interpreter; a program it has started is reached through its terminal. A cell
+        // that has not begun gets it when it does.
+        if !turn || terminal.mode().foreground_program {
+            self.hands.state().keep(&[CTRL_C]);
+        }
+        if self.tries.len() == 2 {
+            (self.on_signal)(Signal::InterruptedTwice);
         }
     }
 }

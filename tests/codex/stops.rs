@@ -1,12 +1,12 @@
 //! The real app-server when something ends before its time: tool calls, turns, threads, processes.
 
-use ipycodex::agent::{AgentEvent, AgentReply, Approvals, FailureKind, InputPart, Search};
+use ipycodex::agent::{AgentEvent, AgentReply, FailureKind, InputPart, Search};
 use serde_json::json;
 
 use super::bench::exchange;
 use super::real::{real, running, tool_names};
 use crate::support::responses::reply::Event;
-use crate::support::responses::{Endpoint, Reply, conversation, shell_tool, tool_outputs};
+use crate::support::responses::{Endpoint, Reply, conversation};
 
 #[test]
 fn a_cancel_while_a_tool_runs_voids_its_result() {
@@ -118,41 +118,6 @@ fn searching_is_a_property_of_the_thread() {
     let tool = search(1).expect("the tool");
     assert_eq!(tool["search_context_size"], "high", "{tool}");
     assert_eq!(tool["external_web_access"], true, "{tool}");
-}
-
-#[test]
-fn an_approval_is_declined_and_said() {
-    let endpoint = Endpoint::answering(|index, request| match (index, shell_tool(request)) {
-        (0, Some(tool)) => {
-            let key = if tool == "exec_command" {
-                "cmd"
-            } else {
-                "command"
-            };
-            Reply::calls(&[(
-                "c1",
-                &tool,
-                json!({ key: "touch /var/tmp/x", "sandbox_permissions": "require_escalated", "justification": "to test" }),
-            )])
-        }
-        _ => Reply::text("pity"),
-    });
-    let Some(real) = real("gpt-5.5", endpoint) else {
-        return;
-    };
-    let mut asked = real.request("touch");
-    asked.settings.approvals = Approvals::Ask;
-    asked.settings.sandbox = "workspace-write".into();
-    let told = real.bench().run(asked);
-    assert_eq!(told.text(), "pity", "{told:?}");
-    assert!(
-        told.progress
-            .iter()
-            .any(|line| line.starts_with("declined to run: ") && line.contains("touch /var/tmp/x")),
-        "{:?}",
-        told.progress
-    );
-    assert_eq!(tool_outputs(&real.endpoint.requests()[1]).len(), 1);
 }
 
 #[test]

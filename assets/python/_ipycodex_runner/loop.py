@@ -23,6 +23,14 @@ def get():
     return own
 
 
+def forget():
+    """For a forked copy: a loop of its own, since the old one's selector is shared with the interpreter."""
+    global own
+    asyncio._set_running_loop(None)
+    own = asyncio.new_event_loop()
+    make_current()
+
+
 def make_current():
     """`asyncio.run` leaves no current loop behind."""
     asyncio.set_event_loop(get())

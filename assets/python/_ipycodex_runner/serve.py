@@ -177,6 +177,8 @@ class Server:
             "inspect": self.inspect,
             "is_complete": self.is_complete,
             "tool": self.tool,
+            "evaluate": self.evaluate,
+            "snapshot": self.snapshot,
             "ping": lambda request: {"pong": True},
             "set": self.set,
         }
@@ -229,7 +231,7 @@ class Server:
         self.leave_if_forked()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
-        self.host.send(payload, "tool" in payload or request.get("type") == "tool")
+        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot"))
 
     def leave_if_forked(self):
         """A forked child that returns from a cell must not go on as a second runner."""
@@ -253,7 +255,34 @@ class Server:
 
         if request["op"] == "describe":
             return {"tools": tools.describe(request["names"], self.engine.ns)}
-        return self.run_user_code(lambda: tools.call(request["name"], request.get("args") or {}, self.engine))
+        return self.run_aside(request, lambda: tools.call(request["name"], request.get("args") or {}, self.engine))
+
+    def evaluate(self, request):
+        from . import references
+
+        return self.run_aside(request, lambda: references.evaluate(request["variables"], request["shells"], self.engine))
+
+    def snapshot(self, request):
+        from . import snapshot
+
+        look = lambda: {"snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), self.engine, self.host)}  # noqa: E731
+        return self.run_aside(request, look)
+
+    def run_aside(self, request, function):
+        """User code beside the cells: it owns no terminal, so nothing reads from one."""
+        host = self.host
+        host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
+        if not host.pty:
+            host.send({"type": "started"})
+            return self.run_user_code(function)
+        from . import stdin
+
+        kept = stdin.without_terminal(host.stdin)
+        try:
+            host.send({"type": "started"})
+            return self.run_user_code(function)
+        finally:
+            stdin.give_back(kept)
 
     def set(self, request):
         self.engine.set_names(request["values"])

@@ -35,6 +35,32 @@ def arrange(mode):
         install()
 
 
+def without_terminal(mode):
+    """`arrange` for code that owns no terminal: what reads fd 0 itself (C code, programs) finds it empty. Returns what `give_back` takes."""
+    import os
+
+    arrange(mode)
+    try:
+        kept = os.dup(0)
+    except OSError:
+        kept = None
+    try:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+    except OSError:
+        pass
+    return kept
+
+
+def give_back(kept):
+    import os
+
+    if kept is not None:
+        os.dup2(kept, 0)
+        os.close(kept)
+
+
 def install():
     global installed
     installed = True

@@ -3,24 +3,22 @@
 //! In: [`Command`]s of the handle (unbounded, so that nobody above ever waits), messages of the process, the clock. Out:
 //! events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
 //! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is told. The stages before a turn runs are in
-//! `opening`.
+//! `opening`, requests of the process in `asked`.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, from_value};
 use tokio::sync::{mpsc, watch};
 
 use super::link::{Link, Purpose};
-use super::request::{Calls, decline, result};
+use super::request::Waiting;
 use super::turn::{End, Running};
-use super::wire::request::DynamicToolCallParams;
 use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
 use super::{Command, Program, failure};
 use crate::agent::connect::AgentPlan;
-use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, Threads, TurnId, TurnRequest};
-use crate::rpc::{Id, Message, RpcError};
+use crate::agent::{AgentEvent, AgentFailure, Threads, TurnId, TurnRequest};
+use crate::rpc::Message;
 
 /// See the module.
 pub(super) struct Driver {
@@ -44,9 +42,9 @@ pub(super) struct Current {
     pub(super) request: Box<TurnRequest>,
     /// Present once `turn/start` was sent.
     pub(super) running: Option<Running>,
-    calls: Calls,
+    pub(super) waiting: Waiting,
     /// When patience with a cancelled turn ends.
-    cancelled: Option<Instant>,
+    pub(super) cancelled: Option<Instant>,
     interrupt_sent: bool,
 }
 
@@ -149,17 +147,7 @@ impl Driver {
                 self.queue.push_back((turn, request));
                 self.begin_next().await;
             }
-            Command::Reply(
-                turn,
-                AgentReply::ToolResult {
-                    call,
-                    success,
-                    content,
-                },
-            ) => {
-                self.answer_call(turn, &call, success, content).await;
-            }
-            Command::Reply(_, AgentReply::Answered { .. }) => {}
+            Command::Reply(turn, reply) => self.replied(turn, reply).await,
             Command::LookUp(..) => {}
             Command::Cancel(turn) => self.cancel(turn).await,
         }
@@ -173,7 +161,7 @@ impl Driver {
                 turn,
                 request,
                 running: None,
-                calls: Calls::default(),
+                waiting: Waiting::default(),
                 cancelled: None,
                 interrupt_sent: false,
             });
@@ -201,6 +189,9 @@ impl Driver {
             }
             Message::Request { id, method, params } => self.asked(id, &method, params).await,
             Message::Notification { method, params } => {
+                if method == "serverRequest/resolved" {
+                    return self.resolved(&params);
+                }
                 let mut events = Vec::new();
                 let running = self.current.as_mut().and_then(|it| it.running.as_mut());
                 let end = running.and_then(|it| it.notice(&method, params, &mut events));
@@ -215,73 +206,7 @@ impl Driver {
         }
     }
 
-    async fn asked(&mut self, id: Id, method: &str, params: Value) {
-        let Some(link) = &self.link else { return };
-        let current = self
-            .current
-            .as_mut()
-            .filter(|it| it.running.as_ref().is_some_and(|it| it.concerns(&params)));
-        let Some(current) = current else {
-            let error = RpcError {
-                code: -32600,
-                message: "no such turn".into(),
-                data: Value::Null,
-            };
-            return link.answer(id, Err(error));
-        };
-        let turn = current.turn;
-        if method != "item/tool/call" {
-            let (answer, line) = decline(method, params);
-            link.answer(id, answer);
-            if let Some(message) = line {
-                self.tell(AgentEvent::Progress { turn, message }).await;
-            }
-            return;
-        }
-        match from_value::<DynamicToolCallParams>(params) {
-            // After an interrupt the call is void on the other side.
-            _ if current.cancelled.is_some() => {
-                link.answer(id, Ok(result(false, Vec::new())));
-            }
-            Ok(params) => {
-                if let Some(call) = current.calls.push(id, params) {
-                    self.tell(AgentEvent::ToolCalled { turn, call }).await;
-                }
-            }
-            Err(error) => {
-                let error = RpcError {
-                    code: -32602,
-                    message: error.to_string(),
-                    data: Value::Null,
-                };
-                link.answer(id, Err(error));
-            }
-        }
-    }
-
-    async fn answer_call(
-        &mut self,
-        turn: TurnId,
-        call: &str,
-        success: bool,
-        content: Vec<InputPart>,
-    ) {
-        let Some(current) = self.current.as_mut().filter(|it| it.turn == turn) else {
-            return;
-        };
-        let Some((id, next)) = current.calls.settle(call) else {
-            return;
-        };
-        let next = next.filter(|_| current.cancelled.is_none());
-        if let Some(link) = &self.link {
-            link.answer(id, Ok(result(success, content)));
-        }
-        if let Some(call) = next {
-            self.tell(AgentEvent::ToolCalled { turn, call }).await;
-        }
-    }
-
-    async fn cancel(&mut self, turn: TurnId) {
+    pub(super) async fn cancel(&mut self, turn: TurnId) {
         if let Some(at) = self.queue.iter().position(|(queued, _)| *queued == turn) {
             self.queue.remove(at);
             return self.tell(interrupted(turn)).await;

@@ -10,10 +10,13 @@
 //! 0.169.0. The built-in offline agent speaks the same protocol and comes through the same client.
 
 mod answer;
+mod asked;
 mod driver;
 mod failure;
+mod form;
 mod link;
 mod opening;
+mod questions;
 mod request;
 mod seed;
 mod turn;

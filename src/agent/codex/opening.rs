@@ -278,9 +278,13 @@ fn thread_id(value: Value) -> Option<String> {
     (!id.is_empty()).then_some(id)
 }
 
-/// Skills are told by us, once; searching needs both keys.
+/// Skills are told by us, once; the model's tool for questions to the user works; searching needs both keys.
 fn config(search: Search) -> Value {
-    let mut config = json!({"skills": {"include_instructions": false}});
+    let mut config = json!({
+        "skills": {"include_instructions": false},
+        "features": {"default_mode_request_user_input": true},
+        "suppress_unstable_features_warning": true,
+    });
     let size = match search {
         Search::Off => None,
         Search::Low => Some("low"),
@@ -297,10 +301,13 @@ fn config(search: Search) -> Value {
     config
 }
 
+/// What the app-server asks about. Measured: with `on-request` it asks about escalations and what looks dangerous only,
+/// with `untrusted` about every command (`ls` too) and every edit, in every sandbox; input for a program that already
+/// runs (`write_stdin`) is never asked about.
 fn policy(approvals: Approvals) -> &'static str {
     match approvals {
         Approvals::Never => "never",
-        Approvals::Ask => "on-request",
+        Approvals::Ask => "untrusted",
     }
 }
 

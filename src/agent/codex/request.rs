@@ -1,61 +1,110 @@
-//! What the app-server asks of us: tool calls one at a time in order, everything else answered at once.
+//! What waits for the session: calls of our tools and questions to the user, one at a time in the order they came.
 //!
-//! Pure. Invariant: every request gets exactly one answer, or its turn ends first; an unanswered one would hang the
-//! turn. Absent for now: asking the user for approval; what would need it is declined and said.
+//! Pure. Invariants: every request gets exactly one answer, or its turn ends first; the session has at most one of them
+//! at a time, so a question never comes up while a tool has the terminal.
 
 use std::collections::{HashSet, VecDeque};
 
-use serde_json::{Value, from_value, json};
+use serde_json::Value;
 
-use super::failure::one_line;
 use super::link::plain;
-use super::wire::request::{
-    CommandExecutionRequestApprovalParams, DynamicToolCallOutputContentItem, DynamicToolCallParams,
-    DynamicToolCallResponse,
-};
-use crate::agent::{InputPart, ToolCall};
-use crate::rpc::{Id, RpcError};
+use super::questions::Asking;
+use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResponse};
+use crate::agent::{AgentEvent, InputPart, Question, ToolCall, TurnId};
+use crate::rpc::Id;
 
-/// Calls that wait; the first is with the session.
+/// Something the session answers.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    /// A call of one of our tools.
+    Call(ToolCall),
+    /// A question, and how its answer is worded.
+    Question(Question, Asking),
+}
+
+impl Wanted {
+    /// What the session is told.
+    pub(super) fn event(&self, turn: TurnId) -> AgentEvent {
+        match self {
+            Wanted::Call(call) => AgentEvent::ToolCalled {
+                turn,
+                call: call.clone(),
+            },
+            Wanted::Question(question, _) => AgentEvent::Asked {
+                turn,
+                question: question.clone(),
+            },
+        }
+    }
+
+    /// The answer when nobody will give one.
+    pub(super) fn refusal(&self) -> Value {
+        match self {
+            Wanted::Call(_) => result(false, Vec::new()),
+            Wanted::Question(_, asking) => asking.refusal(),
+        }
+    }
+}
+
+/// Those that wait; the first is with the session.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    waiting: VecDeque<(Id, ToolCall)>,
-    /// Ids of all calls of the turn.
+pub(super) struct Waiting {
+    queue: VecDeque<(Id, Wanted)>,
+    /// Ids of all requests of the turn.
     seen: HashSet<Id>,
 }
 
-impl Calls {
-    /// Takes a call; returns what the session is to be told now, if it is free.
-    pub(super) fn push(&mut self, id: Id, params: DynamicToolCallParams) -> Option<ToolCall> {
+impl Waiting {
+    /// Takes a request; returns what the session is to be told now, if it is free.
+    pub(super) fn push(&mut self, id: Id, wanted: Wanted) -> Option<&Wanted> {
         if !self.seen.insert(id.clone()) {
             // An answer to a second request under the same id could not be told from that to the first.
             return None;
         }
-        let arguments = match params.arguments {
-            Value::Null => json!({}),
-            arguments => arguments,
-        };
-        let call = ToolCall {
-            id: params.call_id,
-            name: params.tool,
-            arguments,
-        };
-        self.waiting.push_back((id, call));
-        match self.waiting.len() {
-            1 => self.waiting.front().map(|(_, call)| call.clone()),
+        self.queue.push_back((id, wanted));
+        match self.queue.len() {
+            1 => self.first(),
             _ => None,
         }
     }
 
-    /// Takes the session's answer; returns whom to answer and the call that is next. `None` for a call that does not
-    /// wait.
-    pub(super) fn settle(&mut self, call: &str) -> Option<(Id, Option<ToolCall>)> {
-        let (_, first) = self.waiting.front()?;
-        if first.id != call {
-            return None;
+    /// What the session has.
+    pub(super) fn first(&self) -> Option<&Wanted> {
+        self.queue.front().map(|(_, wanted)| wanted)
+    }
+
+    /// Takes the session's answer to a call; returns whom to answer. `None` for a call that it does not have.
+    pub(super) fn settle_call(&mut self, call: &str) -> Option<Id> {
+        match self.queue.front() {
+            Some((_, Wanted::Call(first))) if first.id == call => self.pop(),
+            _ => None,
         }
-        let (id, _) = self.waiting.pop_front()?;
-        Some((id, self.waiting.front().map(|(_, call)| call.clone())))
+    }
+
+    /// The question the session has, if this is it.
+    pub(super) fn question(&mut self, id: &str) -> Option<(&mut Question, &mut Asking)> {
+        match self.queue.front_mut() {
+            Some((_, Wanted::Question(question, asking))) if question.id == id => {
+                Some((question, asking))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the first away; returns whom to answer.
+    pub(super) fn pop(&mut self) -> Option<Id> {
+        self.queue.pop_front().map(|(id, _)| id)
+    }
+
+    /// The other side no longer waits for this one. True when it was not with the session and is gone; what the
+    /// session has stays until it answers.
+    pub(super) fn withdraw(&mut self, id: &Id) -> bool {
+        let at = self
+            .queue
+            .iter()
+            .skip(1)
+            .position(|(waiting, _)| waiting == id);
+        at.and_then(|at| self.queue.remove(at + 1)).is_some()
     }
 }
 
@@ -76,95 +125,58 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
     })
 }
 
-/// The answer to a request that is no tool call, and a line for the user.
-pub(super) fn decline(method: &str, params: Value) -> (Result<Value, RpcError>, Option<String>) {
-    match method {
-        "item/commandExecution/requestApproval" => {
-            let command = from_value::<CommandExecutionRequestApprovalParams>(params)
-                .unwrap_or_default()
-                .command;
-            (
-                Ok(json!({"decision": "decline"})),
-                Some(format!("declined to run: {}", one_line(&command))),
-            )
-        }
-        "item/fileChange/requestApproval" => (
-            Ok(json!({"decision": "decline"})),
-            Some("declined an edit of files".into()),
-        ),
-        "item/permissions/requestApproval" => (
-            Ok(json!({"permissions": {}, "scope": "turn"})),
-            Some("declined further permissions".into()),
-        ),
-        "item/tool/requestUserInput" => (
-            Ok(json!({"answers": {}})),
-            Some("left the agent's question open".into()),
-        ),
-        "mcpServer/elicitation/request" => (
-            Ok(json!({"action": "decline", "content": null, "_meta": null})),
-            Some("declined the question of an MCP server".into()),
-        ),
-        _ => (Err(RpcError::unknown_method(method)), None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Calls, decline, result};
-    use crate::agent::InputPart;
-    use crate::agent::codex::wire::request::DynamicToolCallParams;
+    use super::{Waiting, Wanted, result};
+    use crate::agent::codex::questions::Asking;
+    use crate::agent::{InputPart, Question, Subject, ToolCall};
     use crate::rpc::Id;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
-    fn params(call: &str) -> DynamicToolCallParams {
-        DynamicToolCallParams {
-            call_id: call.into(),
-            tool: "f".into(),
-            arguments: Value::Null,
-        }
+    fn call(id: &str) -> Wanted {
+        Wanted::Call(ToolCall {
+            id: id.into(),
+            name: "f".into(),
+            arguments: json!({}),
+        })
+    }
+
+    fn question(id: &str) -> Wanted {
+        let subject = Subject::Edit {
+            changes: Vec::new(),
+            reason: None,
+        };
+        let id = id.into();
+        Wanted::Question(Question { id, subject }, Asking::Edit)
     }
 
     #[test]
-    fn calls_are_told_one_at_a_time_and_answered_once() {
-        let mut calls = Calls::default();
-        let told = calls.push(Id::Number(0), params("a")).expect("free");
-        assert_eq!(
-            (told.id.as_str(), told.arguments),
-            ("a", json!({})),
-            "null arguments are none"
-        );
-        assert_eq!(calls.push(Id::Number(1), params("b")), None);
-        assert_eq!(calls.push(Id::Number(1), params("c")), None);
-        assert_eq!(calls.settle("b"), None, "not its turn");
-        let (id, next) = calls.settle("a").expect("waits");
-        assert_eq!(
-            (id, next.map(|call| call.id)),
-            (Id::Number(0), Some("b".into()))
-        );
-        assert_eq!(calls.settle("a"), None);
-        assert_eq!(calls.settle("b"), Some((Id::Number(1), None)));
+    fn requests_are_told_one_at_a_time_and_answered_once() {
+        let mut waiting = Waiting::default();
+        assert!(waiting.push(Id::Number(0), call("a")).is_some(), "free");
+        assert!(waiting.push(Id::Number(1), question("b")).is_none());
+        assert!(waiting.push(Id::Number(1), call("c")).is_none(), "in use");
+        assert!(waiting.question("b").is_none(), "not its turn");
+        assert_eq!(waiting.settle_call("b"), None);
+        assert_eq!(waiting.settle_call("a"), Some(Id::Number(0)));
+        assert_eq!(waiting.settle_call("a"), None);
+        assert_eq!(waiting.settle_call("b"), None, "a question, no call");
+        assert!(waiting.question("b").is_some());
+        assert_eq!(waiting.pop(), Some(Id::Number(1)));
+        assert!(waiting.first().is_none());
     }
 
     #[test]
-    fn every_request_has_an_answer() {
-        for (method, answer) in [
-            (
-                "item/commandExecution/requestApproval",
-                Some(json!({"decision": "decline"})),
-            ),
-            (
-                "item/fileChange/requestApproval",
-                Some(json!({"decision": "decline"})),
-            ),
-            (
-                "item/permissions/requestApproval",
-                Some(json!({"permissions": {}, "scope": "turn"})),
-            ),
-            ("item/tool/requestUserInput", Some(json!({"answers": {}}))),
-            ("something/new", None),
-        ] {
-            assert_eq!(decline(method, Value::Null).0.ok(), answer, "{method}");
-        }
+    fn what_is_withdrawn_is_not_told_any_more() {
+        let mut waiting = Waiting::default();
+        waiting.push(Id::Number(0), question("a"));
+        waiting.push(Id::Number(1), question("b"));
+        waiting.push(Id::Number(2), question("c"));
+        assert!(!waiting.withdraw(&Id::Number(0)), "the session has it");
+        assert!(waiting.withdraw(&Id::Number(1)));
+        assert!(!waiting.withdraw(&Id::Number(1)));
+        assert_eq!(waiting.pop(), Some(Id::Number(0)));
+        assert!(waiting.question("c").is_some());
     }
 
     #[test]

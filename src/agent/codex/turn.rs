@@ -3,15 +3,20 @@
 //! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does).
 //! What belongs to another thread or turn is dropped, such as the late end of a command of an interrupted turn.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, from_value};
 
 use super::answer::{Answer, Source};
 use super::failure::one_line;
 use super::wire::error::{ErrorNotification, TurnError};
-use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
+use super::wire::item::{DeltaNotification, FileUpdateChange, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
+
+/// Changes that were announced and have not ended, by their item: an approval names the item alone.
+pub(super) type Edits = HashMap<String, Vec<FileChange>>;
 
 /// See the module.
 #[derive(Debug)]
@@ -21,6 +26,7 @@ pub(super) struct Running {
     pub(super) thread: String,
     /// The app-server's id of the turn, once known.
     pub(super) wire: Option<String>,
+    pub(super) edits: Edits,
     answer: Answer,
     /// The thread's tokens before this turn.
     before: Option<TokenUsageBreakdown>,
@@ -42,6 +48,7 @@ impl Running {
             turn,
             thread,
             wire: None,
+            edits: Edits::new(),
             answer: Answer::new(turn),
             before: None,
             error: None,
@@ -137,6 +144,9 @@ impl Running {
                     command: script(command),
                 });
             }
+            ThreadItem::FileChange { id, changes, .. } => {
+                self.edits.insert(id, told(changes));
+            }
             ThreadItem::ContextCompaction => {
                 self.progress("shortening the conversation for the model".into(), out);
             }
@@ -166,22 +176,20 @@ impl Running {
                     status,
                 },
             }),
-            ThreadItem::FileChange { changes, status } if status == "completed" => {
-                let changes = changes
-                    .into_iter()
-                    .map(|change| FileChange {
-                        path: change.path,
-                        kind: change.kind.name,
-                        diff: change.diff,
-                    })
-                    .collect();
-                out.push(AgentEvent::FilesChanged {
-                    turn: self.turn,
-                    changes,
-                });
-            }
-            ThreadItem::FileChange { status, .. } => {
-                self.progress(format!("edit {}", one_line(&status)), out);
+            ThreadItem::FileChange {
+                id,
+                changes,
+                status,
+            } => {
+                self.edits.remove(&id);
+                if status == "completed" {
+                    out.push(AgentEvent::FilesChanged {
+                        turn: self.turn,
+                        changes: told(changes),
+                    });
+                } else {
+                    self.progress(format!("edit {}", one_line(&status)), out);
+                }
             }
             ThreadItem::WebSearch { query, action } => {
                 let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -259,16 +267,40 @@ impl Running {
     }
 }
 
-/// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`.
-fn script(command: String) -> String {
+fn told(changes: Vec<FileUpdateChange>) -> Vec<FileChange> {
+    changes
+        .into_iter()
+        .map(|change| FileChange {
+            path: change.path,
+            kind: change.kind.name,
+            diff: change.diff,
+        })
+        .collect()
+}
+
+/// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`. Of a shell in another
+/// place nothing is known: the model may choose it.
+pub(super) fn script(command: String) -> String {
     let words = shlex::split(&command).unwrap_or_default();
     let [shell, flag, script] = words.as_slice() else {
         return command;
     };
-    let name = shell.rsplit('/').next().unwrap_or_default();
-    let known =
-        ["bash", "dash", "sh", "zsh"].contains(&name) && ["-c", "-lc"].contains(&flag.as_str());
-    if known { script.clone() } else { command }
+    let places = [
+        "",
+        "/bin/",
+        "/usr/bin/",
+        "/usr/local/bin/",
+        "/opt/homebrew/bin/",
+    ];
+    let known = places.iter().any(|place| {
+        let name = shell.strip_prefix(place).unwrap_or_default();
+        ["bash", "dash", "sh", "zsh"].contains(&name)
+    });
+    if known && ["-c", "-lc"].contains(&flag.as_str()) {
+        script.clone()
+    } else {
+        command
+    }
 }
 
 #[cfg(test)]
@@ -288,6 +320,8 @@ mod tests {
             ),
             ("bash -lc 'open", "bash -lc 'open"),
             ("", ""),
+            ("/tmp/bash -lc 'echo a'", "/tmp/bash -lc 'echo a'"),
+            ("./sh -c 'echo a'", "./sh -c 'echo a'"),
         ] {
             assert_eq!(script(command.into()), expected, "{command}");
         }

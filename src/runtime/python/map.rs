@@ -12,13 +12,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::{
-    Answer, Completion, Death, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
-    Snapshot, ToolLookup, Variable,
+    Answer, Completion, Death, Display, Ending, Finish, PARTS, RequestId, RuntimeEvent,
+    RuntimeRequest, Snapshot, ToolLookup, Variable,
 };
 use super::wire::{Frame, FrameId, Raised};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;
+
+/// The answer to a request that an interrupt ended.
+const INTERRUPTED: &str = "interrupted";
 
 /// What kind of end a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +97,7 @@ pub(super) fn interrupted(id: RequestId, kind: Kind) -> RuntimeEvent {
         Kind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Answered {
             id,
-            answer: Answer::Failed("interrupted".into()),
+            answer: Answer::Failed(INTERRUPTED.into()),
         },
     }
 }
@@ -114,10 +117,6 @@ pub(super) struct Underway {
 impl Underway {
     /// A request was sent.
     pub(super) fn add(&mut self, id: RequestId, kind: Kind) {
-        if kind == Kind::CallTool && self.running() == 0 {
-            // Tool calls do not announce their beginning.
-            self.current = Some(id);
-        }
         self.requests.push_back((id, kind));
     }
 
@@ -127,6 +126,11 @@ impl Underway {
             .iter()
             .filter(|(_, kind)| kind.runs_code())
             .count()
+    }
+
+    fn kind(&self, id: RequestId) -> Option<Kind> {
+        let found = self.requests.iter().find(|(known, _)| *known == id);
+        found.map(|(_, kind)| *kind)
     }
 
     /// The runner's name for question `call`, once.
@@ -170,6 +174,10 @@ impl Underway {
             Frame::Started { id } => {
                 let id = known(id)?;
                 self.current = Some(id);
+                if self.kind(id) != Some(Kind::Execute) {
+                    // Told by its output and its answer alone.
+                    return None;
+                }
                 RuntimeEvent::Started { id }
             }
             Frame::Result {
@@ -292,6 +300,7 @@ fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
     if let Some(error) = raised(&answer) {
         return match kind {
             Kind::CallTool => Answer::ToolResult(Err(cell_error(error))),
+            _ if error.ename == "KeyboardInterrupt" => Answer::Failed(INTERRUPTED.into()),
             _ => Answer::Failed(format!("{}: {}", error.ename, error.evalue)),
         };
     }
@@ -312,13 +321,7 @@ fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
         }
         Kind::DescribeTools => Answer::Tools(list(take("tools"), tool)),
         Kind::CallTool => match take("tool") {
-            Value::Object(mut result) => {
-                let bundle = match result.remove("bundle") {
-                    Some(Value::Object(bundle)) => bundle,
-                    _ => result,
-                };
-                Answer::ToolResult(Ok(bundle_of(bundle)))
-            }
+            Value::Object(result) => Answer::ToolResult(Ok(result_of(result))),
             _ => Answer::Failed("the tool's result did not arrive".into()),
         },
         Kind::Evaluate => Answer::Evaluated {
@@ -380,15 +383,23 @@ fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
     }
     let result = match raised(&wire) {
         Some(error) => Err(cell_error(error)),
-        None => Ok(match wire.remove("bundle") {
-            Some(Value::Object(bundle)) => bundle_of(bundle),
-            _ => bundle_of(Map::new()),
-        }),
+        None => Ok(Map::new()),
     };
     Snapshot::Ran {
         printed: text(wire.remove("printed")),
-        result,
+        result: result.map(|_| result_of(wire)),
     }
+}
+
+/// `{bundle, parts?}`: one bundle, which carries the others under [`PARTS`].
+fn result_of(mut wire: Map<String, Value>) -> MimeBundle {
+    let Some(Value::Object(mut bundle)) = wire.remove("bundle") else {
+        return MimeBundle::default();
+    };
+    if let Some(parts @ Value::Array(_)) = wire.remove("parts") {
+        bundle.insert(PARTS.into(), parts);
+    }
+    bundle_of(bundle)
 }
 
 fn completion(value: Value) -> Option<Completion> {

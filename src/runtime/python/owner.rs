@@ -274,7 +274,11 @@ impl Owner {
             },
             Item::Frame(frame) => match self.underway.event(frame) {
                 Some(event) => event,
-                None => return,
+                None => {
+                    // It may be the silent beginning of a request.
+                    self.tell_running();
+                    return;
+                }
             },
         };
         let is_boundary = matches!(

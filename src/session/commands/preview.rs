@@ -14,8 +14,12 @@ use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
 
 /// What is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) struct Preview(Shown);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) struct Preview {
+    shown: Shown,
+    /// What notes and skills refer to: evaluated when a prompt is sent, and only then.
+    left_out: Vec<String>,
+}
 
 /// ASCII characters that count as one token; any other character is one by itself.
 const ASCII_PER_TOKEN: usize = 4;
@@ -24,12 +28,22 @@ impl Session {
     /// Sends an empty prompt on its way, as far as the agent's door.
     pub(super) fn preview(&mut self, shown: Shown, number: u32, out: &RunSender) {
         let mut run = PromptRun::new(number, String::new(), String::new(), out.clone());
-        run.preview = Some(Preview(shown));
+        run.preview = Some(Preview {
+            shown,
+            left_out: Vec::new(),
+        });
         self.begin_prompt(run);
     }
 }
 
 impl Preview {
+    /// These are not evaluated for it.
+    pub(in crate::session) fn leaves_out(&mut self, variables: &[String], shells: &[String]) {
+        let variables = variables.iter().map(|name| format!("$`{name}`"));
+        let shells = shells.iter().map(|command| format!("!`{command}`"));
+        self.left_out = variables.chain(shells).collect();
+    }
+
     /// The text for the user.
     pub(in crate::session) fn text(
         &self,
@@ -37,8 +51,8 @@ impl Preview {
         dialog: &Dialog,
         thread: Option<&RecordedThread>,
     ) -> String {
-        match self.0 {
-            Shown::Context => context(request, dialog, thread),
+        match self.shown {
+            Shown::Context => context(request, dialog, thread, &self.left_out),
             Shown::Tools => tools(request, dialog),
         }
     }
@@ -77,7 +91,12 @@ impl Size {
     }
 }
 
-fn context(request: &TurnRequest, dialog: &Dialog, thread: Option<&RecordedThread>) -> String {
+fn context(
+    request: &TurnRequest,
+    dialog: &Dialog,
+    thread: Option<&RecordedThread>,
+    left_out: &[String],
+) -> String {
     let instructions = Size::of(&request.instructions);
     let mut lines = vec![format!("instructions: {}", told(instructions))];
     let mut total = instructions;
@@ -116,6 +135,10 @@ fn context(request: &TurnRequest, dialog: &Dialog, thread: Option<&RecordedThrea
     });
     lines.extend(earlier);
     lines.push(format!("thread: {}", fate(request, thread)));
+
+    if !left_out.is_empty() {
+        lines.push(format!("evaluated when sent: {}", left_out.join(", ")));
+    }
 
     let sent: Vec<&str> = request.input.iter().filter_map(as_text).collect();
     let sent = sent.concat();

@@ -4,6 +4,7 @@
 
 mod commands;
 mod conversation;
+mod references;
 mod stops;
 mod taken_back;
 mod tools;
@@ -25,6 +26,7 @@ use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
     Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
 };
+use crate::skills::{Catalog, Consent};
 
 /// How a picture begins.
 const PNG: &str = "iVBORw0KGgoAAAANSUhE";
@@ -49,7 +51,7 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
     let hung = Arc::clone(&hanging);
     let runtime = Script::new(move |id, request| match request {
         RuntimeRequest::Execute(execute) => {
-            if execute.code.starts_with("hang") {
+            if execute.code.trim_end().ends_with("hang") || execute.code == "hang()" {
                 *hanging.lock().unwrap() = Some(id);
             }
             cell(id, &execute.code, execute.execution_count)
@@ -108,6 +110,15 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
             }
         }
     });
+    stage_of(runtime, turns, change)
+}
+
+/// A session with a runtime of its own kind.
+fn stage_of(
+    runtime: Script,
+    turns: Vec<Vec<AgentEvent>>,
+    change: impl FnOnce(&mut Parts),
+) -> Stage {
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
@@ -164,6 +175,13 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
         resumed: false,
         python_at_once: true,
         asks: true,
+        skills: Box::new(|| Skills {
+            catalog: Catalog::default(),
+            consent: Consent::none(),
+            trouble: None,
+        }),
+        artifacts: PathBuf::from("/nowhere"),
+        record: PathBuf::from("/nowhere"),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();
@@ -228,7 +246,7 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             display,
         },
     ];
-    match code {
+    match code.trim_start_matches("#| eval: true\n").trim_end() {
         "hang" | "hang()" => {}
         "raise" => {
             events.push(RuntimeEvent::Error { id, error: error() });
@@ -357,6 +375,12 @@ pub(super) fn word(event: &SessionEvent) -> String {
         SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
         SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
         SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
+        SessionEvent::Answer(AnswerEvent::CommandStarted { command, .. }) => {
+            format!("⌛ {command}")
+        }
+        SessionEvent::Answer(AnswerEvent::CommandRan {
+            command, output, ..
+        }) => format!("🔧 {command} => {output}"),
         SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
         SessionEvent::TurnEnded { outcome, .. } => match outcome {
             TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::Job;
+use super::load_skill::Loading;
 use crate::runtime::{RequestId, RuntimeEvent};
 use crate::session::cell::{CellStep, Remains};
 use crate::session::task::Session;
@@ -52,6 +53,9 @@ impl Session {
         }
         let step = match self.toolbox.job.take() {
             Some(Job::Cells(cells)) => self.cell_ran(cells, remains),
+            Some(Job::Skill(Loading::Running { skill, ran })) => {
+                self.block_ran(skill, ran, remains)
+            }
             job => {
                 self.toolbox.job = job;
                 None

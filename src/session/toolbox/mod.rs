@@ -7,6 +7,7 @@
 
 mod arguments;
 mod live;
+mod load_skill;
 mod pyrun;
 mod run_cells;
 mod specs;
@@ -17,14 +18,18 @@ mod tests;
 use crate::agent::{InputPart, ToolCall};
 use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
 use crate::session::cell::{CellRun, Remains};
+use crate::session::outputs::{Kind, READ_OUTPUT};
 use crate::session::question::{Choice, Reply};
 use crate::session::task::Session;
 use crate::session::tools::returned;
 use crate::session::turn::{ToolReturn, TurnEnd, TurnEvent};
 
+pub(super) use load_skill::Shelf;
+pub use load_skill::{FindSkills, Skills};
 pub(super) use run_cells::shown_call;
 pub(super) use specs::{Offer, is_built_in};
 
+use load_skill::Loading;
 use pyrun::Look;
 use run_cells::Cells;
 
@@ -50,6 +55,8 @@ enum Job {
     Look(Look),
     /// `run_cells`.
     Cells(Box<Cells>),
+    /// `load_skill`.
+    Skill(Loading),
 }
 
 impl ToolReturn {
@@ -81,6 +88,8 @@ impl Session {
         match call.name.as_str() {
             specs::PYRUN => self.pyrun(&call.arguments),
             specs::RUN_CELLS => self.run_cells(&call.arguments),
+            specs::LOAD_SKILL => self.load_skill(&call.arguments),
+            READ_OUTPUT => Some(self.outputs.read(&call.arguments)),
             _ => {
                 let request = RuntimeRequest::CallTool {
                     name: call.name,
@@ -115,7 +124,7 @@ impl Session {
     pub(super) fn on_tool_answer(&mut self, answer: Answer) {
         let step = match &self.toolbox.job {
             Some(Job::Function(_)) => Some(match answer {
-                Answer::ToolResult(result) => returned(result),
+                Answer::ToolResult(result) => self.cut_result(returned(result)),
                 Answer::Failed(why) => ToolReturn::failed(&why),
                 _ => ToolReturn::failed("the interpreter gave no result"),
             }),
@@ -133,12 +142,28 @@ impl Session {
         let step = match self.toolbox.job.take() {
             Some(Job::Look(look)) => self.look_allowed(look, reply),
             Some(Job::Cells(cells)) => self.cells_allowed(cells, reply),
+            Some(Job::Skill(loading)) => self.skill_allowed(loading, reply),
             job => {
                 self.toolbox.job = job;
                 return;
             }
         };
         self.settle(step);
+    }
+
+    /// The result within the model's limit; what is left out of it is kept.
+    fn cut_result(&mut self, mut result: ToolReturn) -> ToolReturn {
+        let line = self.prompt().map_or(0, |prompt| prompt.line);
+        let cut = self.outputs.cut(Kind::Tool, line, &result.text);
+        for part in &mut result.content {
+            if let InputPart::Text(text) = part
+                && *text == result.text
+            {
+                text.clone_from(&cut);
+            }
+        }
+        result.text = cut;
+        result
     }
 
     /// Hands the result to the turn, when there is one.
@@ -150,6 +175,7 @@ impl Session {
             Some(Job::Cells(cells)) => cells.lines(),
             _ => Vec::new(),
         };
+        self.save_outputs();
         self.on_turn(TurnEvent::ToolReturned(result));
         self.record_as_told(&lines);
     }
@@ -159,7 +185,7 @@ impl Session {
         let runs = match &self.toolbox.job {
             Some(Job::Function(_)) => true,
             Some(Job::Look(look)) => look.runs(),
-            Some(Job::Cells(_)) => self.toolbox.live.is_some(),
+            Some(Job::Cells(_) | Job::Skill(_)) => self.toolbox.live.is_some(),
             None => false,
         };
         if runs && let Some(interrupter) = self.runtime.interrupter() {

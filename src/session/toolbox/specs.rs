@@ -7,9 +7,11 @@
 use serde_json::{Value, json};
 
 use crate::agent::ToolSpec;
+use crate::session::outputs::{Outputs, READ_OUTPUT};
 
 pub(super) const PYRUN: &str = "pyrun";
 pub(super) const RUN_CELLS: &str = "run_cells";
+pub(super) const LOAD_SKILL: &str = "load_skill";
 
 const ABOUT_PYRUN: &str = "\
 Look at the user's live Python session: runs code in a throw-away copy of it and returns what the code printed and the \
@@ -24,11 +26,18 @@ functions, plots), not to look around: pyrun does that unasked. The user is usua
 first cell that fails stops the rest. Magics, `!command` and top-level await work. Returns each cell's output; \
 pictures come after the text (in JavaScript as data URLs on lines of their own: pass each to image()).";
 
+const ABOUT_LOAD_SKILL: &str = "\
+Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin work \
+it describes; one that was loaded earlier in this conversation need not be loaded again. Code the skill marks for it \
+runs in the user's session first, if the user allows it; the result tells what ran.";
+
 /// What a turn is offered beside the user's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) struct Offer {
     /// Cells may be run, perhaps after a question.
     pub run_cells: bool,
+    /// There are skills.
+    pub load_skill: bool,
 }
 
 impl Offer {
@@ -61,13 +70,22 @@ impl Offer {
                 &["cells"],
             ));
         }
+        specs.push(Outputs::spec());
+        if self.load_skill {
+            specs.push(spec(
+                LOAD_SKILL,
+                ABOUT_LOAD_SKILL,
+                json!({"path": {"type": "string", "description": "Its path from the list, or a name that is there once."}}),
+                &["path"],
+            ));
+        }
         specs
     }
 }
 
 /// True for the names that are ours whether or not they are offered.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
-    [PYRUN, RUN_CELLS].contains(&name)
+    [PYRUN, RUN_CELLS, READ_OUTPUT, LOAD_SKILL, "notebook"].contains(&name)
 }
 
 fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {

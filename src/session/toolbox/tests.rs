@@ -25,7 +25,7 @@ fn cells(codes: &[&str]) -> (&'static str, Value) {
 }
 
 /// Words of a run to its end, each question answered with the next reply.
-fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
+pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
     let (mut words, mut replies) = (Vec::new(), replies.iter());
     loop {
         match run.next(Some(Duration::from_secs(20))) {
@@ -48,7 +48,7 @@ fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
 }
 
 /// Reads a run until `stop` is said.
-fn until(run: &Run, stop: &str) -> Vec<String> {
+pub(super) fn until(run: &Run, stop: &str) -> Vec<String> {
     let mut words = Vec::new();
     loop {
         match run.next(Some(Duration::from_secs(20))) {
@@ -62,7 +62,7 @@ fn until(run: &Run, stop: &str) -> Vec<String> {
 }
 
 /// Text and success of the agent's `n`th reply.
-fn replied(stage: &Stage, n: usize) -> (String, bool) {
+pub(super) fn replied(stage: &Stage, n: usize) -> (String, bool) {
     match &stage.agent.replies()[n] {
         AgentReply::ToolResult {
             success, content, ..

@@ -48,6 +48,8 @@ pub(crate) enum ThreadItem {
     #[serde(rename_all = "camelCase")]
     FileChange {
         #[serde(default, deserialize_with = "or_default")]
+        id: String,
+        #[serde(default, deserialize_with = "or_default")]
         changes: Vec<FileUpdateChange>,
         #[serde(default, deserialize_with = "or_default")]
         status: String,

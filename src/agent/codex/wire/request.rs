@@ -1,4 +1,9 @@
-//! What the app-server asks of us: calls of our tools, approvals, questions.
+//! What the app-server asks of us: calls of our tools, approvals, questions of the model.
+//!
+//! What an approval shows is read strictly (a command that is not text is an error, never an empty question); the rest
+//! leniently.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,10 +46,159 @@ pub(crate) enum DynamicToolCallOutputContentItem {
     },
 }
 
-/// `item/commandExecution/requestApproval`, as far as a refusal needs it.
+/// `item/commandExecution/requestApproval`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommandExecutionRequestApprovalParams {
+    /// `command`, `humanCommand`, `writeStdin`; absent means `command`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) kind: String,
+    pub(crate) command: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) cwd: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) network_approval_context: Option<NetworkApprovalContext>,
+    pub(crate) additional_permissions: Option<RequestPermissionProfile>,
+    /// Names, or objects of one name and its details.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) available_decisions: Vec<Value>,
+}
+
+/// A connection that is asked about.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NetworkApprovalContext {
+    pub(crate) host: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) protocol: String,
+}
+
+/// `item/fileChange/requestApproval`; the changes are in the `item/started` before it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FileChangeRequestApprovalParams {
+    pub(crate) item_id: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) grant_root: Option<String>,
+}
+
+/// `item/permissions/requestApproval`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PermissionsRequestApprovalParams {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) cwd: String,
+    pub(crate) reason: Option<String>,
+    /// A [`RequestPermissionProfile`], given back as it came.
+    pub(crate) permissions: Value,
+}
+
+/// What is wanted beside the sandbox.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct RequestPermissionProfile {
+    pub(crate) network: Option<AdditionalNetworkPermissions>,
+    pub(crate) file_system: Option<AdditionalFileSystemPermissions>,
+}
+
+/// Of the network.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct CommandExecutionRequestApprovalParams {
+pub(crate) struct AdditionalNetworkPermissions {
+    pub(crate) enabled: Option<bool>,
+}
+
+/// Of the file system: `read` and `write`, and `entries`, which says the same again and more.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct AdditionalFileSystemPermissions {
     #[serde(deserialize_with = "or_default")]
-    pub(crate) command: String,
+    pub(crate) read: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) write: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) entries: Vec<FileSystemSandboxEntry>,
+}
+
+/// One rule.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FileSystemSandboxEntry {
+    /// An object; its kinds are shown as they come.
+    pub(crate) path: Value,
+    /// `read`, `write`, `deny`.
+    pub(crate) access: String,
+}
+
+/// `item/tool/requestUserInput`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ToolRequestUserInputParams {
+    pub(crate) questions: Vec<ToolRequestUserInputQuestion>,
+}
+
+/// One question.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolRequestUserInputQuestion {
+    pub(crate) id: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) header: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) question: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) is_other: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) is_secret: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) options: Vec<ToolRequestUserInputOption>,
+}
+
+/// One choice.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ToolRequestUserInputOption {
+    pub(crate) label: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) description: String,
+}
+
+/// The answers, by the id of the question; none: the user does not answer.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ToolRequestUserInputResponse {
+    pub(crate) answers: BTreeMap<String, ToolRequestUserInputAnswer>,
+}
+
+/// What was given for one question.
+#[derive(Debug, Serialize)]
+pub(crate) struct ToolRequestUserInputAnswer {
+    pub(crate) answers: Vec<String>,
+}
+
+/// `mcpServer/elicitation/request`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct McpServerElicitationRequestParams {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) server_name: String,
+    /// `form`, `url`, and others that are not answered.
+    pub(crate) mode: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) requested_schema: Value,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) url: String,
+    #[serde(default, rename = "_meta", deserialize_with = "or_default")]
+    pub(crate) meta: ElicitationMeta,
+}
+
+/// What Codex adds when the question is its own: may this tool of the server be called?
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ElicitationMeta {
+    /// `mcp_tool_call`.
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) codex_approval_kind: String,
+    /// How long a yes may hold: `session`, `always`.
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) persist: Value,
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) tool_name: String,
+    pub(crate) tool_params: Value,
 }

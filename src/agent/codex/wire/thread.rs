@@ -12,7 +12,7 @@ pub(crate) struct ThreadStartParams<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<&'a str>,
     pub(crate) cwd: String,
-    /// `never` or `on-request`.
+    /// `never` or `untrusted`.
     pub(crate) approval_policy: &'static str,
     /// `read-only`, `workspace-write`, `danger-full-access`.
     pub(crate) sandbox: &'a str,

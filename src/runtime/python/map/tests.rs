@@ -178,13 +178,15 @@ fn output_belongs_to_what_runs() {
     assert_eq!(underway.current, Some(RequestId(1)));
     told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
     assert_eq!((underway.current, underway.running()), (None, 0));
-    underway.add(RequestId(2), Kind::CallTool);
-    assert_eq!(
-        (underway.current, underway.running()),
-        (Some(RequestId(2)), 1)
-    );
-    told(&mut underway, r#"{"type":"answer","id":2,"tool":{}}"#);
-    assert_eq!(underway.current, None);
+    for kind in [Kind::CallTool, Kind::Evaluate, Kind::Snapshot] {
+        underway.add(RequestId(2), kind);
+        assert_eq!((underway.current, underway.running()), (None, 1));
+        let started = told(&mut underway, r#"{"type":"started","id":2}"#);
+        assert_eq!(started, None, "only cells tell of their beginning");
+        assert_eq!(underway.current, Some(RequestId(2)));
+        told(&mut underway, r#"{"type":"answer","id":2}"#);
+        assert_eq!((underway.current, underway.running()), (None, 0));
+    }
 }
 
 #[test]

@@ -3,12 +3,13 @@
 //! One pass over the text, tolerant of anything half-typed. Prompts are plain; magic and shell lines have one colour.
 //! Absent on purpose: syntax. (The line scanner of `input` decides where statements end; this only paints.)
 
+use std::ops::Range;
+
 use nu_ansi_term::{Color, Style};
 
 use crate::input::{Input, Mode, classify};
 
-/// A stretch of the text, in bytes, and how it is painted.
-pub(super) type Span = (std::ops::Range<usize>, Style);
+type Span = (Range<usize>, Style);
 
 const KEYWORDS: [&str; 38] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class",
@@ -21,7 +22,7 @@ const KEYWORDS: [&str; 38] = [
 const SOFT: [&str; 3] = ["case", "match", "type"];
 
 /// The spans of `text`, in order, covering all of it.
-pub(super) fn paint(text: &str, prompt_mode: bool) -> Vec<Span> {
+pub fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)> {
     let mode = if prompt_mode {
         Mode::Prompts
     } else {

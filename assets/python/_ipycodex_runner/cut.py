@@ -1,0 +1,55 @@
+"""Long texts cut at the source, in the words the host uses for its own cuts.
+
+In: text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory follow the limit, not the
+text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the host's.
+"""
+
+MARKER = "[… {:,} characters, {:,} {} in all; the middle is left out; print a slice to see it …]"
+
+
+def cut(text, limit):
+    """`text`, or its two ends with at most `limit` code points of it."""
+    if len(text) <= limit:
+        return text
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return join(text[: limit // 2], text[len(text) - limit // 2 :], len(text), lines)
+
+
+def join(head, tail, characters, lines):
+    """The two ends of a text of that many characters and lines."""
+    newline = head.rfind("\n")
+    if newline >= len(head) // 2:
+        head = head[:newline]
+    newline = tail.find("\n")
+    if 0 <= newline <= len(tail) // 2:
+        tail = tail[newline + 1 :]
+    return "%s\n%s\n%s" % (head, MARKER.format(characters, lines, "line" if lines == 1 else "lines"), tail)
+
+
+class Ends:
+    """The two ends of a stream of bytes, and how much came between."""
+
+    def __init__(self, limit):
+        self.half = limit // 2  # bytes
+        self.head, self.tail = bytearray(), bytearray()
+        self.size = self.lines = 0
+
+    def add(self, data):
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+        room = self.half - len(self.head)
+        if room > 0:
+            self.head += data[:room]
+            data = data[room:]
+        self.tail += data
+        if len(self.tail) > 2 * self.half:
+            del self.tail[: -self.half]
+
+    def text(self):
+        """All of it, or its ends around the true sizes (bytes count as characters then: nobody has decoded the middle)."""
+        if self.size <= 2 * self.half:
+            return bytes(self.head + self.tail).decode("utf-8", "replace")
+        head, tail = bytes(self.head), bytes(self.tail[-self.half :])
+        ended = tail.endswith(b"\n")
+        head, tail = head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
+        return join(head, tail, self.size, self.lines + (not ended))

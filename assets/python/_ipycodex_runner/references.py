@@ -1,0 +1,167 @@
+"""What a prompt refers to: names and calls of the live namespace, and shell commands.
+
+In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once; one that uses a name nobody has
+defined is not evaluated at all; one that fails says so in its own entry and the others still come; a user's interrupt ends them all.
+Absent on purpose: `await` in expressions; what becomes of the texts, which is the host's.
+"""
+
+import os
+import select
+import sys
+from time import monotonic
+
+from . import cut, pictures, watchdog
+
+LONGEST = 200_000  # characters of one text
+STR_GETS = 5  # seconds
+DRAWING_GETS = 30  # seconds
+SHELL_GETS = 30  # seconds
+QUIET = 0.2  # seconds after which a command that has ended is not listened to any more: what it left running may never end
+MOST_ERRORS = 2000  # characters of standard error told of a command that failed
+
+
+def evaluate(variables, shells, engine):
+    ns = engine.ns
+    return {"variables": [variable(expression, ns) for expression in variables], "shells": [shell(command) for command in shells]}
+
+
+def variable(expression, ns):
+    try:
+        code, missing = compiled(expression.strip(), ns)
+    except Exception as error:
+        return failed(expression, error)
+    if missing:
+        return {"expression": expression, "undefined": missing}
+    try:
+        value = eval(code, ns)
+        if type(value).__name__ == "coroutine" and "(" in expression:
+            from . import loop, tools
+
+            value = loop.run(tools.awaited(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return failed(expression, error)
+    entry = {"expression": expression, "type": watchdog.type_name(value), "text": text_of(value)}
+    try:
+        entry["image"] = watchdog.within(DRAWING_GETS, pictures.data_url, value)
+    except Exception:
+        pass  # its text stands
+    return entry
+
+
+def failed(expression, error):
+    return {"expression": expression, "type": type(error).__name__, "text": watchdog.failure(error, "it", 0)}
+
+
+def compiled(expression, ns):
+    """The code of an expression, and the names it uses that do not exist, in order."""
+    if expression.isidentifier():
+        code = compile(expression, "<reference>", "eval", 0, True)
+        return code, [] if defined(expression, ns) else [expression]
+    import ast
+
+    tree = ast.parse(expression, "<reference>", "eval")
+    bound, used = set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            bound.add(node.id) if isinstance(node.ctx, ast.Store) else used.setdefault(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+    missing = [name for name in used if name not in bound and not defined(name, ns)]
+    return compile(tree, "<reference>", "eval", 0, True), missing
+
+
+def defined(name, ns):
+    import builtins
+
+    return name in ns or hasattr(builtins, name) or name in ("True", "False", "None")
+
+
+def text_of(value):
+    try:
+        text = watchdog.within(STR_GETS, str, value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return watchdog.failure(error, "str()", STR_GETS)
+    return cut.cut(str.__str__(text), LONGEST)
+
+
+def shell(command):
+    """Standard output of a command, or `Error: …`; of one that failed both."""
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        return watchdog.failure(error, "it", 0)
+    ended = False
+    try:
+        output, errors, ended = listen(process)
+    finally:
+        if not ended:
+            end(process)
+        process.stdout.close()
+        process.stderr.close()
+    text = output.text().rstrip()
+    if not ended:
+        note = "Error: the command took longer than %d s and was ended" % SHELL_GETS
+    elif process.returncode:
+        note = "Error: %s" % how(process.returncode)
+        said = errors.text().strip()
+        if said:
+            note += ": " + (said if len(said) <= MOST_ERRORS else said[: MOST_ERRORS // 2] + " … " + said[-MOST_ERRORS // 2 :])
+    else:
+        return text
+    return text + "\n" + note if text else note
+
+
+def listen(process):
+    """(output, errors, whether it came to its end in time)."""
+    output, errors = cut.Ends(LONGEST), cut.Ends(2 * MOST_ERRORS)
+    streams = {process.stdout.fileno(): output, process.stderr.fileno(): errors}
+    deadline = monotonic() + SHELL_GETS
+    poller = select.poll()
+    for fd in streams:
+        poller.register(fd, select.POLLIN)
+    while streams:
+        left = deadline - monotonic()
+        if left <= 0:
+            return output, errors, False
+        ready = poller.poll(min(left, QUIET) * 1000)
+        for fd, _event in ready:
+            data = os.read(fd, 1 << 16)
+            streams[fd].add(data)
+            if not data:
+                poller.unregister(fd)
+                del streams[fd]
+        if not ready and process.poll() is not None:
+            return output, errors, True
+    try:
+        process.wait(max(0.0, deadline - monotonic()))
+    except sys.modules["subprocess"].TimeoutExpired:
+        return output, errors, False
+    return output, errors, True
+
+
+def end(process):
+    """Kills a command and all it started."""
+    try:
+        os.killpg(process.pid, 9)
+    except OSError:
+        pass
+    process.wait()
+
+
+def how(code):
+    if code >= 0:
+        return "exit status %d" % code
+    import signal
+
+    try:
+        return "ended by %s" % signal.Signals(-code).name
+    except ValueError:
+        return "ended by signal %d" % -code

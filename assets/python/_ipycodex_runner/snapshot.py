@@ -1,0 +1,236 @@
+"""Code run in a forked copy of the interpreter that can change nothing.
+
+In: code as in a cell. Out: what it printed, and its value or its error. Invariants: the interpreter itself is never touched: the copy has
+no request, frame or output pipe, no thread, no loop and no terminal of the interpreter's; nothing runs where nothing can be kept from
+changing files, unless told so; whatever becomes of the copy, it and all it started are gone before the answer.
+Absent on purpose: a time limit; making the copy's changes last.
+"""
+
+import os
+import re
+import select
+import sys
+
+from . import confine, cut, wire
+
+MOST_PRINTED = 1 << 20  # bytes kept, of both ends
+MOST_RESULT = 48 << 20  # bytes
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def look(code, unprotected, engine, host):
+    """The `snapshot` of an answer."""
+    version, why = confine.probe()
+    if why is not None and not unprotected:
+        return {"unprotected": why}
+    wire.flush_streams()
+    pipes = os.pipe() + os.pipe()
+    results, result, prints, output = (wire.private_copy(fd, 210 + index) for index, fd in enumerate(pipes))
+    for fd in pipes:
+        os.close(fd)
+    for fd in (results, result, prints, output):
+        os.set_inheritable(fd, False)
+    parent = os.getpid()
+    wire.interrupts.hold()
+    try:
+        child = fork()
+        if child == 0:
+            become_copy(code, version, engine, host, parent, result, output)  # does not return
+    finally:
+        if os.getpid() == parent:
+            os.close(result)
+            os.close(output)
+    printed = cut.Ends(MOST_PRINTED)
+    answer, status = bytearray(), None
+    try:
+        try:
+            wire.interrupts.release()
+            listen(results, prints, answer, printed)
+        finally:
+            wire.interrupts.hold()
+            status = end(child)
+            drain(prints, printed)
+        wire.interrupts.release()
+        snapshot = understood(answer, status)
+    except KeyboardInterrupt:
+        snapshot = {"error": {"ename": "KeyboardInterrupt", "evalue": "", "traceback": []}}
+    finally:
+        os.close(results)
+        os.close(prints)
+    snapshot["printed"] = plain(printed.text())
+    return snapshot
+
+
+def fork():
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads beside the fork: the copy does without them
+        return os.fork()
+
+
+def listen(results, prints, answer, printed):
+    """Reads until the result is whole or the copy is gone."""
+    poller = select.poll()
+    poller.register(results, select.POLLIN)
+    poller.register(prints, select.POLLIN)
+    while True:
+        for fd, _event in poller.poll():
+            data = os.read(fd, 1 << 16)
+            if fd == prints:
+                printed.add(data)
+                if not data:
+                    poller.unregister(prints)
+                continue
+            answer += data
+            if not data or len(answer) > MOST_RESULT or data.endswith(b"\n"):
+                return
+
+
+def end(child):
+    """Ends the copy and all it started; gives its status, that of its own end where it had one."""
+    ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    for kill, which in ((os.killpg, child), (os.kill, child)):
+        try:
+            kill(which, 9)
+        except OSError:
+            pass
+    status = os.waitpid(child, 0)[1]
+    return status if ended is not None else status
+
+
+def drain(prints, printed):
+    """What was printed and not read. A program that escaped the end may hold the pipe open: no waiting."""
+    os.set_blocking(prints, False)
+    try:
+        while True:
+            data = os.read(prints, 1 << 16)
+            if not data:
+                return
+            printed.add(data)
+    except OSError:
+        pass
+
+
+def understood(answer, status):
+    if answer.endswith(b"\n"):
+        try:
+            return wire.decode(answer.decode("ascii"))
+        except ValueError:
+            pass
+    if len(answer) > MOST_RESULT:
+        why = "the result is larger than %d MiB" % (MOST_RESULT >> 20)
+    elif os.WIFSIGNALED(status):
+        why = "the copy of the interpreter was ended by signal %d (%s)" % (os.WTERMSIG(status), signal_name(os.WTERMSIG(status)))
+    else:
+        why = "the copy of the interpreter ended without a result, with exit code %d" % os.WEXITSTATUS(status)
+    return {"error": {"ename": "ChildProcessError", "evalue": why, "traceback": []}}
+
+
+def signal_name(number):
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "?"
+
+
+def plain(text):
+    return ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def become_copy(code, version, engine, host, parent, result, output):
+    """The whole life of the copy."""
+    try:
+        try:
+            os.setsid()
+            confine.die_with_parent(parent)
+            cut_off(host, result, output)
+            be_killed_first()
+            if version:
+                confine.confine(version)
+            answer = run(code, engine, host)
+        except BaseException as error:
+            answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
+        wire.flush_streams()
+        wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
+    finally:
+        os._exit(0)
+
+
+def cut_off(host, result, output):
+    """Streams of its own; nothing of the interpreter's."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    confine.isolate({0, 1, 2, result})
+    from . import stdin
+
+    stdin.installed or stdin.install()
+    host.stdin = "refuse"
+    host.pty = False
+    if "asyncio" in sys.modules:
+        from . import loop
+
+        loop.forget()
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name)
+        if stream is None or getattr(stream, "closed", False):
+            setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False))
+
+
+def be_killed_first():
+    """When memory runs out, the copy goes, not the interpreter."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+class Shown:
+    """Takes what the engine shows in place of the host."""
+
+    def __init__(self):
+        self.value, self.pictures, self.error = {}, [], None
+
+    def send(self, frame, _ordered=True):
+        kind = frame["type"]
+        if kind == "error":
+            self.error = {"ename": frame["ename"], "evalue": frame["evalue"], "traceback": [plain(line) for line in frame["traceback"]]}
+        elif kind == "result":
+            self.value = frame["bundle"]
+        elif kind in ("display", "page"):
+            self.show(frame["bundle"])
+
+    later = send
+
+    def show(self, bundle):
+        """A display in passing: a picture is kept, a text printed where it stands."""
+        kinds = [kind for kind in bundle if kind.startswith("image/") and kind != "image/svg+xml"]
+        if kinds:
+            self.pictures.append({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")})
+        else:
+            print(bundle.get("text/plain", ""))
+
+
+def run(code, engine, host):
+    shown = Shown()
+    host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
+    wire.interrupts.held = 0
+    wire.interrupts.user = True
+    engine.execute(code, False, False, None, None)
+    if shown.error is not None:
+        return {"error": shown.error}
+    bundle = dict(shown.value)
+    if "text/plain" in bundle:
+        bundle["text/plain"] = cut.cut(plain(bundle["text/plain"]), wire.MAX_PLAIN)
+    if not shown.pictures:
+        return {"bundle": bundle}
+    if not bundle and len(shown.pictures) == 1:
+        return {"bundle": shown.pictures[0]}
+    parts = ([bundle] if bundle else []) + shown.pictures
+    return {"bundle": bundle or shown.pictures[0], "parts": parts}

@@ -1,0 +1,81 @@
+"""A limit on the time that a value's own methods take: `str()`, `repr()`, drawing.
+
+In: a function and seconds. Out: what it returns, or `TookTooLong`. Invariants: an interrupt of the user's stays a `KeyboardInterrupt`; no
+signal handler or timer of the user's is touched. Absent on purpose: stopping C code that never looks for signals, which nothing can.
+"""
+
+from _signal import SIGINT, getsignal
+from _thread import allocate_lock, start_new_thread
+
+from .wire import MAIN, interrupts, on_sigint
+
+AGAIN = 1.0  # seconds to the next push, for code that swallowed one
+
+
+class TookTooLong(Exception):
+    """The function was stopped at its limit."""
+
+
+def within(seconds, function, *arguments):
+    """`function(*arguments)`, interrupted after `seconds`. Only on the main thread, with interrupts on."""
+    if getsignal(SIGINT) is not on_sigint or not interrupts.user:
+        return function(*arguments)  # the user handles SIGINT: not ours to send
+    over = allocate_lock()
+    over.acquire()
+    state = []
+    try:
+        start_new_thread(push, (seconds, over, state))
+    except RuntimeError:
+        return function(*arguments)  # thread limit
+    try:
+        try:
+            return function(*arguments)
+        finally:
+            settle(over, state)
+    except (Exception, KeyboardInterrupt):
+        if "pushed" in state:
+            raise TookTooLong from None
+        raise
+    finally:
+        state.append("over")
+
+
+def settle(over, state):
+    """Ends the watching thread; a push on its way does not reach the code that follows."""
+    interrupts.hold()
+    try:
+        state.append("over")
+        over.release()
+        if "pushed" in state:
+            interrupts.pending = False
+    finally:
+        interrupts.release()
+
+
+def push(seconds, over, state):
+    from _signal import pthread_kill
+
+    while not over.acquire(True, seconds):
+        if "over" in state:
+            return
+        state.append("pushed")
+        pthread_kill(MAIN, SIGINT)
+        seconds = AGAIN
+
+
+def type_name(value):
+    """The name of a value's type, as `str()` of a strange metaclass may not give it."""
+    name = getattr(type(value), "__name__", None)
+    return name if isinstance(name, str) else "object"
+
+
+def failure(error, doing, seconds):
+    """What stands in place of a text that could not be had."""
+    if isinstance(error, TookTooLong):
+        return "Error: %s took longer than %d s" % (doing, seconds)
+    try:
+        text = str(error)
+    except Exception:
+        text = "<unprintable>"
+    name = type(error).__name__
+    return "Error: %s: %s" % (name, text) if text else "Error: %s" % name

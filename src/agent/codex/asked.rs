@@ -1,0 +1,224 @@
+//! Requests of the app-server on their way to the session, and its answers on their way back.
+//!
+//! In: requests of the running turn, replies of the session. Out: one answer for each request. Invariants: a request
+//! that is not understood, belongs to no turn or comes after a cancel is answered at once; with approvals off, "may I?"
+//! is answered by the sandbox that was chosen, and said. `serverRequest/resolved` for a request that is open was never
+//! seen from 0.169.0 (it follows our answer); what it names and the session has not been told is dropped.
+
+use serde_json::{Value, from_value, json};
+
+use super::driver::{Current, Driver};
+use super::failure::one_line;
+use super::questions::{self, Asking, Outcome};
+use super::request::{Wanted, result};
+use super::turn::Edits;
+use super::wire::request::DynamicToolCallParams;
+use crate::agent::{
+    AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Subject,
+    ToolCall, TurnId, TurnSettings,
+};
+use crate::rpc::{Id, RpcError};
+
+impl Driver {
+    /// Takes a request.
+    pub(super) async fn asked(&mut self, id: Id, method: &str, params: Value) {
+        let Some(link) = &self.link else { return };
+        let current = self
+            .current
+            .as_mut()
+            .filter(|it| it.running.as_ref().is_some_and(|it| it.concerns(&params)));
+        let Some(current) = current else {
+            let error = RpcError {
+                code: -32600,
+                message: "no such turn".into(),
+                data: Value::Null,
+            };
+            return link.answer(id, Err(error));
+        };
+        let turn = current.turn;
+        let wanted = match wanted(current, &id, method, params) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let message = format!(
+                    "refused what the agent asked (`{}`): {}",
+                    one_line(method),
+                    one_line(&error.message)
+                );
+                link.answer(id, Err(error));
+                return self.tell(AgentEvent::Progress { turn, message }).await;
+            }
+        };
+        if current.cancelled.is_some() {
+            // After an interrupt it is void on the other side.
+            return link.answer(id, Ok(wanted.refusal()));
+        }
+        let settings = &current.request.settings;
+        if let Wanted::Question(question, asking) = &wanted
+            && let Some((answer, message)) = settled(settings, &question.subject, asking)
+        {
+            link.answer(id, Ok(answer));
+            return self.tell(AgentEvent::Progress { turn, message }).await;
+        }
+        if let Some(first) = current.waiting.push(id, wanted) {
+            let event = first.event(turn);
+            self.tell(event).await;
+        }
+    }
+
+    /// Takes an answer of the session; a late one is ignored.
+    pub(super) async fn replied(&mut self, turn: TurnId, reply: AgentReply) {
+        match reply {
+            AgentReply::ToolResult {
+                call,
+                success,
+                content,
+            } => self.answer_call(turn, &call, success, content).await,
+            AgentReply::Answered { question, answer } => {
+                self.answer_question(turn, &question, &answer).await;
+            }
+        }
+    }
+
+    async fn answer_call(
+        &mut self,
+        turn: TurnId,
+        call: &str,
+        success: bool,
+        content: Vec<InputPart>,
+    ) {
+        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
+            return;
+        };
+        if current.turn != turn {
+            return;
+        }
+        if let Some(id) = current.waiting.settle_call(call) {
+            link.answer(id, Ok(result(success, content)));
+            self.tell_next().await;
+        }
+    }
+
+    async fn answer_question(&mut self, turn: TurnId, id: &str, answer: &QuestionAnswer) {
+        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
+            return;
+        };
+        if current.turn != turn {
+            return;
+        }
+        let Some((question, asking)) = current.waiting.question(id) else {
+            return;
+        };
+        match asking.answer(answer) {
+            Outcome::Answer(value) => {
+                if let Some(id) = current.waiting.pop() {
+                    link.answer(id, Ok(value));
+                }
+            }
+            Outcome::Again(why) if current.cancelled.is_none() => {
+                asked_again(question, asking, &why);
+            }
+            Outcome::Again(_) => {
+                let refusal = asking.refusal();
+                if let Some(id) = current.waiting.pop() {
+                    link.answer(id, Ok(refusal));
+                }
+            }
+        }
+        if *answer == QuestionAnswer::Decided(Decision::Stop) {
+            // Some kinds of question know no such answer: the turn is stopped whatever was asked.
+            return self.cancel(turn).await;
+        }
+        self.tell_next().await;
+    }
+
+    /// Tells the session what is first now.
+    async fn tell_next(&mut self) {
+        let Some(current) = self.current.as_ref().filter(|it| it.cancelled.is_none()) else {
+            return;
+        };
+        if let Some(first) = current.waiting.first() {
+            let event = first.event(current.turn);
+            self.tell(event).await;
+        }
+    }
+
+    /// Takes `serverRequest/resolved`.
+    pub(super) fn resolved(&mut self, params: &Value) {
+        let id = match params.get("requestId") {
+            Some(Value::String(id)) => Id::Text(id.clone()),
+            Some(Value::Number(id)) if id.is_i64() => Id::Number(id.as_i64().unwrap_or_default()),
+            _ => return,
+        };
+        if let Some(current) = &mut self.current {
+            current.waiting.withdraw(&id);
+        }
+    }
+}
+
+/// What a request wants of the session.
+fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wanted, RpcError> {
+    if method == "item/tool/call" {
+        let params: DynamicToolCallParams =
+            from_value(params).map_err(|error| questions::invalid(&error.to_string()))?;
+        return Ok(Wanted::Call(ToolCall {
+            id: params.call_id,
+            name: params.tool,
+            arguments: match params.arguments {
+                Value::Null => json!({}),
+                arguments => arguments,
+            },
+        }));
+    }
+    let none = Edits::new();
+    let edits = current.running.as_ref().map_or(&none, |it| &it.edits);
+    let (mut subject, asking) = questions::read(method, params, edits)?;
+    if let Subject::Permissions { cwd, .. } = &mut subject
+        && cwd.is_empty()
+    {
+        *cwd = current.request.settings.cwd.display().to_string();
+    }
+    let id = match id {
+        Id::Number(number) => number.to_string(),
+        Id::Text(text) => format!("\"{text}\""),
+    };
+    Ok(Wanted::Question(Question { id, subject }, asking))
+}
+
+/// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
+fn settled(settings: &TurnSettings, subject: &Subject, asking: &Asking) -> Option<(Value, String)> {
+    if settings.approvals == Approvals::Ask || !asking.is_approval() {
+        return None;
+    }
+    let what = match subject {
+        Subject::Command { command, .. } => format!("to run: {command}"),
+        Subject::Edit { changes, .. } => {
+            let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
+            format!("to change: {}", paths.join(", "))
+        }
+        Subject::Permissions { wanted, .. } => format!("to have: {}", wanted.join(", ")),
+        Subject::Form { .. } | Subject::Link { .. } => return None,
+    };
+    let (decision, verdict) = match settings.sandbox.as_str() {
+        "danger-full-access" => (Decision::Once, "allowed the agent"),
+        _ => (Decision::No, "did not allow the agent"),
+    };
+    let answer = match asking.answer(&QuestionAnswer::Decided(decision)) {
+        Outcome::Answer(value) => value,
+        Outcome::Again(_) => asking.refusal(),
+    };
+    Some((answer, one_line(&format!("{verdict} {what}"))))
+}
+
+/// Makes `question` one that says why it is asked again, under an id of its own.
+fn asked_again(question: &mut Question, asking: &Asking, why: &str) {
+    question.id.push('+');
+    if let (Subject::Form { message, .. }, Asking::Form(_, own)) = (&mut question.subject, asking) {
+        *message = match own.as_str() {
+            "" => why.to_owned(),
+            own => format!("{why}\n\n{own}"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Tests of what is answered without asking, and of asking again.
+
+use super::{asked_again, settled};
+use crate::agent::codex::form::Form;
+use crate::agent::codex::questions::Asking;
+use crate::agent::{Approvals, Effort, Question, Search, Subject, Threads, TurnSettings};
+use serde_json::{Value, json};
+
+fn settings(approvals: Approvals, sandbox: &str) -> TurnSettings {
+    TurnSettings {
+        model: None,
+        effort: Effort::Low,
+        search: Search::Off,
+        cwd: "/".into(),
+        threads: Threads::Session,
+        approvals,
+        sandbox: sandbox.into(),
+    }
+}
+
+fn command() -> Subject {
+    Subject::Command {
+        command: "rm\n\u{1b}[2Jx".into(),
+        cwd: "/".into(),
+        reason: None,
+    }
+}
+
+#[test]
+fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
+    let asking = Asking::Command { lasting: true };
+    let check = |sandbox: &str, expected: Value, line: &str| {
+        let (answer, said) =
+            settled(&settings(Approvals::Never, sandbox), &command(), &asking).expect("settled");
+        assert_eq!((answer, said.as_str()), (expected, line));
+    };
+    let line = "did not allow the agent to run: rm [2Jx";
+    check("read-only", json!({"decision": "decline"}), line);
+    check("workspace-write", json!({"decision": "decline"}), line);
+    check(
+        "danger-full-access",
+        json!({"decision": "accept"}),
+        "allowed the agent to run: rm [2Jx",
+    );
+    let asked = settings(Approvals::Ask, "danger-full-access");
+    assert_eq!(settled(&asked, &command(), &asking), None);
+    let form = Subject::Form {
+        server: String::new(),
+        message: String::new(),
+        fields: Vec::new(),
+    };
+    let never = settings(Approvals::Never, "read-only");
+    assert_eq!(
+        settled(&never, &form, &Asking::Input),
+        None,
+        "not theirs to settle"
+    );
+}
+
+#[test]
+fn a_form_asked_again_says_why_once() {
+    let form = Form::read(&json!({"properties": {}})).expect("a form");
+    let own = "Who?\n\nTell us.";
+    let mut question = Question {
+        id: "0".into(),
+        subject: Subject::Form {
+            server: "s".into(),
+            message: own.into(),
+            fields: Vec::new(),
+        },
+    };
+    let asking = Asking::Form(form, own.into());
+    for (why, id) in [("age: x", "0+"), ("age: y", "0++")] {
+        asked_again(&mut question, &asking, why);
+        assert_eq!(question.id, id);
+        let expected = format!("{why}\n\n{own}");
+        assert!(matches!(&question.subject, Subject::Form { message, .. } if *message == expected));
+    }
+}

@@ -1,0 +1,372 @@
+//! Requests of the app-server as questions to the user, and the user's answers as it takes them.
+//!
+//! Pure. What is asked is shown whole or not asked: a request that does not say what it wants is an error, never an
+//! empty question. Words of 0.169.0, measured: `decline` and `acceptForSession` are taken for commands though
+//! `availableDecisions` does not list them; for a connection only what is listed.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, from_value, json};
+
+use super::form::Form;
+use super::link::plain;
+use super::turn::{Edits, script};
+use super::wire::request::{
+    CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
+    McpServerElicitationRequestParams, PermissionsRequestApprovalParams, RequestPermissionProfile,
+    ToolRequestUserInputAnswer, ToolRequestUserInputParams, ToolRequestUserInputQuestion,
+    ToolRequestUserInputResponse,
+};
+use crate::agent::{Decision, Field, QuestionAnswer, Subject};
+use crate::rpc::RpcError;
+
+/// How the answer to a question is worded.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Asking {
+    /// A command; whether a yes may hold for the session.
+    Command { lasting: bool },
+    /// An edit of files.
+    Edit,
+    /// These permissions, as they were asked for.
+    Permissions(Value),
+    /// Questions of the model.
+    Input,
+    /// A call of an MCP server's tool; whether a yes may hold for the session.
+    Tool { lasting: bool },
+    /// A form of an MCP server, and what stands above it.
+    Form(Form, String),
+    /// A page an MCP server wants to be opened.
+    Link,
+}
+
+/// What comes of an answer.
+#[derive(Debug, PartialEq)]
+pub(super) enum Outcome {
+    /// This goes to the app-server.
+    Answer(Value),
+    /// It does not fit: ask again, saying this.
+    Again(String),
+}
+
+/// Reads a request: what is asked, and how it is answered.
+///
+/// # Errors
+/// The answer to a request that is unknown or does not say what it wants.
+pub(super) fn read(
+    method: &str,
+    params: Value,
+    edits: &Edits,
+) -> Result<(Subject, Asking), RpcError> {
+    match method {
+        "item/commandExecution/requestApproval" => command(typed(params)?),
+        "item/fileChange/requestApproval" => edit(typed(params)?, edits),
+        "item/permissions/requestApproval" => permissions(typed(params)?),
+        "item/tool/requestUserInput" => input(typed(params)?),
+        "mcpServer/elicitation/request" => elicitation(typed(params)?),
+        _ => Err(RpcError::unknown_method(method)),
+    }
+}
+
+fn typed<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
+    from_value(params).map_err(|error| invalid(&error.to_string()))
+}
+
+/// The answer to a request that cannot be understood.
+pub(super) fn invalid(message: &str) -> RpcError {
+    RpcError {
+        code: -32602,
+        message: message.into(),
+        data: Value::Null,
+    }
+}
+
+fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, Asking), RpcError> {
+    let listed = params
+        .available_decisions
+        .iter()
+        .any(|decision| decision == "acceptForSession");
+    let reason = given(params.reason);
+    if let Some(network) = params.network_approval_context {
+        let mut wanted = vec![format!("network: {} {}", network.protocol, network.host)];
+        wanted.extend(
+            params
+                .command
+                .map(|command| format!("for: {}", script(command))),
+        );
+        let subject = Subject::Permissions {
+            wanted,
+            cwd: params.cwd,
+            reason,
+        };
+        return Ok((subject, Asking::Command { lasting: listed }));
+    }
+    let Some(command) = params.command.filter(|command| !command.is_empty()) else {
+        return Err(invalid("an approval of a command without the command"));
+    };
+    let plain = params.kind.is_empty() || params.kind == "command";
+    let mut reasons: Vec<String> = reason.into_iter().collect();
+    if params.kind == "writeStdin" {
+        reasons.push("(this is typed into a program that runs)".into());
+    }
+    let more = params
+        .additional_permissions
+        .map(wanted)
+        .unwrap_or_default();
+    if !more.is_empty() {
+        reasons.push(format!("(it also wants: {})", more.join(", ")));
+    }
+    let subject = Subject::Command {
+        command: if plain { script(command) } else { command },
+        cwd: params.cwd,
+        reason: (!reasons.is_empty()).then(|| reasons.join(" ")),
+    };
+    let lasting = plain || listed;
+    Ok((subject, Asking::Command { lasting }))
+}
+
+fn edit(
+    params: FileChangeRequestApprovalParams,
+    edits: &Edits,
+) -> Result<(Subject, Asking), RpcError> {
+    let changes = edits.get(&params.item_id).cloned().unwrap_or_default();
+    let mut reasons: Vec<String> = given(params.reason).into_iter().collect();
+    if let Some(root) = given(params.grant_root) {
+        if changes.is_empty() {
+            let subject = Subject::Permissions {
+                wanted: vec![format!("write {root}")],
+                cwd: root,
+                reason: reasons.pop(),
+            };
+            return Ok((subject, Asking::Edit));
+        }
+        reasons.push(format!("(it also wants: write {root})"));
+    }
+    if changes.is_empty() {
+        return Err(invalid("an approval of changes that were not told"));
+    }
+    let reason = (!reasons.is_empty()).then(|| reasons.join(" "));
+    Ok((Subject::Edit { changes, reason }, Asking::Edit))
+}
+
+fn permissions(params: PermissionsRequestApprovalParams) -> Result<(Subject, Asking), RpcError> {
+    let wanted = wanted(typed(params.permissions.clone())?);
+    if wanted.is_empty() {
+        return Err(invalid("a request for permissions that names none"));
+    }
+    let subject = Subject::Permissions {
+        wanted,
+        cwd: params.cwd,
+        reason: given(params.reason),
+    };
+    Ok((subject, Asking::Permissions(params.permissions)))
+}
+
+/// One line for each permission.
+fn wanted(profile: RequestPermissionProfile) -> Vec<String> {
+    let network = profile.network.and_then(|network| network.enabled);
+    let mut lines: Vec<String> = Vec::new();
+    if network == Some(true) {
+        lines.push("network".into());
+    }
+    let files = profile.file_system.unwrap_or_default();
+    lines.extend(files.read.iter().map(|path| format!("read {path}")));
+    lines.extend(files.write.iter().map(|path| format!("write {path}")));
+    for entry in files.entries {
+        let text = |key: &str| entry.path.get(key).and_then(Value::as_str);
+        let place = match text("path").or_else(|| text("pattern")) {
+            Some(place) => place.to_owned(),
+            None => entry.path.to_string(),
+        };
+        let line = format!("{} {place}", entry.access);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn input(params: ToolRequestUserInputParams) -> Result<(Subject, Asking), RpcError> {
+    if params.questions.is_empty() {
+        return Err(invalid("no question"));
+    }
+    let field = |question: ToolRequestUserInputQuestion| Field {
+        id: question.id,
+        header: question.header,
+        question: question.question,
+        free: question.is_other || question.options.is_empty(),
+        options: question
+            .options
+            .into_iter()
+            .map(|option| (option.label, option.description))
+            .collect(),
+        several: false,
+        secret: question.is_secret,
+        optional: true,
+    };
+    let subject = Subject::Form {
+        server: String::new(),
+        message: String::new(),
+        fields: params.questions.into_iter().map(field).collect(),
+    };
+    Ok((subject, Asking::Input))
+}
+
+fn elicitation(params: McpServerElicitationRequestParams) -> Result<(Subject, Asking), RpcError> {
+    let (server, message) = (params.server_name, params.message);
+    if params.mode == "url" {
+        if params.url.is_empty() {
+            return Err(invalid("no address"));
+        }
+        let url = params.url;
+        let subject = Subject::Link {
+            server,
+            message,
+            url,
+        };
+        return Ok((subject, Asking::Link));
+    }
+    if params.meta.codex_approval_kind == "mcp_tool_call" {
+        let meta = params.meta;
+        let mut wanted = vec![format!(
+            "call the tool {} of the MCP server {server}",
+            meta.tool_name
+        )];
+        if meta
+            .tool_params
+            .as_object()
+            .is_some_and(|it| !it.is_empty())
+        {
+            wanted.push(format!("with {}", meta.tool_params));
+        }
+        let lasting = meta.persist == "session"
+            || meta
+                .persist
+                .as_array()
+                .is_some_and(|it| it.iter().any(|it| it == "session"));
+        let subject = Subject::Permissions {
+            wanted,
+            cwd: String::new(),
+            reason: given(Some(message)),
+        };
+        return Ok((subject, Asking::Tool { lasting }));
+    }
+    if !["form", "openai/form", "openaiForm"].contains(&params.mode.as_str()) {
+        return Err(invalid("a kind of question that is not known here"));
+    }
+    let Some(form) = Form::read(&params.requested_schema) else {
+        return Err(invalid("a form that cannot be filled in"));
+    };
+    let subject = Subject::Form {
+        server,
+        message: message.clone(),
+        fields: form.fields(),
+    };
+    Ok((subject, Asking::Form(form, message)))
+}
+
+fn given(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
+impl Asking {
+    /// True for "may I?", which a user who is never asked has settled by the choice of the sandbox.
+    pub(super) fn is_approval(&self) -> bool {
+        match self {
+            Asking::Command { .. }
+            | Asking::Edit
+            | Asking::Permissions(_)
+            | Asking::Tool { .. } => true,
+            Asking::Input | Asking::Form(..) | Asking::Link => false,
+        }
+    }
+
+    /// The answer when nobody answers.
+    pub(super) fn refusal(&self) -> Value {
+        match self.answer(&QuestionAnswer::Declined) {
+            Outcome::Answer(value) => value,
+            Outcome::Again(_) => Value::Null,
+        }
+    }
+
+    /// The user's answer; one that does not fit the question counts as no.
+    pub(super) fn answer(&self, answer: &QuestionAnswer) -> Outcome {
+        let decision = match answer {
+            QuestionAnswer::Decided(decision) => *decision,
+            QuestionAnswer::Filled(_) | QuestionAnswer::Declined => Decision::No,
+        };
+        let value = match self {
+            Asking::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),
+            Asking::Edit => json!({"decision": reviewed(decision, true)}),
+            Asking::Permissions(wanted) => match decision {
+                Decision::Once => json!({"permissions": granted(wanted), "scope": "turn"}),
+                Decision::Session => json!({"permissions": granted(wanted), "scope": "session"}),
+                Decision::No | Decision::Stop => json!({"permissions": {}, "scope": "turn"}),
+            },
+            Asking::Tool { lasting } => {
+                let meta = match decision {
+                    Decision::Session if *lasting => json!({"persist": "session"}),
+                    _ => Value::Null,
+                };
+                elicited(decision, json!({}), meta)
+            }
+            Asking::Link => elicited(decision, json!({}), Value::Null),
+            Asking::Input => {
+                let mut response = ToolRequestUserInputResponse::default();
+                if let QuestionAnswer::Filled(fields) = answer {
+                    let given: BTreeMap<_, _> = fields
+                        .iter()
+                        .filter(|(_, answers)| !answers.is_empty())
+                        .map(|(id, answers)| {
+                            let answers = answers.clone();
+                            (id.clone(), ToolRequestUserInputAnswer { answers })
+                        })
+                        .collect();
+                    response.answers = given;
+                }
+                plain(&response)
+            }
+            Asking::Form(form, _) => {
+                let QuestionAnswer::Filled(fields) = answer else {
+                    return Outcome::Answer(elicited(decision, Value::Null, Value::Null));
+                };
+                match form.fill(fields) {
+                    Ok(Some(content)) => elicited(Decision::Once, content, Value::Null),
+                    Ok(None) => elicited(Decision::No, Value::Null, Value::Null),
+                    Err(why) => return Outcome::Again(why),
+                }
+            }
+        };
+        Outcome::Answer(value)
+    }
+}
+
+fn reviewed(decision: Decision, lasting: bool) -> &'static str {
+    match decision {
+        Decision::Session if lasting => "acceptForSession",
+        Decision::Once | Decision::Session => "accept",
+        Decision::No => "decline",
+        Decision::Stop => "cancel",
+    }
+}
+
+fn elicited(decision: Decision, content: Value, meta: Value) -> Value {
+    let (action, content) = match decision {
+        Decision::Once | Decision::Session => ("accept", content),
+        Decision::No => ("decline", Value::Null),
+        Decision::Stop => ("cancel", Value::Null),
+    };
+    json!({"action": action, "content": content, "_meta": meta})
+}
+
+/// The wanted permissions as they are granted: what was asked as null is left out.
+fn granted(wanted: &Value) -> Value {
+    let mut granted = wanted.clone();
+    if let Value::Object(fields) = &mut granted {
+        fields.retain(|_, value| !value.is_null());
+    }
+    granted
+}
+
+#[cfg(test)]
+mod tests;

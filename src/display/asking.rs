@@ -1,0 +1,451 @@
+//! Questions and input lines on the screen: printed once in full, answered below, one line stays.
+//!
+//! In: a question (or a tool's `input()`), and keys through [`Keyboard`]. Out: rows on the screen and one reply. Driven
+//! by ticks; whoever shows other things holds them back while [`Talk::is_open`].
+//!
+//! Invariants: keys count only once the choices are on the screen, and those appear only after a pause in typing, so
+//! nothing typed ahead answers a question; what follows an answer goes back to whoever has the keyboard then. What is
+//! asked is printed with the terminal's wrapping on: where the terminal thinks a character wider than we do, the row
+//! breaks, nothing falls off.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nu_ansi_term::{Color, Style};
+
+use super::question::entry::Entry;
+use super::question::keys::{Decoder, Key};
+use super::question::{Asking, Frame, Outcome};
+use super::rows::Rows;
+use crate::markdown::{Appearance, Line};
+use crate::runtime::{InputReply, TerminalSize};
+use crate::screen::live::LiveRegion;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{Question, Reply};
+use crate::text::columns;
+use crate::text::escape::{cut, visible_lines};
+
+/// Nobody has typed for this long: what comes now is meant for the question.
+const PAUSE: Duration = Duration::from_millis(400);
+
+/// What follows an `ESC` later than this is a key of its own.
+const ESCAPE: Duration = Duration::from_millis(60);
+
+/// The user at the keyboard, as far as questions need them.
+pub trait Keyboard: Send + Sync {
+    /// How long ago the last key was pressed.
+    fn quiet(&self) -> Duration;
+
+    /// From now on keys are for the question, except Ctrl-C and Ctrl-Z.
+    fn listen(&self);
+
+    /// Bytes typed for the question since the last time.
+    fn heard(&self) -> Vec<u8>;
+
+    /// The question is over; `rest` was typed after its answer.
+    fn release(&self, rest: &[u8]);
+
+    /// True once after the program was stopped and goes on.
+    fn resumed(&self) -> bool;
+
+    /// The user pressed Ctrl-C at the question.
+    fn stopped(&self) -> bool;
+
+    /// Stops the turn, as Ctrl-C does.
+    fn stop(&self);
+
+    /// Answers a question.
+    fn answer(&self, question: u64, reply: Reply);
+
+    /// Answers a request for input.
+    fn reply_input(&self, call: u64, reply: InputReply);
+}
+
+/// Who is asked, and what is open.
+pub(super) struct Talk {
+    screen: Screen,
+    appearance: Appearance,
+    keyboard: Option<Arc<dyn Keyboard>>,
+    open: Option<Open>,
+}
+
+struct Open {
+    what: What,
+    since: Instant,
+    listening: bool,
+    decoder: Decoder,
+    last_byte: Instant,
+    painter: Painter,
+    size: TerminalSize,
+}
+
+enum What {
+    Question(Box<Asking>),
+    Input(Input),
+}
+
+/// A tool's `input()`.
+struct Input {
+    call: u64,
+    label: String,
+    entry: Entry,
+}
+
+impl Talk {
+    pub(super) fn new(
+        screen: Screen,
+        appearance: Appearance,
+        keyboard: Option<Arc<dyn Keyboard>>,
+    ) -> Self {
+        Talk {
+            screen,
+            appearance,
+            keyboard,
+            open: None,
+        }
+    }
+
+    /// True while something waits for the user.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Prints a question; the cursor must stand at the start of a row.
+    pub(super) fn ask(&mut self, question: Question) -> Result<(), ScreenError> {
+        if self.keyboard.is_none() {
+            return Ok(());
+        }
+        let asking = Asking::new(question);
+        let width = usize::from(self.screen.size().columns);
+        let body = asking.body(width, &self.appearance);
+        print(&self.screen, &body)?;
+        self.screen.flush()?;
+        self.begin(What::Question(Box::new(asking)));
+        Ok(())
+    }
+
+    /// Shows the prompt of a tool that wants a line.
+    pub(super) fn input(
+        &mut self,
+        call: u64,
+        prompt: &str,
+        password: bool,
+    ) -> Result<(), ScreenError> {
+        if self.keyboard.is_none() {
+            return Ok(());
+        }
+        let width = usize::from(self.screen.size().columns);
+        let mut rows = Rows::new(width);
+        rows.text(0, prompt, Style::new());
+        let mut rows = rows.into_rows();
+        let label = rows
+            .pop_if(|last| last.width() * 4 <= width * 3)
+            .map_or(String::new(), |last| last.plain());
+        print(&self.screen, &rows)?;
+        self.begin(What::Input(Input {
+            call,
+            label,
+            entry: Entry::new(password),
+        }));
+        // A program that reads a line reads what was typed while its prompt was on its way, as on any terminal.
+        self.listen()?;
+        self.draw()
+    }
+
+    fn begin(&mut self, what: What) {
+        self.open = Some(Open {
+            what,
+            since: Instant::now(),
+            listening: false,
+            decoder: Decoder::default(),
+            last_byte: Instant::now(),
+            painter: Painter::new(self.screen.clone()),
+            size: self.screen.size(),
+        });
+    }
+
+    fn listen(&mut self) -> Result<(), ScreenError> {
+        if let (Some(open), Some(keyboard)) = (&mut self.open, &self.keyboard) {
+            open.listening = true;
+            keyboard.listen();
+            if self.screen.rich() {
+                self.screen.trusted(b"\x1b[?2004h")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The question of this id needs no answer any more.
+    pub(super) fn over(&mut self, question: u64) -> Result<(), ScreenError> {
+        match &self.open {
+            Some(Open {
+                what: What::Question(asking),
+                ..
+            }) if asking.id() == question => self.drop_open(),
+            _ => Ok(()),
+        }
+    }
+
+    /// A tool that waited for a line has ended.
+    pub(super) fn input_over(&mut self) -> Result<(), ScreenError> {
+        match &self.open {
+            Some(Open {
+                what: What::Input(_),
+                ..
+            }) => self.drop_open(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing is asked any more.
+    pub(super) fn drop_open(&mut self) -> Result<(), ScreenError> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let line = match &open.what {
+            What::Question(asking) => Some(asking.dropped()),
+            What::Input(_) => None,
+        };
+        self.close(line.as_deref(), &[])
+    }
+
+    /// Takes keys, redraws what changed.
+    pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
+        let Some(keyboard) = self.keyboard.clone() else {
+            return Ok(());
+        };
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        if keyboard.stopped() {
+            return self.drop_open();
+        }
+        let mut changed = keyboard.resumed();
+        if changed {
+            // Other programs wrote meanwhile: what stood there is theirs.
+            open.painter = Painter::new(self.screen.clone());
+        }
+        if !open.listening {
+            if open.since.elapsed() < PAUSE || keyboard.quiet() < PAUSE {
+                return Ok(());
+            }
+            self.listen()?;
+            changed = true;
+        }
+        let bytes = keyboard.heard();
+        for (at, byte) in bytes.iter().enumerate() {
+            let Some(open) = &mut self.open else {
+                return Ok(());
+            };
+            open.last_byte = Instant::now();
+            if let Some(key) = open.decoder.push(*byte) {
+                changed = true;
+                if self.key(&key, &bytes[at + 1..])? {
+                    return Ok(());
+                }
+            }
+        }
+        if let Some(open) = &mut self.open {
+            if open.last_byte.elapsed() > ESCAPE
+                && let Some(key) = open.decoder.escape()
+            {
+                changed = true;
+                if self.key(&key, &[])? {
+                    return Ok(());
+                }
+            }
+        }
+        let size = self.screen.size();
+        if let Some(open) = &mut self.open {
+            changed |= std::mem::replace(&mut open.size, size) != size;
+        }
+        if changed { self.draw() } else { Ok(()) }
+    }
+
+    /// Hands a key on; true when nothing is open any more.
+    fn key(&mut self, key: &Key, rest: &[u8]) -> Result<bool, ScreenError> {
+        let (Some(open), Some(keyboard)) = (&mut self.open, self.keyboard.clone()) else {
+            return Ok(true);
+        };
+        match &mut open.what {
+            What::Question(asking) => match asking.take(key) {
+                Outcome::Open => Ok(false),
+                Outcome::Next(said) => {
+                    let width = usize::from(self.screen.size().columns);
+                    let more = asking.more(width);
+                    open.painter.clear()?;
+                    self.print_said(&said)?;
+                    print(&self.screen, &more)?;
+                    Ok(false)
+                }
+                Outcome::Over(said, reply) => {
+                    let id = asking.id();
+                    self.close(Some(&said), rest)?;
+                    keyboard.answer(id, reply);
+                    Ok(true)
+                }
+                Outcome::Interrupt => {
+                    self.drop_open()?;
+                    keyboard.stop();
+                    Ok(true)
+                }
+            },
+            What::Input(input) => {
+                let reply = match key {
+                    Key::Enter => InputReply::Line(input.entry.text().to_owned()),
+                    Key::Control('d') if input.entry.text().is_empty() => InputReply::Eof,
+                    Key::Control('c') => {
+                        self.drop_open()?;
+                        keyboard.stop();
+                        return Ok(true);
+                    }
+                    key => {
+                        input.entry.take(key);
+                        return Ok(false);
+                    }
+                };
+                let call = input.call;
+                let typed = format!("{}{}", input.label, input.entry.shown());
+                open.painter.clear()?;
+                let mut rows = Rows::new(usize::from(self.screen.size().columns));
+                rows.text(0, &typed, Style::new());
+                print(&self.screen, &rows.into_rows())?;
+                self.close(None, rest)?;
+                keyboard.reply_input(call, reply);
+                Ok(true)
+            }
+        }
+    }
+
+    fn close(&mut self, said: Option<&str>, rest: &[u8]) -> Result<(), ScreenError> {
+        let Some(mut open) = self.open.take() else {
+            return Ok(());
+        };
+        open.painter.clear()?;
+        if open.listening {
+            if self.screen.rich() {
+                self.screen.trusted(b"\x1b[?2004l")?;
+            }
+            if let Some(keyboard) = &self.keyboard {
+                keyboard.release(rest);
+            }
+        }
+        if let Some(said) = said {
+            self.print_said(said)?;
+        }
+        self.screen.flush()
+    }
+
+    /// The line that stays, in its colour.
+    fn print_said(&self, said: &str) -> Result<(), ScreenError> {
+        let width = usize::from(self.screen.size().columns);
+        let style = match said.chars().next() {
+            Some('✓') => Color::Green.normal(),
+            Some('✗') => Color::Red.normal(),
+            _ => Style::new().dimmed(),
+        };
+        let mut rows = Rows::new(width);
+        rows.text(0, &cut(said, width), style);
+        print(&self.screen, &rows.into_rows())
+    }
+
+    fn draw(&mut self) -> Result<(), ScreenError> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        if !open.listening {
+            return Ok(());
+        }
+        let width = usize::from(self.screen.size().columns);
+        match &open.what {
+            What::Question(asking) if self.screen.rich() => open.painter.draw(&asking.frame(width)),
+            What::Question(asking) => open.painter.line(&asking.line()),
+            What::Input(input) if self.screen.rich() => {
+                let room = width.saturating_sub(columns(&input.label));
+                let (shown, behind) = input.entry.window(room);
+                let mut rows = Rows::new(width);
+                rows.text(0, &format!("{}{shown}", input.label), Style::new());
+                open.painter.draw(&Frame {
+                    rows: rows.into_rows(),
+                    back: behind,
+                })
+            }
+            What::Input(input) => {
+                open.painter
+                    .line(&format!("{}{}", input.label, input.entry.shown()))
+            }
+        }
+    }
+}
+
+/// Draws what changes, below what stays.
+struct Painter {
+    screen: Screen,
+    live: LiveRegion,
+    /// Columns the cursor stands before the end of the last row.
+    back: usize,
+    /// What stands in the row, on a terminal that cannot move its cursor.
+    line: String,
+}
+
+impl Painter {
+    fn new(screen: Screen) -> Self {
+        let live = LiveRegion::new(screen.colour());
+        Painter {
+            screen,
+            live,
+            back: 0,
+            line: String::new(),
+        }
+    }
+
+    fn draw(&mut self, frame: &Frame) -> Result<(), ScreenError> {
+        self.return_cursor()?;
+        let size = self.screen.size();
+        let bytes = self.live.draw(&[], &frame.rows, size);
+        self.screen.trusted(&bytes)?;
+        if frame.back > 0 {
+            self.screen
+                .trusted(format!("\x1b[{}D", frame.back).as_bytes())?;
+        }
+        self.back = frame.back;
+        self.screen.flush()
+    }
+
+    /// Without cursor movement: what is added is written, anything else is a new line.
+    fn line(&mut self, text: &str) -> Result<(), ScreenError> {
+        let safe = visible_lines(text).into_owned();
+        match safe.strip_prefix(self.line.as_str()) {
+            Some(added) => self.screen.trusted(added.as_bytes())?,
+            None => self.screen.trusted(format!("\n{safe}").as_bytes())?,
+        }
+        self.line = safe;
+        self.screen.flush()
+    }
+
+    fn clear(&mut self) -> Result<(), ScreenError> {
+        self.return_cursor()?;
+        let bytes = self.live.clear();
+        self.screen.trusted(&bytes)?;
+        if !std::mem::take(&mut self.line).is_empty() {
+            self.screen.trusted(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn return_cursor(&mut self) -> Result<(), ScreenError> {
+        match std::mem::take(&mut self.back) {
+            0 => Ok(()),
+            back => self.screen.trusted(format!("\x1b[{back}C").as_bytes()),
+        }
+    }
+}
+
+/// Writes rows that stay. The terminal may wrap what it thinks wider than we do.
+pub(super) fn print(screen: &Screen, rows: &[Line]) -> Result<(), ScreenError> {
+    for row in rows {
+        screen.trusted(row.to_ansi(screen.colour()).as_bytes())?;
+        screen.trusted(b"\n")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,353 @@
+//! A question in full: what would happen, exactly, in rows that go to the scrollback.
+//!
+//! In: what a question is about, a width. Out: rows; also the short words around them (the line above the choices, the
+//! line that stays). Invariant: what is asked is whole and escaped, nothing in it is taken for markup, nothing is
+//! wider than the screen.
+
+use nu_ansi_term::{Color, Style};
+
+use crate::agent::{FileChange, Subject};
+use crate::display::diff;
+use crate::display::rows::Rows;
+use crate::markdown::{Appearance, Line};
+use crate::session::{About, Choice, ProposedCell};
+use crate::text::escape::visible;
+
+/// The rows above the choices.
+pub(super) fn rows(about: &About, width: usize, appearance: &Appearance) -> Vec<Line> {
+    let mut rows = Rows::new(width);
+    let head = format!("? {}", head(about));
+    rows.text(0, &head, Color::Yellow.bold());
+    match about {
+        About::Agent(subject) => agent(subject, &mut rows),
+        About::Cells(cells) => cells_rows(cells, appearance, &mut rows),
+        About::Unprotected { code, why } => {
+            label(&mut rows, "why", why);
+            numbered(code, appearance, &mut rows);
+        }
+        About::ProjectSkill {
+            skill,
+            path,
+            project,
+        } => {
+            label(&mut rows, "skill", skill);
+            label(&mut rows, "file", path);
+            label(&mut rows, "project", project);
+        }
+        About::SkillCode {
+            skill,
+            path,
+            blocks,
+        } => {
+            label(&mut rows, "skill", skill);
+            label(&mut rows, "file", path);
+            for (number, block) in blocks.iter().enumerate() {
+                if blocks.len() > 1 {
+                    let count = format!("block {} of {}", number + 1, blocks.len());
+                    rows.text(2, &count, Style::new().dimmed());
+                }
+                numbered(block, appearance, &mut rows);
+            }
+        }
+    }
+    rows.into_rows()
+}
+
+fn head(about: &About) -> String {
+    let server = |server: &str, rest: &str| format!("The MCP server {server} {rest}");
+    match about {
+        About::Agent(Subject::Command { .. }) => "The agent asks to run a command".into(),
+        About::Agent(Subject::Edit { changes, .. }) => match changes.len() {
+            1 => "The agent asks to change a file".into(),
+            count => format!("The agent asks to change {count} files"),
+        },
+        About::Agent(Subject::Permissions { .. }) => "The agent asks for more permissions".into(),
+        About::Agent(Subject::Form { server: name, .. }) if name.is_empty() => {
+            "The agent asks you".into()
+        }
+        About::Agent(Subject::Form { server: name, .. }) => server(name, "asks you"),
+        About::Agent(Subject::Link { server: name, .. }) => server(name, "asks you to open a page"),
+        About::Cells(cells) => match cells.len() {
+            1 => "The agent asks to run a cell in your session".into(),
+            count => format!("The agent asks to run {count} cells in your session"),
+        },
+        About::Unprotected { .. } => {
+            "The agent asks to run code that nothing keeps from changing files".into()
+        }
+        About::ProjectSkill { .. } => {
+            "The agent asks to read a skill that comes with this project".into()
+        }
+        About::SkillCode { .. } => "A skill asks to run code in your session".into(),
+    }
+}
+
+/// The line right above the choices.
+pub(super) fn ask(about: &About) -> &'static str {
+    match about {
+        About::Agent(Subject::Command { .. }) => "Run this command?",
+        About::Agent(Subject::Edit { .. }) => "Make these changes?",
+        About::Agent(Subject::Permissions { .. }) => "Allow this?",
+        About::Agent(Subject::Form { .. }) => "",
+        About::Agent(Subject::Link { .. }) => "Open this page?",
+        About::Cells(cells) if cells.iter().any(|cell| cell.reset) => {
+            "Lose all variables and run this?"
+        }
+        About::Cells(_) => "Run this in your session?",
+        About::Unprotected { .. } => "Run this without protection?",
+        About::ProjectSkill { .. } => "Read this skill?",
+        About::SkillCode { .. } => "Run this code?",
+    }
+}
+
+/// One choice: its key and its words.
+pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
+    let once = about.choices().contains(&Choice::Once);
+    match choice {
+        Choice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
+            ('y', "yes, I open it")
+        }
+        Choice::Once => ('y', "yes, this once"),
+        Choice::Session => ('s', "yes, all session"),
+        Choice::Remember if once => ('a', "yes, always"),
+        Choice::Remember => ('y', "yes, always"),
+        Choice::No => ('n', "no"),
+        Choice::NoBecause => ('w', "no, say why"),
+        Choice::Stop => ('x', "no, and stop"),
+    }
+}
+
+/// What the line that stays says of the answer.
+pub(super) fn verdict(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Once => "✓ allowed once",
+        Choice::Session => "✓ allowed for this session",
+        Choice::Remember => "✓ allowed always",
+        Choice::No | Choice::NoBecause => "✗ not allowed",
+        Choice::Stop => "✗ not allowed, stopped",
+    }
+}
+
+/// What was asked, in a few words on one line.
+pub(super) fn brief(about: &About) -> String {
+    let joined = |parts: Vec<&str>| parts.join(", ");
+    let text = match about {
+        About::Agent(Subject::Command { command, .. }) => command.clone(),
+        About::Agent(Subject::Edit { changes, .. }) => {
+            joined(changes.iter().map(|change| change.path.as_str()).collect())
+        }
+        About::Agent(Subject::Permissions { wanted, .. }) => wanted.join(", "),
+        About::Agent(Subject::Form { message, .. }) => message.clone(),
+        About::Agent(Subject::Link { url, .. }) => url.clone(),
+        About::Cells(cells) => joined(cells.iter().map(|cell| cell.code.trim()).collect()),
+        About::Unprotected { code, .. } => code.trim().to_owned(),
+        About::ProjectSkill { skill, .. } => format!("reading the skill {skill}"),
+        About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
+    };
+    visible(&text).into_owned()
+}
+
+fn agent(subject: &Subject, rows: &mut Rows) {
+    match subject {
+        Subject::Command {
+            command,
+            cwd,
+            reason,
+        } => {
+            rows.text(4, command, Style::new().bold());
+            label(rows, "in", cwd);
+            because(rows, reason.as_deref());
+        }
+        Subject::Edit { changes, reason } => {
+            because(rows, reason.as_deref());
+            changes.iter().for_each(|change| edit(change, rows));
+        }
+        Subject::Permissions {
+            wanted,
+            cwd,
+            reason,
+        } => {
+            for one in wanted {
+                rows.text(4, one, Style::new().bold());
+            }
+            label(rows, "in", cwd);
+            because(rows, reason.as_deref());
+        }
+        Subject::Form { message, .. } => {
+            if !message.trim().is_empty() {
+                rows.text(2, message, Style::new());
+            }
+        }
+        Subject::Link { message, url, .. } => {
+            if !message.trim().is_empty() {
+                rows.text(2, message, Style::new());
+            }
+            rows.text(4, url, Style::new().bold());
+        }
+    }
+}
+
+fn edit(change: &FileChange, rows: &mut Rows) {
+    rows.text(2, &visible(&diff::head(change)), Style::new().bold());
+    diff::body(change, usize::MAX, rows);
+}
+
+fn because(rows: &mut Rows, reason: Option<&str>) {
+    if let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) {
+        label(rows, "why", reason);
+    }
+}
+
+fn label(rows: &mut Rows, name: &str, text: &str) {
+    rows.labelled(
+        (&format!("  {name}: "), Style::new().dimmed()),
+        text,
+        Style::new(),
+    );
+}
+
+fn cells_rows(cells: &[ProposedCell], appearance: &Appearance, rows: &mut Rows) {
+    for (number, cell) in cells.iter().enumerate() {
+        let title = cell.title.trim();
+        if cells.len() > 1 || !title.is_empty() {
+            let of = if cells.len() > 1 {
+                format!("cell {} of {}", number + 1, cells.len())
+            } else {
+                String::new()
+            };
+            let colon = if of.is_empty() || title.is_empty() {
+                ""
+            } else {
+                ": "
+            };
+            let text = format!("{of}{colon}{title}");
+            rows.text(2, &text, Style::new().dimmed());
+        }
+        if cell.reset {
+            let warning = "! starts a new interpreter first: all variables are lost";
+            rows.text(2, warning, Color::Red.bold());
+        }
+        numbered(&cell.code, appearance, rows);
+    }
+}
+
+/// Code with numbers before its lines.
+fn numbered(code: &str, appearance: &Appearance, rows: &mut Rows) {
+    let digits = code.lines().count().to_string().len();
+    rows.code(code, appearance, |line| {
+        (
+            format!("{:>1$} ", line + 1, digits + 2),
+            Style::new().dimmed(),
+        )
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(about: &About, width: usize) -> String {
+        let rows = rows(about, width, &Appearance::default());
+        assert!(rows.iter().all(|row| row.width() <= width), "{rows:?}");
+        rows.iter().map(|row| row.plain() + "\n").collect()
+    }
+
+    #[test]
+    fn what_is_asked_is_whole_and_spelled_out() {
+        let check = |about: About, width: usize, expected: &str| {
+            assert_eq!(shown(&about, width), expected);
+        };
+        let command = |command: &str| {
+            About::Agent(Subject::Command {
+                command: command.into(),
+                cwd: "/w".into(),
+                reason: Some("**bold** `why`".into()),
+            })
+        };
+        check(
+            command("rm \x1b]52;c;eA==\x07\u{202e}\r-rf"),
+            60,
+            "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** `why`\n",
+        );
+        check(
+            command("echo one two three"),
+            20,
+            "? The agent asks to \nrun a command\n    echo one two thr\n    ee\n  in: /w\n  why: **bold** `why\n       `\n",
+        );
+        check(
+            About::Cells(vec![
+                ProposedCell {
+                    code: "a = 1\nb = 2".into(),
+                    title: "set up".into(),
+                    reset: true,
+                },
+                ProposedCell {
+                    code: "a".into(),
+                    title: String::new(),
+                    reset: false,
+                },
+            ]),
+            70,
+            "? The agent asks to run 2 cells in your session\n  cell 1 of 2: set up\n  ! starts a new interpreter first: all variables are lost\n  1 a = 1\n  2 b = 2\n  cell 2 of 2\n  1 a\n",
+        );
+        check(
+            About::Agent(Subject::Edit {
+                changes: vec![FileChange {
+                    path: "x\x1b[1m".into(),
+                    kind: "update".into(),
+                    diff: "@@ -1 +1 @@\n-a\n+b\n".into(),
+                }],
+                reason: None,
+            }),
+            40,
+            "? The agent asks to change a file\n  update x^[[1m +1 -1\n  @@ -1 +1 @@\n  -a\n  +b\n",
+        );
+        check(
+            About::SkillCode {
+                skill: "plot".into(),
+                path: "/s/SKILL.md".into(),
+                blocks: vec!["import x".into(), "y".into()],
+            },
+            60,
+            "? A skill asks to run code in your session\n  skill: plot\n  file: /s/SKILL.md\n  block 1 of 2\n  1 import x\n  block 2 of 2\n  1 y\n",
+        );
+    }
+
+    #[test]
+    fn every_choice_has_a_key_of_its_own_and_fits_twenty_columns() {
+        let abouts = [
+            About::Agent(Subject::Command {
+                command: String::new(),
+                cwd: String::new(),
+                reason: None,
+            }),
+            About::Agent(Subject::Link {
+                server: String::new(),
+                message: String::new(),
+                url: String::new(),
+            }),
+            About::Cells(Vec::new()),
+            About::ProjectSkill {
+                skill: String::new(),
+                path: String::new(),
+                project: String::new(),
+            },
+            About::SkillCode {
+                skill: String::new(),
+                path: String::new(),
+                blocks: Vec::new(),
+            },
+        ];
+        for about in abouts {
+            let shown: Vec<(char, &str)> = about
+                .choices()
+                .iter()
+                .map(|one| choice(&about, *one))
+                .collect();
+            for (key, words) in &shown {
+                assert!(words.len() <= 16, "{words}");
+                assert_eq!(shown.iter().filter(|(other, _)| other == key).count(), 1);
+            }
+            assert!(about.choices().contains(&Choice::No));
+        }
+    }
+}

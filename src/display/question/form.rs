@@ -1,0 +1,335 @@
+//! A form: one field after the other, options to choose from or text.
+//!
+//! Pure: keys in, what became of them out. Nothing is marked at first, so an Enter that was meant for something else
+//! chooses nothing; Esc declines the whole form.
+
+use nu_ansi_term::{Color, Style};
+
+use super::entry::Entry;
+use super::keys::Key;
+use super::{Frame, Step};
+use crate::agent::Field;
+use crate::display::rows::Rows;
+use crate::markdown::Line;
+use crate::session::Reply;
+use crate::text::columns;
+use crate::text::escape::visible;
+
+/// Options shown at a time.
+const SHOWN: usize = 8;
+
+/// A form being filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Form {
+    fields: Vec<Field>,
+    given: Vec<(String, Vec<String>)>,
+    typing: bool,
+    entry: Entry,
+    marked: Option<usize>,
+    chosen: Vec<usize>,
+    /// What is wrong with the last key.
+    hint: &'static str,
+}
+
+impl Form {
+    /// At its first field.
+    pub(super) fn new(fields: Vec<Field>) -> Self {
+        let mut form = Form {
+            fields,
+            given: Vec::new(),
+            typing: false,
+            entry: Entry::default(),
+            marked: None,
+            chosen: Vec::new(),
+            hint: "",
+        };
+        form.begin();
+        form
+    }
+
+    fn begin(&mut self) {
+        let (typing, secret) = self.field().map_or((true, false), |field| {
+            (field.options.is_empty(), field.secret)
+        });
+        self.typing = typing;
+        self.entry = Entry::new(secret);
+        self.marked = None;
+        self.chosen.clear();
+        self.hint = "";
+    }
+
+    fn field(&self) -> Option<&Field> {
+        self.fields.get(self.given.len())
+    }
+
+    /// Options of the field at hand, and one more for text of one's own.
+    fn count(&self) -> usize {
+        self.field()
+            .map_or(0, |field| field.options.len() + usize::from(field.free))
+    }
+
+    /// The field in full, for the scrollback.
+    pub(super) fn body(&self, width: usize) -> Vec<Line> {
+        let mut rows = Rows::new(width);
+        let Some(field) = self.field() else {
+            return rows.into_rows();
+        };
+        let place = if self.fields.len() > 1 {
+            format!("[{}/{}] ", self.given.len() + 1, self.fields.len())
+        } else {
+            String::new()
+        };
+        let name = visible(&field.header).into_owned();
+        let colon = if name.is_empty() || field.question.is_empty() {
+            ""
+        } else {
+            ": "
+        };
+        let text = format!("{place}{name}{colon}{}", field.question);
+        rows.text(2, &text, Style::new().bold());
+        for (number, (value, meaning)) in field.options.iter().enumerate() {
+            let label = format!("  {}. ", number + 1);
+            let dash = if meaning.trim().is_empty() { "" } else { ": " };
+            let text = format!("{}{dash}{meaning}", visible(value));
+            rows.labelled((&label, Style::new().dimmed()), &text, Style::new());
+        }
+        rows.into_rows()
+    }
+
+    /// What stands below it while it is being filled in.
+    pub(super) fn frame(&self, width: usize) -> Frame {
+        let mut rows = Rows::new(width);
+        let Some(field) = self.field() else {
+            rows.text(0, "y accepts, Esc declines", Style::new().dimmed());
+            return Frame {
+                rows: rows.into_rows(),
+                back: 0,
+            };
+        };
+        let mut back = 0;
+        if !self.typing {
+            self.options(field, &mut rows);
+        }
+        let keys = match (self.typing, field.several) {
+            (true, _) if field.optional => "Enter takes it, empty skips, Esc declines",
+            (true, _) => "Enter takes it, Esc declines",
+            (false, true) => "Space marks, Enter takes them, Esc declines",
+            (false, false) if field.optional => "a number or arrows, Enter skips, Esc declines",
+            (false, false) => "a number or arrows and Enter, Esc declines",
+        };
+        let hint = if self.hint.is_empty() {
+            keys
+        } else {
+            self.hint
+        };
+        rows.text(0, hint, Style::new().dimmed());
+        if self.typing {
+            let (shown, behind) = self.entry.window(width.saturating_sub(columns("> ")));
+            back = behind;
+            let runs = [(shown.to_owned(), Style::new())];
+            rows.runs(("> ", Style::new()), "", &runs);
+        }
+        Frame {
+            rows: rows.into_rows(),
+            back,
+        }
+    }
+
+    /// The frame on one line.
+    pub(super) fn line(&self) -> String {
+        match self.field() {
+            None => "[y] accepts  [Esc] declines ".to_owned(),
+            Some(_) if self.typing => format!("> {}", self.entry.shown()),
+            Some(_) => {
+                let chosen: Vec<String> =
+                    self.chosen.iter().map(|at| (at + 1).to_string()).collect();
+                let marked = self
+                    .marked
+                    .map_or(String::new(), |at| format!("{}", at + 1));
+                format!("number (chosen: {}) {marked}", chosen.join(" "))
+            }
+        }
+    }
+
+    /// The first thing it asks.
+    pub(super) fn asks(&self) -> &str {
+        self.fields.first().map_or("", |field| {
+            if field.header.trim().is_empty() {
+                &field.question
+            } else {
+                &field.header
+            }
+        })
+    }
+
+    fn options(&self, field: &Field, rows: &mut Rows) {
+        let count = self.count();
+        let middle = self.marked.unwrap_or(0).saturating_sub(SHOWN / 2);
+        let first = middle.min(count.saturating_sub(SHOWN));
+        for number in first..count.min(first + SHOWN) {
+            let marked = self.marked == Some(number);
+            let pointer = if marked { "▸ " } else { "  " };
+            let box_ = match (field.several, self.chosen.contains(&number)) {
+                (false, _) => "",
+                (true, true) => "[x] ",
+                (true, false) => "[ ] ",
+            };
+            let value = field
+                .options
+                .get(number)
+                .map_or("something else…", |(value, _)| value);
+            let text = format!("{pointer}{box_}{}. {}", number + 1, visible(value));
+            let style = if marked {
+                Color::Cyan.bold()
+            } else {
+                Style::new()
+            };
+            rows.text(0, &text, style);
+        }
+        if count > SHOWN {
+            let text = format!("  {} of {count} shown", SHOWN);
+            rows.text(0, &text, Style::new().dimmed());
+        }
+    }
+
+    /// Takes a key.
+    pub(super) fn take(&mut self, key: &Key) -> Step {
+        self.hint = "";
+        match key {
+            Key::Char('y' | 'Y') if self.fields.is_empty() => {
+                Step::Filled("✓ accepted".to_owned(), Reply::Filled(Vec::new()))
+            }
+            Key::Char('n' | 'N') if self.fields.is_empty() => Step::Answered(Reply::Declined),
+            Key::Escape if self.typing && self.count() > 0 => {
+                self.typing = false;
+                Step::Changed
+            }
+            Key::Escape => Step::Answered(Reply::Declined),
+            _ if self.typing => self.type_key(key),
+            _ => self.choose_key(key),
+        }
+    }
+
+    fn type_key(&mut self, key: &Key) -> Step {
+        if *key != Key::Enter || self.field().is_none() {
+            self.entry.take(key);
+            return Step::Changed;
+        }
+        let text = self.entry.text().to_owned();
+        let optional = self.field().is_some_and(|field| field.optional);
+        let mut values = self.values();
+        if !text.is_empty() {
+            values.push(text);
+        }
+        if values.is_empty() && !optional {
+            self.hint = "an answer is needed, Esc declines";
+            return Step::Changed;
+        }
+        self.give(values)
+    }
+
+    fn choose_key(&mut self, key: &Key) -> Step {
+        let count = self.count();
+        let several = self.field().is_some_and(|field| field.several);
+        match key {
+            Key::Up | Key::Left | Key::BackTab => {
+                self.marked = Some(self.marked.map_or(count - 1, |at| (at + count - 1) % count));
+            }
+            Key::Down | Key::Right | Key::Tab => {
+                self.marked = Some(self.marked.map_or(0, |at| (at + 1) % count));
+            }
+            Key::Char(' ') if several => {
+                if let Some(at) = self.marked {
+                    return self.pick(at);
+                }
+            }
+            Key::Char(c) => {
+                let number = c.to_digit(10).and_then(|digit| digit.checked_sub(1));
+                match number.and_then(|number| usize::try_from(number).ok()) {
+                    // With ten and more a digit only marks: it may be the first of two.
+                    Some(at) if at < count && count <= 9 => return self.pick(at),
+                    Some(at) if at < count => self.marked = Some(at),
+                    _ => {}
+                }
+            }
+            Key::Enter => return self.enter(several),
+            _ => {}
+        }
+        Step::Changed
+    }
+
+    /// An option was named.
+    fn pick(&mut self, at: usize) -> Step {
+        self.marked = Some(at);
+        let Some(field) = self.field() else {
+            return Step::Changed;
+        };
+        if at == field.options.len() {
+            self.typing = true;
+        } else if field.several {
+            match self.chosen.iter().position(|known| *known == at) {
+                Some(place) => {
+                    self.chosen.remove(place);
+                }
+                None => self.chosen.push(at),
+            }
+        } else {
+            let value = field.options[at].0.clone();
+            return self.give(vec![value]);
+        }
+        Step::Changed
+    }
+
+    fn enter(&mut self, several: bool) -> Step {
+        let optional = self.field().is_some_and(|field| field.optional);
+        match (several, self.marked) {
+            (true, _) if !self.chosen.is_empty() || optional => {
+                let values = self.values();
+                self.give(values)
+            }
+            (_, Some(at)) => self.pick(at),
+            (_, None) if optional => self.give(Vec::new()),
+            _ => {
+                self.hint = "choose one first, Esc declines";
+                Step::Changed
+            }
+        }
+    }
+
+    /// The values of the options chosen so far, in the order offered.
+    fn values(&self) -> Vec<String> {
+        let Some(field) = self.field() else {
+            return Vec::new();
+        };
+        field
+            .options
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.chosen.contains(at))
+            .map(|(_, (value, _))| value.clone())
+            .collect()
+    }
+
+    fn give(&mut self, values: Vec<String>) -> Step {
+        let Some(field) = self.field() else {
+            return Step::Changed;
+        };
+        let shown = match (field.secret, values.is_empty()) {
+            (_, true) => "nothing".to_owned(),
+            (true, _) => "(hidden)".to_owned(),
+            (false, _) => values.join(", "),
+        };
+        let name = if field.header.trim().is_empty() {
+            &field.question
+        } else {
+            &field.header
+        };
+        let said = format!("✓ {}: {}", visible(name), visible(&shown));
+        self.given.push((field.id.clone(), values));
+        if self.given.len() == self.fields.len() {
+            return Step::Filled(said, Reply::Filled(std::mem::take(&mut self.given)));
+        }
+        self.begin();
+        Step::Next(said)
+    }
+}

@@ -1,0 +1,270 @@
+//! A question as a machine: keys in, rows and an answer out.
+//!
+//! Pure: no clock, no terminal, no session. What is asked in full is [`Asking::body`], to be printed once;
+//! [`Asking::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first changes
+//! nothing; pasted text never answers a yes-or-no question; one reply comes out.
+//!
+//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out.
+
+pub(super) mod body;
+pub(super) mod entry;
+mod form;
+pub(super) mod keys;
+
+#[cfg(test)]
+mod tests;
+
+use nu_ansi_term::{Color, Style};
+
+use self::entry::Entry;
+use self::form::Form;
+use self::keys::Key;
+use crate::agent::Subject;
+use crate::display::rows::Rows;
+use crate::markdown::{Appearance, Line};
+use crate::session::{About, Choice, Question, Reply};
+use crate::text::columns;
+use crate::text::escape::visible;
+
+/// What stands below a question while it is open.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Frame {
+    /// Top to bottom, none wider than asked for.
+    pub(super) rows: Vec<Line>,
+    /// How many columns before the end of the last row the cursor stands.
+    pub(super) back: usize,
+}
+
+/// What became of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Something else is shown.
+    Changed,
+    /// A field was answered, the next one is up; this line stays.
+    Next(String),
+    /// The last field was answered; this line stays.
+    Filled(String, Reply),
+    /// Answered.
+    Answered(Reply),
+}
+
+/// What became of a key, for whoever shows the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Still open; the frame may have changed.
+    Open,
+    /// Still open; the line stays, then comes [`Asking::more`].
+    Next(String),
+    /// Answered; the line stays.
+    Over(String, Reply),
+    /// Ctrl-C in a spelling only we understand: the turn is to stop.
+    Interrupt,
+}
+
+/// An open question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asking {
+    id: u64,
+    about: About,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stage {
+    /// One of the choices.
+    Choosing {
+        /// Which one Enter takes.
+        marked: usize,
+    },
+    /// Why not.
+    Why(Entry),
+    /// A form.
+    Form(Box<Form>),
+}
+
+impl Asking {
+    /// The question, nothing pressed yet.
+    pub(super) fn new(question: Question) -> Self {
+        let Question { id, about } = question;
+        let stage = match &about {
+            About::Agent(Subject::Form { fields, .. }) => {
+                Stage::Form(Box::new(Form::new(fields.clone())))
+            }
+            about => choosing(about),
+        };
+        Asking { id, about, stage }
+    }
+
+    /// Names it.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// What is asked, in full.
+    pub(super) fn body(&self, width: usize, appearance: &Appearance) -> Vec<Line> {
+        let mut rows = body::rows(&self.about, width, appearance);
+        rows.extend(self.more(width));
+        rows
+    }
+
+    /// The field at hand, in full; nothing for other questions.
+    pub(super) fn more(&self, width: usize) -> Vec<Line> {
+        match &self.stage {
+            Stage::Form(form) => form.body(width),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What stands below.
+    pub(super) fn frame(&self, width: usize) -> Frame {
+        let mut rows = Rows::new(width);
+        let mut back = 0;
+        match &self.stage {
+            Stage::Form(form) => return form.frame(width),
+            Stage::Choosing { marked } => {
+                rows.text(0, body::ask(&self.about), Style::new().bold());
+                for (at, choice) in self.about.choices().iter().enumerate() {
+                    let (key, words) = body::choice(&self.about, *choice);
+                    let (pointer, style) = if at == *marked {
+                        ("▸", Color::Cyan.bold())
+                    } else {
+                        (" ", Style::new())
+                    };
+                    rows.text(0, &format!("{pointer} {key} {words}"), style);
+                }
+            }
+            Stage::Why(entry) => {
+                let label = "why not? ";
+                let hint = "Enter sends it, Esc goes back";
+                rows.text(0, hint, Style::new().dimmed());
+                let room = width.saturating_sub(columns(label)).max(4);
+                let (shown, behind) = entry.window(room);
+                back = behind;
+                let runs = [(shown.to_owned(), Style::new())];
+                rows.runs((label, Style::new().bold()), "", &runs);
+            }
+        }
+        Frame {
+            rows: rows.into_rows(),
+            back,
+        }
+    }
+
+    /// The frame for a terminal that cannot redraw: one line.
+    pub(super) fn line(&self) -> String {
+        match &self.stage {
+            Stage::Choosing { .. } => {
+                let choices: Vec<String> = self
+                    .about
+                    .choices()
+                    .iter()
+                    .map(|choice| {
+                        let (key, words) = body::choice(&self.about, *choice);
+                        format!("[{key}] {words}")
+                    })
+                    .collect();
+                format!("{} {} ", body::ask(&self.about), choices.join("  "))
+            }
+            Stage::Why(entry) => format!("why not? {}", entry.shown()),
+            Stage::Form(form) => form.line(),
+        }
+    }
+
+    /// Takes a key.
+    pub(super) fn take(&mut self, key: &Key) -> Outcome {
+        if *key == Key::Control('c') {
+            return Outcome::Interrupt;
+        }
+        let step = match &mut self.stage {
+            Stage::Choosing { marked } => match choose(&self.about, marked, key) {
+                None => Step::Changed,
+                Some(Choice::NoBecause) => {
+                    self.stage = Stage::Why(Entry::new(false));
+                    Step::Changed
+                }
+                Some(choice) => Step::Answered(Reply::Chosen(choice)),
+            },
+            Stage::Why(entry) => match key {
+                Key::Escape => {
+                    self.stage = choosing(&self.about);
+                    Step::Changed
+                }
+                Key::Enter if entry.text().trim().is_empty() => {
+                    Step::Answered(Reply::Chosen(Choice::No))
+                }
+                Key::Enter => Step::Answered(Reply::NoBecause(entry.text().trim().to_owned())),
+                key => {
+                    entry.take(key);
+                    Step::Changed
+                }
+            },
+            Stage::Form(form) => form.take(key),
+        };
+        match step {
+            Step::Changed => Outcome::Open,
+            Step::Next(said) => Outcome::Next(said),
+            Step::Filled(said, reply) => Outcome::Over(said, reply),
+            Step::Answered(reply) => Outcome::Over(self.said(&reply), reply),
+        }
+    }
+
+    /// The line that stays when nobody wants to know any more.
+    pub(super) fn dropped(&self) -> String {
+        format!("· not answered: {}", self.brief())
+    }
+
+    fn said(&self, reply: &Reply) -> String {
+        let verdict = match reply {
+            Reply::Chosen(choice) => body::verdict(*choice),
+            Reply::NoBecause(why) => {
+                return format!("✗ not allowed ({}): {}", visible(why), self.brief());
+            }
+            Reply::Filled(_) => "✓ answered",
+            Reply::Declined => "✗ declined",
+        };
+        format!("{verdict}: {}", self.brief())
+    }
+
+    fn brief(&self) -> String {
+        match (&self.about, &self.stage) {
+            (About::Agent(Subject::Form { .. }), Stage::Form(form)) => {
+                let message = body::brief(&self.about);
+                if message.is_empty() {
+                    visible(form.asks()).into_owned()
+                } else {
+                    message
+                }
+            }
+            (about, _) => body::brief(about),
+        }
+    }
+}
+
+/// The choices with "no" marked.
+fn choosing(about: &About) -> Stage {
+    let no = about.choices().iter().position(|one| *one == Choice::No);
+    Stage::Choosing {
+        marked: no.unwrap_or_default(),
+    }
+}
+
+/// The choice a key makes, or moves to.
+fn choose(about: &About, marked: &mut usize, key: &Key) -> Option<Choice> {
+    let choices = about.choices();
+    let count = choices.len().max(1);
+    match key {
+        Key::Up | Key::Left | Key::BackTab => *marked = (*marked + count - 1) % count,
+        Key::Down | Key::Right | Key::Tab => *marked = (*marked + 1) % count,
+        Key::Enter => return choices.get(*marked).copied(),
+        Key::Escape => return Some(Choice::No),
+        Key::Char(c) => {
+            let pressed = c.to_ascii_lowercase();
+            return choices
+                .iter()
+                .copied()
+                .find(|choice| body::choice(about, *choice).0 == pressed);
+        }
+        _ => {}
+    }
+    None
+}

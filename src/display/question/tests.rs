@@ -1,0 +1,298 @@
+//! Keys against questions: tables.
+
+use super::keys::Decoder;
+use super::*;
+use crate::agent::Field;
+use crate::session::ProposedCell;
+use proptest::prelude::*;
+
+fn command() -> About {
+    About::Agent(Subject::Command {
+        command: "touch a".into(),
+        cwd: "/w".into(),
+        reason: None,
+    })
+}
+
+fn cells() -> About {
+    About::Cells(vec![ProposedCell {
+        code: "a = 1".into(),
+        title: String::new(),
+        reset: false,
+    }])
+}
+
+fn skill() -> About {
+    About::SkillCode {
+        skill: "s".into(),
+        path: "/s".into(),
+        blocks: vec!["x".into()],
+    }
+}
+
+fn form(fields: Vec<Field>) -> About {
+    About::Agent(Subject::Form {
+        server: String::new(),
+        message: String::new(),
+        fields,
+    })
+}
+
+fn field(id: &str) -> Field {
+    Field {
+        id: id.into(),
+        question: format!("{id}?"),
+        ..Field::default()
+    }
+}
+
+fn options(id: &str, several: bool, free: bool) -> Field {
+    Field {
+        options: ["one", "two", "three"]
+            .map(|value| (value.to_owned(), String::new()))
+            .into(),
+        several,
+        free,
+        ..field(id)
+    }
+}
+
+/// Types `keys`; the last outcome that is not [`Outcome::Open`], else that.
+fn pressed(about: About, keys: &str) -> Outcome {
+    let mut asking = Asking::new(Question { id: 7, about });
+    let mut decoder = Decoder::default();
+    let mut last = Outcome::Open;
+    let mut keys: Vec<Key> = keys.bytes().filter_map(|b| decoder.push(b)).collect();
+    keys.extend(decoder.escape());
+    for key in keys {
+        match asking.take(&key) {
+            Outcome::Open => {}
+            over @ Outcome::Over(..) => return over,
+            other => last = other,
+        }
+    }
+    last
+}
+
+fn reply(about: About, keys: &str) -> Option<Reply> {
+    match pressed(about, keys) {
+        Outcome::Over(_, reply) => Some(reply),
+        _ => None,
+    }
+}
+
+#[test]
+fn choices() {
+    use Choice::*;
+    let check = |about: fn() -> About, keys: &str, expected: Option<Choice>| {
+        assert_eq!(
+            reply(about(), keys),
+            expected.map(Reply::Chosen),
+            "{keys:?}"
+        );
+    };
+    for (keys, expected) in [
+        ("y", Some(Once)),
+        ("Y", Some(Once)),
+        ("s", Some(Session)),
+        ("n", Some(No)),
+        ("x", Some(Stop)),
+        ("\r", Some(No)),
+        ("\n", Some(No)),
+        ("\x1b", Some(No)),
+        ("\x1b[A\r", Some(Session)),
+        ("\x1b[A\x1b[A\r", Some(Once)),
+        ("\t\r", Some(Stop)),
+        ("\t\t\r", Some(Once)),
+        ("\x1b[Z\r", Some(Session)),
+        ("w", None),
+        ("a", None),
+        ("q 1é\x1by", None),
+        ("\x1b[200~y\r\x1b[201~", None),
+        ("\x1b[200~y\r\x1b[201~n", Some(No)),
+    ] {
+        check(command, keys, expected);
+    }
+    check(cells, "s", Some(Session));
+    check(cells, "x", None);
+    check(skill, "y", Some(Remember));
+    check(skill, "\r", Some(No));
+    assert_eq!(pressed(command(), "\x1b[99;5u"), Outcome::Interrupt);
+}
+
+#[test]
+fn no_and_why() {
+    let check = |keys: &str, expected: Option<Reply>| {
+        assert_eq!(reply(cells(), keys), expected, "{keys:?}");
+    };
+    let because = |why: &str| Some(Reply::NoBecause(why.into()));
+    check("wtoo slow\r", because("too slow"));
+    check("w漢x\x7f\r", because("漢"));
+    check("wy\x1b[200~ a\nb\x1b[201~\r", because("y a b"));
+    check("w\r", Some(Reply::Chosen(Choice::No)));
+    check("wy\x1b", None);
+    let mut asking = Asking::new(Question {
+        id: 1,
+        about: cells(),
+    });
+    asking.take(&Key::Char('w'));
+    asking.take(&Key::Char('z'));
+    asking.take(&Key::Escape);
+    assert_eq!(
+        asking.take(&Key::Char('y')),
+        Outcome::Over("✓ allowed once: a = 1".into(), Reply::Chosen(Choice::Once))
+    );
+}
+
+#[test]
+fn forms() {
+    let filled = |values: &[(&str, &[&str])]| {
+        let own = |values: &[&str]| values.iter().map(|v| (*v).to_owned()).collect();
+        Some(Reply::Filled(
+            values
+                .iter()
+                .map(|(id, v)| ((*id).to_owned(), own(v)))
+                .collect(),
+        ))
+    };
+    let check = |fields: Vec<Field>, keys: &str, expected: Option<Reply>| {
+        assert_eq!(reply(form(fields), keys), expected, "{keys:?}");
+    };
+    check(vec![field("a")], "hi\r", filled(&[("a", &["hi"])]));
+    check(vec![field("a")], "\r\r", None);
+    check(vec![field("a")], "hi\x1b", Some(Reply::Declined));
+    let optional = Field {
+        optional: true,
+        ..field("a")
+    };
+    check(vec![optional], "\r", filled(&[("a", &[])]));
+    let two = || vec![options("a", false, false), field("b")];
+    check(two(), "2why\r", filled(&[("a", &["two"]), ("b", &["why"])]));
+    check(two(), "\r", None);
+    check(
+        two(),
+        "\x1b[B\x1b[B\x1b[B\rx\r",
+        filled(&[("a", &["three"]), ("b", &["x"])]),
+    );
+    check(two(), "\x1b[A\r\r", None);
+    check(two(), "1\x1b", Some(Reply::Declined));
+    check(two(), "9x4", None);
+    let several = || vec![options("a", true, true)];
+    check(several(), "31\r", filled(&[("a", &["one", "three"])]));
+    check(several(), "11\r", filled(&[("a", &[])]).filter(|_| false));
+    check(
+        several(),
+        "\x1b[B \x1b[B \r",
+        filled(&[("a", &["one", "two"])]),
+    );
+    check(several(), "14more\r", filled(&[("a", &["one", "more"])]));
+    check(
+        vec![options("a", false, true)],
+        "4own\r",
+        filled(&[("a", &["own"])]),
+    );
+    check(
+        vec![options("a", false, true)],
+        "4own\x1b[27u1",
+        filled(&[("a", &["one"])]),
+    );
+    check(Vec::new(), "\r", None);
+    check(Vec::new(), "y", filled(&[]));
+    check(Vec::new(), "n", Some(Reply::Declined));
+    let many = Field {
+        options: (0..12).map(|n| (format!("v{n}"), String::new())).collect(),
+        ..field("a")
+    };
+    check(vec![many.clone()], "1", None);
+    check(vec![many], "1\r", filled(&[("a", &["v0"])]));
+}
+
+#[test]
+fn a_secret_is_never_shown() {
+    let secret = Field {
+        secret: true,
+        ..field("key")
+    };
+    let mut asking = Asking::new(Question {
+        id: 1,
+        about: form(vec![secret]),
+    });
+    for c in "hunter2".chars() {
+        asking.take(&Key::Char(c));
+        let shown = format!("{:?} {}", asking.frame(40), asking.line());
+        assert!(!shown.contains('h') || !shown.contains("hu"), "{shown}");
+    }
+    let Outcome::Over(said, Reply::Filled(given)) = asking.take(&Key::Enter) else {
+        panic!("it is answered");
+    };
+    assert_eq!(said, "✓ key?: (hidden)");
+    assert_eq!(given, [("key".to_owned(), vec!["hunter2".to_owned()])]);
+}
+
+#[test]
+fn the_line_that_stays_says_what_was_asked_and_answered() {
+    let check = |about: About, keys: &str, expected: &str| {
+        let Outcome::Over(said, _) = pressed(about, keys) else {
+            panic!("{keys:?} answers");
+        };
+        assert_eq!(said, expected);
+    };
+    check(command(), "y", "✓ allowed once: touch a");
+    check(command(), "s", "✓ allowed for this session: touch a");
+    check(command(), "n", "✗ not allowed: touch a");
+    check(command(), "x", "✗ not allowed, stopped: touch a");
+    check(cells(), "wno \x1b[A\r", "✗ not allowed (no): a = 1");
+    check(skill(), "y", "✓ allowed always: code of the skill s");
+    check(form(vec![field("a")]), "\x1b", "✗ declined: a?");
+}
+
+#[test]
+fn frames_fit_and_mark_no_first() {
+    for width in [2, 7, 20, 80] {
+        for about in [
+            command(),
+            cells(),
+            skill(),
+            form(vec![options("a", true, true)]),
+        ] {
+            let asking = Asking::new(Question { id: 1, about });
+            let frame = asking.frame(width);
+            assert!(
+                frame.rows.iter().all(|row| row.width() <= width),
+                "{frame:?}"
+            );
+        }
+    }
+    let rows: Vec<String> = Asking::new(Question {
+        id: 1,
+        about: command(),
+    })
+    .frame(20)
+    .rows
+    .iter()
+    .map(Line::plain)
+    .collect();
+    assert_eq!(
+        rows,
+        [
+            "Run this command?",
+            "  y yes, this once",
+            "  s yes, all session",
+            "▸ n no",
+            "  x no, and stop"
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_key_but_its_own_says_yes(keys in "[^yYsS]{0,40}") {
+        // Without the letters and without moving the mark nothing is allowed.
+        let still: String = keys.replace(['\t', '\x1b'], "");
+        let answer = reply(command(), &still);
+        prop_assert!(
+            !matches!(answer, Some(Reply::Chosen(Choice::Once | Choice::Session | Choice::Remember))),
+            "{answer:?}"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Foreign text as rows of the screen: escaped, whole, hard-wrapped, nothing left to the terminal.
+//!
+//! In: text of a model, a skill, a file, and a width. Out: [`Line`]s no wider than it. Invariants: every character of
+//! the text is in the rows, as it is or spelled (`text::escape`); a tab becomes blanks up to the next stop. Absent on
+//! purpose: markdown.
+
+use nu_ansi_term::Style;
+
+use crate::markdown::{Appearance, CodeHighlighter, Line};
+use crate::text::escape::visible_lines;
+use crate::text::{clusters, columns, is_plain_ascii, split_at_columns};
+
+/// Columns from tab stop to tab stop.
+const TAB: usize = 4;
+
+/// Rows being made.
+pub(super) struct Rows {
+    width: usize,
+    rows: Vec<Line>,
+}
+
+impl Rows {
+    /// No rows yet; `width` in columns.
+    pub(super) fn new(width: usize) -> Self {
+        Rows {
+            width: width.max(2),
+            rows: Vec::new(),
+        }
+    }
+
+    /// What was made.
+    pub(super) fn into_rows(self) -> Vec<Line> {
+        self.rows
+    }
+
+    /// Text of one style; each of its lines is indented by `indent` columns.
+    pub(super) fn text(&mut self, indent: usize, text: &str, style: Style) {
+        let margin = " ".repeat(indent);
+        for line in visible_lines(text).split('\n') {
+            let runs = [(expand(line), style)];
+            self.runs((&margin, Style::new()), &margin, &runs);
+        }
+    }
+
+    /// `label: text`, the label in its own style.
+    pub(super) fn labelled(&mut self, label: (&str, Style), text: &str, style: Style) {
+        let shown = visible_lines(text);
+        let mut margin = label;
+        let blank = " ".repeat(columns(label.0));
+        for line in shown.split('\n') {
+            self.runs(margin, &blank, &[(expand(line), style)]);
+            margin = (&blank, Style::new());
+        }
+    }
+
+    /// Python with colours; `margin` gives what stands before line `n` (from 0).
+    pub(super) fn code(
+        &mut self,
+        source: &str,
+        appearance: &Appearance,
+        margin: impl Fn(usize) -> (String, Style),
+    ) {
+        let mut colours =
+            CodeHighlighter::new("python", appearance.colour.then_some(appearance.theme));
+        for (number, line) in visible_lines(source).split('\n').enumerate() {
+            let runs = colours.line(&expand(line));
+            let (first, style) = margin(number);
+            let rest = " ".repeat(columns(&first));
+            self.runs((&first, style), &rest, &runs);
+        }
+    }
+
+    /// One line of safe text: `first` before its first row, `rest` before the others. A margin that leaves too little
+    /// room is left out of the other rows.
+    pub(super) fn runs(&mut self, first: (&str, Style), rest: &str, runs: &[(String, Style)]) {
+        let margin = if columns(rest) * 2 <= self.width {
+            rest
+        } else {
+            ""
+        };
+        let mut row = Wrapped {
+            width: self.width,
+            margin,
+            row: Line::default(),
+            used: 0,
+            done: &mut self.rows,
+        };
+        row.push(first.0, first.1);
+        for (text, style) in runs {
+            row.push(text, *style);
+        }
+        let last = row.row;
+        self.rows.push(last);
+    }
+}
+
+/// A line on its way into rows.
+struct Wrapped<'a> {
+    width: usize,
+    margin: &'a str,
+    row: Line,
+    used: usize,
+    done: &'a mut Vec<Line>,
+}
+
+impl Wrapped<'_> {
+    fn push(&mut self, mut text: &str, style: Style) {
+        while !text.is_empty() {
+            let (fits, rest) = split_at_columns(text, self.width - self.used);
+            if fits.is_empty() && self.used > columns(self.margin) {
+                self.done.push(std::mem::take(&mut self.row));
+                self.row.push(self.margin, Style::new(), None);
+                self.used = columns(self.margin);
+                continue;
+            }
+            let fits = if fits.is_empty() {
+                // Wider than any row: shown all the same.
+                clusters(text).next().map_or(text, |(cluster, _)| cluster)
+            } else {
+                fits
+            };
+            let rest = if rest.len() == text.len() {
+                &text[fits.len()..]
+            } else {
+                rest
+            };
+            self.row.push(fits, style, None);
+            self.used = (self.used + columns(fits)).min(self.width);
+            text = rest;
+        }
+    }
+}
+
+/// Tabs as blanks.
+fn expand(line: &str) -> String {
+    if !line.contains('\t') {
+        return line.to_owned();
+    }
+    let mut out = String::new();
+    let mut column = 0;
+    for part in line.split_inclusive('\t') {
+        let text = part.strip_suffix('\t').unwrap_or(part);
+        out.push_str(text);
+        column += if is_plain_ascii(text) {
+            text.len()
+        } else {
+            columns(text)
+        };
+        if part.ends_with('\t') {
+            let blanks = TAB - column % TAB;
+            out.push_str(&" ".repeat(blanks));
+            column += blanks;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(rows: Rows) -> Vec<String> {
+        rows.into_rows().iter().map(Line::plain).collect()
+    }
+
+    #[test]
+    fn text_is_whole_escaped_and_wrapped() {
+        let check = |width: usize, indent: usize, text: &str, expected: &[&str]| {
+            let mut rows = Rows::new(width);
+            rows.text(indent, text, Style::new());
+            assert_eq!(plain(rows), expected, "{text:?} at {width}");
+        };
+        check(10, 2, "abcdefghij", &["  abcdefgh", "  ij"]);
+        check(10, 2, "a\n\nb", &["  a", "  ", "  b"]);
+        check(5, 4, "abc", &["    a", "bc"]);
+        check(5, 0, "漢字漢", &["漢字", "漢"]);
+        check(12, 0, "\x1b[2Jx\ry\u{202e}", &["^[[2Jx^My\\u{", "202e}"]);
+        check(9, 0, "a\tb", &["a   b"]);
+        check(1, 0, "漢", &["漢"]);
+    }
+
+    #[test]
+    fn labels_and_code_keep_their_margins() {
+        let mut rows = Rows::new(12);
+        rows.labelled(("why: ", Style::new()), "one two three\nx", Style::new());
+        let numbered = |n: usize| (format!("{} ", n + 1), Style::new());
+        rows.code("a = 1\nlonger_name = 2", &Appearance::default(), numbered);
+        assert_eq!(
+            plain(rows),
+            [
+                "why: one two",
+                "      three",
+                "     x",
+                "1 a = 1",
+                "2 longer_nam",
+                "  e = 2"
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_wider(text in "[a-z漢é\u{301}\u{1b}\u{202e}]{0,60}", width in 2usize..30) {
+            let mut rows = Rows::new(width);
+            rows.text(0, &text, Style::new());
+            let rows = rows.into_rows();
+            let whole: String = rows.iter().map(Line::plain).collect();
+            prop_assert_eq!(whole, visible_lines(&text).into_owned());
+            for row in rows {
+                prop_assert!(row.width() <= width.max(2));
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The source of a cell as it stands in the scrollback after it was typed: label, colours, continuation labels.
+//!
+//! For cells an agent runs. The source is foreign: escaped and hard-wrapped.
+
+use nu_ansi_term::{Color, Style};
+
+use super::colours::paint;
+use super::rows::Rows;
+use crate::markdown::Line;
+use crate::text::escape::visible_lines;
+
+/// The rows of a cell with this number; its title stands above it.
+pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<Line> {
+    let mut rows = Rows::new(width);
+    if !title.trim().is_empty() {
+        rows.text(0, title.trim(), Style::new().dimmed());
+    }
+    let label = format!("In [{number}]: ");
+    let continuation = format!("{:>1$}", "...: ", label.len());
+    let source = visible_lines(source.trim_end_matches('\n')).replace('\t', "    ");
+    let mut runs: Vec<Vec<(String, Style)>> = vec![Vec::new()];
+    for (range, style) in paint(&source, false) {
+        for (place, piece) in source[range].split('\n').enumerate() {
+            if place > 0 {
+                runs.push(Vec::new());
+            }
+            if let Some(last) = runs.last_mut().filter(|_| !piece.is_empty()) {
+                last.push((piece.to_owned(), style));
+            }
+        }
+    }
+    let blank = " ".repeat(label.len());
+    for (place, line) in runs.iter().enumerate() {
+        let margin = if place == 0 { &label } else { &continuation };
+        rows.runs((margin, Color::Green.normal()), &blank, line);
+    }
+    rows.into_rows()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_looks_as_if_it_had_been_typed() {
+        let check = |width: usize, title: &str, source: &str, expected: &[&str]| {
+            let rows: Vec<String> = rows(7, title, source, width)
+                .iter()
+                .map(Line::plain)
+                .collect();
+            assert_eq!(rows, expected, "{source:?}");
+        };
+        check(80, "", "a = 1\n", &["In [7]: a = 1"]);
+        check(
+            80,
+            "look",
+            "for i in x:\n\tprint(i)\n\n'''a\nb'''",
+            &[
+                "look",
+                "In [7]: for i in x:",
+                "   ...:     print(i)",
+                "   ...: ",
+                "   ...: '''a",
+                "   ...: b'''",
+            ],
+        );
+        check(
+            20,
+            "",
+            "abcdefghijklmnop",
+            &["In [7]: abcdefghijkl", "        mnop"],
+        );
+        check(
+            80,
+            "t\x1b[2J",
+            "x\x1b]0;t\x07",
+            &["t^[[2J", "In [7]: x^[]0;t^G"],
+        );
+        check(80, "", "", &["In [7]: "]);
+    }
+
+    #[test]
+    fn the_label_is_green_and_words_are_painted() {
+        let rows = rows(1, "", "for x", 80);
+        assert_eq!(rows[0].to_ansi(true), "\x1b[32mIn [1]: \x1b[1mfor\x1b[0m x");
+    }
+}

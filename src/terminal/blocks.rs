@@ -1,0 +1,235 @@
+//! The last answer at the editor's disposal: its Python blocks, and its prompt.
+//!
+//! Pure: which key wants what ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another
+//! answer. Absent on purpose: the editor's buffer.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::dialog::display_form;
+use crate::markdown::fences::python_blocks;
+use crate::session::LastExchange;
+
+/// Characters on the digits 1 to 9 of a US keyboard, with Shift.
+const SHIFTED: &str = "!@#$%^&*(";
+
+/// What a key wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// All blocks, at the cursor.
+    All,
+    /// The nth block from 1, at the cursor.
+    Nth(usize),
+    /// The next block in place of the text.
+    Next,
+    /// The one before.
+    Previous,
+    /// The prompt, to be edited and sent in place of the old one.
+    Recall,
+    /// What was shown shortened.
+    Unfold,
+}
+
+/// What a wish gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Got {
+    /// Text for the cursor's place.
+    Insert(String),
+    /// Text in place of all text.
+    Replace(String),
+    /// The prompt of this In number in place of all text.
+    Prompt(u32, String),
+    /// Nothing; why.
+    Nothing(&'static str),
+}
+
+impl Wish {
+    /// The wish on a key, however the terminal spells it (`ESC W`, kitty's `CSI 119;4u`).
+    pub(super) fn of(code: KeyCode, modifiers: KeyModifiers) -> Option<Self> {
+        if code == KeyCode::Char('o') && modifiers == KeyModifiers::CONTROL {
+            return Some(Wish::Unfold);
+        }
+        if !modifiers.contains(KeyModifiers::ALT)
+            || !(modifiers - KeyModifiers::ALT - KeyModifiers::SHIFT).is_empty()
+        {
+            return None;
+        }
+        let shift = modifiers.contains(KeyModifiers::SHIFT);
+        match code {
+            KeyCode::Up if shift => Some(Wish::Previous),
+            KeyCode::Down if shift => Some(Wish::Next),
+            KeyCode::Char('W') => Some(Wish::All),
+            KeyCode::Char('w') if shift => Some(Wish::All),
+            KeyCode::Char('r') if !shift => Some(Wish::Recall),
+            KeyCode::Char(c) => {
+                let digit = c.to_digit(10).filter(|digit| shift && *digit > 0);
+                let nth = digit.and_then(|digit| usize::try_from(digit).ok());
+                nth.or_else(|| SHIFTED.find(c).map(|at| at + 1))
+                    .map(Wish::Nth)
+            }
+            _ => None,
+        }
+    }
+
+    /// The wish as the name of an editor's command.
+    pub(super) fn name(self) -> String {
+        match self {
+            Wish::All => "blocks".into(),
+            Wish::Nth(number) => format!("block {number}"),
+            Wish::Next => "block next".into(),
+            Wish::Previous => "block previous".into(),
+            Wish::Recall => "recall".into(),
+            Wish::Unfold => "unfold".into(),
+        }
+    }
+
+    /// And back.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "blocks" => Some(Wish::All),
+            "block next" => Some(Wish::Next),
+            "block previous" => Some(Wish::Previous),
+            "recall" => Some(Wish::Recall),
+            "unfold" => Some(Wish::Unfold),
+            name => name
+                .strip_prefix("block ")
+                .and_then(|number| number.parse().ok())
+                .map(Wish::Nth),
+        }
+    }
+}
+
+/// Where cycling stands.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// The answer cycled through, and the block shown.
+    shown: Option<(LastExchange, usize)>,
+}
+
+impl Blocks {
+    /// Grants a wish from the last exchange.
+    pub(super) fn grant(&mut self, wish: Wish, last: Option<LastExchange>) -> Got {
+        let Some(last) = last else {
+            return Got::Nothing("there is no answer yet");
+        };
+        if wish == Wish::Recall {
+            return Got::Prompt(last.line, format!(".{}", last.prompt));
+        }
+        // Reasoning is quoted in this form, and what is quoted is not offered.
+        let blocks = python_blocks(&display_form(&last.response));
+        let Some(newest) = blocks.len().checked_sub(1) else {
+            return Got::Nothing("the last answer has no Python block");
+        };
+        match wish {
+            Wish::All => Got::Insert(blocks.join("\n")),
+            Wish::Nth(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
+                Some(block) => Got::Insert(block.clone()),
+                None => Got::Nothing("the last answer has fewer Python blocks"),
+            },
+            wish => {
+                let known = self
+                    .shown
+                    .take()
+                    .filter(|(known, _)| *known == last)
+                    .map(|(_, at)| at);
+                let at = match (wish, known) {
+                    (Wish::Previous, None | Some(0)) => newest,
+                    (Wish::Previous, Some(at)) => at - 1,
+                    (_, Some(at)) if at < newest => at + 1,
+                    _ => 0,
+                };
+                self.shown = Some((last, at));
+                Got::Replace(blocks[at].clone())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_as_terminals_spell_them() {
+        let alt = KeyModifiers::ALT;
+        let both = KeyModifiers::ALT | KeyModifiers::SHIFT;
+        for (code, modifiers, wish) in [
+            (KeyCode::Char('W'), both, Some(Wish::All)),
+            (KeyCode::Char('W'), alt, Some(Wish::All)),
+            (KeyCode::Char('w'), both, Some(Wish::All)),
+            (KeyCode::Char('w'), alt, None),
+            (KeyCode::Char('!'), alt, Some(Wish::Nth(1))),
+            (KeyCode::Char('('), both, Some(Wish::Nth(9))),
+            (KeyCode::Char('3'), both, Some(Wish::Nth(3))),
+            (KeyCode::Char('3'), alt, None),
+            (KeyCode::Char('0'), both, None),
+            (KeyCode::Up, both, Some(Wish::Previous)),
+            (KeyCode::Down, both, Some(Wish::Next)),
+            (KeyCode::Up, alt, None),
+            (KeyCode::Char('r'), alt, Some(Wish::Recall)),
+            (KeyCode::Char('r'), KeyModifiers::CONTROL, None),
+            (KeyCode::Char('r'), alt | KeyModifiers::CONTROL, None),
+            (
+                KeyCode::Char('o'),
+                KeyModifiers::CONTROL,
+                Some(Wish::Unfold),
+            ),
+        ] {
+            assert_eq!(Wish::of(code, modifiers), wish, "{code:?} {modifiers:?}");
+            if let Some(wish) = wish {
+                assert_eq!(Wish::named(&wish.name()), Some(wish));
+            }
+        }
+        assert_eq!(Wish::named("indent"), None);
+    }
+
+    fn exchange(line: u32, response: &str) -> Option<LastExchange> {
+        Some(LastExchange {
+            line,
+            prompt: "how?".into(),
+            response: response.into(),
+        })
+    }
+
+    const ANSWER: &str = "<thinking>\n```python\nno\n```\n</thinking>\n\n```python\na = 1\n```\n```bash\nno\n```\n\n```py\nb = 2\n```\n\n```python\nc = 3\n```\n";
+
+    #[test]
+    fn blocks_go_in_one_by_one_or_together() {
+        let mut blocks = Blocks::default();
+        let mut check = |wish: Wish, got: Got| {
+            assert_eq!(blocks.grant(wish, exchange(4, ANSWER)), got, "{wish:?}");
+        };
+        let insert = |text: &str| Got::Insert(text.into());
+        let replace = |text: &str| Got::Replace(text.into());
+        check(Wish::All, insert("a = 1\nb = 2\nc = 3"));
+        check(Wish::Nth(2), insert("b = 2"));
+        check(
+            Wish::Nth(4),
+            Got::Nothing("the last answer has fewer Python blocks"),
+        );
+        for text in ["a = 1", "b = 2", "c = 3", "a = 1"] {
+            check(Wish::Next, replace(text));
+        }
+        for text in ["c = 3", "b = 2"] {
+            check(Wish::Previous, replace(text));
+        }
+        check(Wish::Recall, Got::Prompt(4, ".how?".into()));
+        let other = "```py\nz = 9\n```\n```py\ny = 8\n```";
+        assert_eq!(
+            blocks.grant(Wish::Next, exchange(5, other)),
+            replace("z = 9")
+        );
+        let mut fresh = Blocks::default();
+        assert_eq!(
+            fresh.grant(Wish::Previous, exchange(5, other)),
+            replace("y = 8")
+        );
+        assert_eq!(
+            fresh.grant(Wish::All, exchange(6, "none")),
+            Got::Nothing("the last answer has no Python block")
+        );
+        assert_eq!(
+            fresh.grant(Wish::Recall, None),
+            Got::Nothing("there is no answer yet")
+        );
+    }
+}

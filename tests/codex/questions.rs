@@ -1,0 +1,284 @@
+//! The real app-server asks: commands, edits, permissions, questions of the model and of MCP servers; what each answer
+//! does, and what the model then sees. On a model with plain tools and on one with code mode.
+
+use std::path::PathBuf;
+
+use ipycodex::agent::{
+    AgentEvent, AgentReply, Approvals, Decision, Question, QuestionAnswer, Subject, TurnId,
+};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, Told};
+use super::real::{Real, real};
+use crate::support::responses::reply::Event;
+use crate::support::responses::{Endpoint, Reply, tool_outputs};
+
+const PLAIN: &str = "gpt-5.5";
+const CODE: &str = "gpt-6.1-sol";
+
+/// A model that uses these tools of Codex (name, arguments), one after the other, then says `done`.
+fn using(model: &str, calls: &[(&str, Value)]) -> Endpoint {
+    let code = model == CODE;
+    let calls: Vec<(String, Value)> = calls
+        .iter()
+        .map(|(name, arguments)| ((*name).to_owned(), arguments.clone()))
+        .collect();
+    Endpoint::answering(move |index, _| match calls.get(index) {
+        None => Reply::text("done"),
+        Some((name, arguments)) if code => Reply::exec(
+            "c",
+            &format!("const r = await tools.{name}({arguments}); text(JSON.stringify(r));"),
+        ),
+        Some((name, Value::String(input))) => Reply::Stream(vec![
+            Event::Custom(format!("c{index}"), name.clone(), input.clone()),
+            Event::Completed([1, 0, 1, 0]),
+        ]),
+        Some((name, arguments)) => Reply::calls(&[(&format!("c{index}"), name, arguments.clone())]),
+    })
+}
+
+fn shell(command: &str) -> (&'static str, Value) {
+    ("exec_command", json!({ "cmd": command }))
+}
+
+fn patch(file: &str) -> (&'static str, Value) {
+    let patch = format!("*** Begin Patch\n*** Add File: {file}\n+hello\n*** End Patch\n");
+    ("apply_patch", json!(patch))
+}
+
+/// Runs a turn that asks; `answers` are given one after the other.
+fn ask(real: &Real, bench: &mut Bench, text: &str, answers: &[QuestionAnswer]) -> Told {
+    let mut request = real.request(text);
+    request.settings.approvals = Approvals::Ask;
+    request.settings.sandbox = "workspace-write".into();
+    let turn = bench.agent.start(request);
+    let mut answers = answers.iter().cloned();
+    bench.finish(turn, |agent, turn, event| {
+        if let AgentEvent::Asked { question, .. } = event {
+            let answer = answers.next().expect("an answer for each question");
+            agent.reply(turn, answered(question, answer));
+        }
+    })
+}
+
+fn answered(question: &Question, answer: QuestionAnswer) -> AgentReply {
+    AgentReply::Answered {
+        question: question.id.clone(),
+        answer,
+    }
+}
+
+fn decided(decision: Decision) -> QuestionAnswer {
+    QuestionAnswer::Decided(decision)
+}
+
+/// What the model was told by the tools, as one text.
+fn seen(real: &Real) -> String {
+    let requests = real.endpoint.requests();
+    let outputs = requests.last().map(tool_outputs).unwrap_or_default();
+    json!(outputs).to_string()
+}
+
+fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, told: &str) {
+    let endpoint = using(model, &[shell("echo a >> file"), shell("echo a >> file")]);
+    let Some(real) = real(model, endpoint) else {
+        return;
+    };
+    let what = format!("{model} {decision:?}");
+    let turn = ask(
+        &real,
+        &mut real.bench(),
+        "run",
+        &[decided(decision), decided(decision)],
+    );
+    assert_eq!(turn.questions.len(), asked, "{what}: {turn:?}");
+    let expected = Subject::Command {
+        command: "echo a >> file".into(),
+        cwd: real.work().display().to_string(),
+        reason: None,
+    };
+    assert_eq!(turn.questions[0].subject, expected, "{what}");
+    assert_eq!(real.work().join("file").exists(), runs, "{what}");
+    assert_eq!(
+        turn.interrupted(),
+        decision == Decision::Stop,
+        "{what}: {turn:?}"
+    );
+    let seen = seen(&real);
+    assert!(seen.contains(told), "{what}: {seen}");
+}
+
+#[test]
+fn a_command_is_asked_about_and_the_answer_obeyed() {
+    for model in [PLAIN, CODE] {
+        check_command(model, Decision::Once, 2, true, "");
+        check_command(model, Decision::Session, 1, true, "");
+        check_command(model, Decision::No, 2, false, "rejected by user");
+        check_command(model, Decision::Stop, 1, false, "");
+    }
+}
+
+#[test]
+fn an_edit_is_asked_about_with_its_changes() {
+    for model in [PLAIN, CODE] {
+        for (decision, runs, told) in [
+            (Decision::Once, true, "Success"),
+            (Decision::Session, true, "Success"),
+            (Decision::No, false, "rejected"),
+            (Decision::Stop, false, ""),
+        ] {
+            let Some(real) = real(model, using(model, &[patch("new.txt")])) else {
+                return;
+            };
+            let told_turn = ask(&real, &mut real.bench(), "edit", &[decided(decision)]);
+            let [question] = &told_turn.questions[..] else {
+                panic!("{model}: one question: {told_turn:?}");
+            };
+            let file = real.work().join("new.txt");
+            let Subject::Edit { changes, .. } = &question.subject else {
+                panic!("{model}: {question:?}");
+            };
+            assert_eq!(changes.len(), 1);
+            assert_eq!(PathBuf::from(&changes[0].path), file);
+            assert_eq!(
+                (changes[0].kind.as_str(), changes[0].diff.as_str()),
+                ("add", "hello\n")
+            );
+            assert_eq!(file.exists(), runs, "{model} {decision:?}");
+            assert_eq!(told_turn.interrupted(), decision == Decision::Stop);
+            if model == PLAIN || decision == Decision::No {
+                // Code mode answers a patch that was applied with an empty object.
+                assert!(seen(&real).contains(told), "{model}: {}", seen(&real));
+            }
+        }
+    }
+}
+
+#[test]
+fn with_approvals_off_nothing_is_asked() {
+    for model in [PLAIN, CODE] {
+        let outside = json!({"cmd": "echo b > /var/tmp/../../etc/x", "sandbox_permissions": "require_escalated", "justification": "to test"});
+        let endpoint = using(
+            model,
+            &[
+                shell("echo a > file"),
+                patch("new.txt"),
+                ("exec_command", outside),
+            ],
+        );
+        let Some(real) = real(model, endpoint) else {
+            return;
+        };
+        let mut request = real.request("run");
+        request.settings.sandbox = "workspace-write".into();
+        let told = real.bench().run(request);
+        assert_eq!(told.text(), "done", "{told:?}");
+        assert!(told.questions.is_empty(), "{:?}", told.questions);
+        assert!(real.work().join("file").exists() && real.work().join("new.txt").exists());
+        assert!(
+            !PathBuf::from("/etc/x").exists(),
+            "no more than the sandbox allows"
+        );
+    }
+}
+
+#[test]
+fn questions_come_one_at_a_time_and_late_answers_are_ignored() {
+    let Some(real) = real(
+        PLAIN,
+        Endpoint::script(vec![
+            Reply::calls(&[
+                ("c1", "exec_command", json!({"cmd": "touch a"})),
+                ("c2", "weather", json!({"city": "Oslo"})),
+                ("c3", "exec_command", json!({"cmd": "touch b"})),
+            ]),
+            Reply::text("done"),
+        ]),
+    ) else {
+        return;
+    };
+    let mut request = real.request("run");
+    request.settings.approvals = Approvals::Ask;
+    let mut bench = real.bench();
+    let turn = bench.agent.start(request);
+    let told = bench.finish(turn, |agent, turn, event| {
+        if let AgentEvent::Asked { question, .. } = event {
+            // `finish` answers before it reads on: the next may come only after that.
+            for answer in [Decision::Once, Decision::No, Decision::Stop] {
+                agent.reply(turn, answered(question, decided(answer)));
+                agent.reply(TurnId(99), answered(question, decided(Decision::Stop)));
+            }
+        }
+    });
+    assert_eq!(told.text(), "done", "{told:?}");
+    assert_eq!((told.questions.len(), told.calls.len()), (2, 1));
+    assert!(real.work().join("a").exists() && real.work().join("b").exists());
+}
+
+#[test]
+fn a_cancel_while_a_question_is_open_runs_nothing() {
+    for model in [PLAIN, CODE] {
+        let endpoint = using(model, &[shell("touch a")]);
+        let Some(real) = real(model, endpoint) else {
+            return;
+        };
+        let mut bench = real.bench();
+        let mut request = real.request("run");
+        request.settings.approvals = Approvals::Ask;
+        let turn = bench.agent.start(request);
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                agent.cancel(turn);
+                agent.reply(turn, answered(question, decided(Decision::Once)));
+            }
+        });
+        assert!(told.interrupted(), "{told:?}");
+        // A late answer of a turn that is over.
+        bench
+            .agent
+            .reply(turn, answered(&told.questions[0], decided(Decision::Once)));
+        assert_eq!(bench.run(real.request("second?")).text(), "done");
+        assert!(!real.work().join("a").exists());
+    }
+}
+
+#[test]
+fn a_question_of_the_model_is_asked_whatever_the_policy() {
+    let arguments = json!({"questions": [{"id": "color", "header": "Color", "question": "Which?", "options": [
+        {"label": "Blue (Recommended)", "description": "calm"}, {"label": "Red", "description": "loud"},
+    ]}]});
+    for model in [PLAIN, CODE] {
+        let endpoint = {
+            let arguments = arguments.clone();
+            Endpoint::answering(move |index, _| match index {
+                0 => Reply::calls(&[("c1", "request_user_input", arguments.clone())]),
+                _ => Reply::text("done"),
+            })
+        };
+        let Some(real) = real(model, endpoint) else {
+            return;
+        };
+        let mut bench = real.bench();
+        let turn = bench.agent.start(real.request("choose"));
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                let answer = vec![("color".to_owned(), vec!["Green".to_owned()])];
+                agent.reply(turn, answered(question, QuestionAnswer::Filled(answer)));
+            }
+        });
+        let [question] = &told.questions[..] else {
+            panic!("{model}: {told:?} {}", seen(&real));
+        };
+        let Subject::Form { server, fields, .. } = &question.subject else {
+            panic!("{question:?}");
+        };
+        assert_eq!(
+            (server.as_str(), fields[0].question.as_str()),
+            ("", "Which?")
+        );
+        assert_eq!(fields[0].options[1], ("Red".to_owned(), "loud".to_owned()));
+        assert!(fields[0].free);
+        assert!(seen(&real).contains("Green"), "{}", seen(&real));
+        assert!(told.progress.is_empty(), "{:?}", told.progress);
+    }
+}

@@ -1,0 +1,302 @@
+//! Code beside the cells, on the real interpreter: evaluations, snapshots, tools that ask.
+
+use ipycodex::output::mime::MimeBundle;
+use ipycodex::runtime::{
+    Answer, InputReply, RequestId, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
+};
+
+use crate::support::peers;
+
+use super::bench::{BOTH, Bench, Form, plan};
+
+/// Both engines, where the interpreter of the tests has IPython, on pipes and on a terminal.
+fn benches() -> Vec<(String, Bench)> {
+    let ipython = peers::python();
+    let mut benches = Vec::new();
+    for form in BOTH {
+        benches.push((format!("{form:?}"), Bench::start(form)));
+        if let Some(python) = &ipython {
+            let (mut plan, folder) = plan(form);
+            plan.no_ipython = false;
+            plan.interpreter = Some(python.into());
+            benches.push((format!("IPython {form:?}"), Bench::with(plan, folder)));
+        }
+    }
+    benches
+}
+
+/// The answer to a request, and what was printed under its id; `act` sees the text so far whenever there is more.
+fn ask_while(
+    bench: &mut Bench,
+    request: RuntimeRequest,
+    mut act: impl FnMut(&mut Bench, RequestId, &RuntimeEvent),
+) -> (Answer, String) {
+    let asked = bench.runtime().submit(request);
+    let mut printed = Vec::new();
+    loop {
+        let event = bench.next();
+        act(bench, asked, &event);
+        match event {
+            RuntimeEvent::Output { id, bytes, .. } if id == Some(asked) => printed.extend(bytes),
+            RuntimeEvent::Answered { id, answer } if id == asked => {
+                let printed = String::from_utf8_lossy(&printed).replace("\r\n", "\n");
+                return (answer, printed);
+            }
+            RuntimeEvent::Started { id } => assert_ne!(id, asked, "only cells start"),
+            _ => {}
+        }
+    }
+}
+
+fn ask(bench: &mut Bench, request: RuntimeRequest) -> (Answer, String) {
+    ask_while(bench, request, |_, _, _| {})
+}
+
+fn evaluate(
+    bench: &mut Bench,
+    variables: &[&str],
+    shells: &[&str],
+) -> (Vec<Variable>, Vec<String>) {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let request = RuntimeRequest::Evaluate {
+        variables: owned(variables),
+        shells: owned(shells),
+    };
+    match ask(bench, request).0 {
+        Answer::Evaluated { variables, shells } => (variables, shells),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn look(bench: &mut Bench, code: &str) -> (String, Result<MimeBundle, String>) {
+    let request = RuntimeRequest::Snapshot {
+        code: code.into(),
+        unprotected: false,
+    };
+    match ask(bench, request).0 {
+        Answer::Snapshot(Snapshot::Ran { printed, result }) => {
+            let told = |error: ipycodex::output::traceback::CellError| {
+                format!("{}: {}", error.name, error.value)
+            };
+            (printed, result.map_err(told))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn tool(name: &str, stdin: Stdin) -> RuntimeRequest {
+    RuntimeRequest::CallTool {
+        name: name.into(),
+        arguments: serde_json::json!({}),
+        stdin,
+    }
+}
+
+#[test]
+fn references_are_evaluated_once_in_order() {
+    for (which, mut bench) in benches() {
+        bench.run(
+            "n = 0\ndef count(by=1):\n    global n\n    n += by\n    return n\nword = 'é\\ud800'",
+        );
+        let (variables, shells) = evaluate(
+            &mut bench,
+            &[
+                "count()",
+                "count(3)",
+                "n",
+                "absent",
+                "count(absent + other)",
+                "1/0",
+                "word",
+            ],
+            &[
+                "echo hi; echo not >&2",
+                "printf 'a \\n\\n'; exit 3",
+                "echo why >&2; exit 4",
+            ],
+        );
+        let told: Vec<String> = variables
+            .iter()
+            .map(|variable| match variable {
+                Variable::Value {
+                    type_name, text, ..
+                } => format!("{type_name} {text}"),
+                Variable::Undefined { names, .. } => format!("? {names:?}"),
+            })
+            .collect();
+        let expected = [
+            "int 1",
+            "int 4",
+            "int 4",
+            r#"? ["absent"]"#,
+            r#"? ["absent", "other"]"#,
+            "ZeroDivisionError Error: ZeroDivisionError: division by zero",
+            "str é\u{fffd}",
+        ];
+        assert_eq!(told, expected, "{which}");
+        let expected = ["hi", "a\nError: exit status 3", "Error: exit status 4: why"];
+        assert_eq!(shells, expected, "{which}");
+    }
+}
+
+#[test]
+fn a_snapshot_sees_everything_and_changes_nothing() {
+    for (which, mut bench) in benches() {
+        bench.run("import os\nx = 41\nfile = open('kept', 'w+'); file.write('kept'); file.flush()");
+        let (printed, result) = look(&mut bench, "print(x, end='')\nx += 1\nos.chdir('/')\nx");
+        assert_eq!(printed, "41", "{which}");
+        assert_eq!(result.unwrap().text("text/plain").as_deref(), Some("42"));
+        let refused = [
+            ("open('new', 'w')", "PermissionError"),
+            ("os.remove('kept')", "PermissionError"),
+            ("os.chmod('kept', 0)", "PermissionError"),
+            ("os.utime('kept')", "PermissionError"),
+            ("os.kill(os.getppid(), 9)", "PermissionError"),
+            ("import socket; socket.socket()", "PermissionError"),
+            ("file.write('!'); file.flush()", "OSError"),
+            ("input()", "EOFError"),
+            (
+                "os._exit(7)",
+                "ChildProcessError: the copy of the interpreter ended without a result, with exit code 7",
+            ),
+            (
+                "os.abort()",
+                "ChildProcessError: the copy of the interpreter was ended by signal 6 (SIGABRT)",
+            ),
+            (
+                "import subprocess; subprocess.run(['touch', 'new'], check=True)",
+                "CalledProcessError",
+            ),
+        ];
+        for (code, expected) in refused {
+            let told = look(&mut bench, code).1.unwrap_err();
+            assert!(told.starts_with(expected), "{which} {code}: {told}");
+        }
+        let (printed, _) = look(&mut bench, "!ls | cat");
+        assert_eq!(printed, "cache\nkept\n", "{which}");
+        let told = bench.run("x, sorted(os.listdir()), file.tell(), open('kept').read()");
+        assert_eq!(
+            told.shown(),
+            ["(41, ['cache', 'kept'], 4, 'kept')"],
+            "{which}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_snapshot_leaves_nothing_behind() {
+    for (which, mut bench) in benches() {
+        let code = "import subprocess, sys\nprint('before')\nsys.stdout.flush()\nsubprocess.run('sleep 4242 & sleep 4243', shell=True)";
+        bench.run("marker = 1");
+        let request = RuntimeRequest::Snapshot {
+            code: code.into(),
+            unprotected: false,
+        };
+        let interrupter = bench.interrupter();
+        let asked = bench.runtime().submit(request);
+        while !is_running("4243") {
+            std::thread::yield_now();
+        }
+        interrupter.interrupt();
+        let answer = bench.until(|event| match event {
+            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            _ => None,
+        });
+        let Answer::Snapshot(Snapshot::Ran { printed, result }) = answer else {
+            panic!("{which} {answer:?}")
+        };
+        assert_eq!(printed, "before\n", "{which}");
+        assert_eq!(result.unwrap_err().name, "KeyboardInterrupt", "{which}");
+        assert_eq!(bench.run("marker").shown(), ["1"], "{which}");
+        for sleeper in ["4242", "4243"] {
+            while is_running(sleeper) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Whether a `sleep` of that many seconds runs.
+fn is_running(seconds: &str) -> bool {
+    let wanted = format!("sleep\0{seconds}\0").into_bytes();
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == wanted))
+}
+
+#[test]
+fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
+    for (which, mut bench) in benches() {
+        bench.run(
+            "import os, subprocess, getpass\ndef asks():\n    return input('n? ') + getpass.getpass('p? ')\n\
+             def reads():\n    return [os.read(0, 9).decode(), subprocess.run(['cat'], stdout=-1).stdout.decode()]\n\
+             def debugs():\n    import pdb; pdb.set_trace()\n    return 'after'",
+        );
+        let mut asked = Vec::new();
+        let (answer, _) = ask_while(&mut bench, tool("asks", Stdin::Ask), |bench, id, event| {
+            if let RuntimeEvent::InputRequested {
+                id: of,
+                call,
+                prompt,
+                password,
+            } = event
+            {
+                assert_eq!(*of, id);
+                asked.push((prompt.clone(), *password));
+                let reply = InputReply::Line(prompt[..1].to_uppercase());
+                bench
+                    .runtime()
+                    .submit(RuntimeRequest::ReplyInput { call: *call, reply });
+            }
+        });
+        assert_eq!(text(&answer), "NP", "{which}");
+        assert_eq!(asked, [("n? ".to_owned(), false), ("p? ".to_owned(), true)]);
+        for (name, expected) in [("asks", "EOFError"), ("debugs", "BdbQuit")] {
+            let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
+            assert_eq!(text(&answer), expected, "{which} {name}");
+        }
+        for stdin in [Stdin::Ask, Stdin::Refuse] {
+            let (answer, _) = ask(&mut bench, tool("reads", stdin));
+            assert_eq!(text(&answer), r#"["", ""]"#, "{which}");
+        }
+        assert_eq!(bench.run("5").shown(), ["5"], "{which}");
+    }
+}
+
+/// A tool's text, or the name of what it raised.
+fn text(answer: &Answer) -> String {
+    match answer {
+        Answer::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
+        Answer::ToolResult(Err(error)) => error.name.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_protection_nothing_runs_unless_told_so() {
+    let (mut plan, folder) = plan(Form::Pipes);
+    plan.variables
+        .insert("IPYCODEX_NO_LANDLOCK".into(), "1".into());
+    let mut bench = Bench::with(plan, folder);
+    let snapshot = |unprotected| RuntimeRequest::Snapshot {
+        code: "open('made', 'w').close()\n7".into(),
+        unprotected,
+    };
+    let made = bench.folder.path().join("made");
+    let (answer, _) = ask(&mut bench, snapshot(false));
+    assert!(
+        matches!(&answer, Answer::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
+        "{answer:?}"
+    );
+    assert!(!made.exists());
+    let (answer, _) = ask(&mut bench, snapshot(true));
+    assert!(
+        matches!(
+            &answer,
+            Answer::Snapshot(Snapshot::Ran { result: Ok(_), .. })
+        ),
+        "{answer:?}"
+    );
+    assert!(made.exists());
+}
