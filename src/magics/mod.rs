@@ -54,6 +54,8 @@ pub enum Order {
     Retry,
     /// Print the conversation so far.
     ShowHistory,
+    /// List the skills.
+    ListSkills,
     /// Print tokens and limits.
     ShowUsage,
     /// Print how to log in.
@@ -174,6 +176,11 @@ pub const TABLE: &[Magic] = &[
         "tools",
         "list the tools the next prompt offers, and where each is named",
         |magic, rest, _| alone(magic, rest, Order::Show(Shown::Tools)),
+    ),
+    plain(
+        "skills",
+        "list the skills: name, state and path",
+        |magic, rest, _| alone(magic, rest, Order::ListSkills),
     ),
     plain(
         "usage",

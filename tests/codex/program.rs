@@ -7,6 +7,7 @@ mod canaries;
 mod context;
 mod failures;
 mod interrupts;
+mod taken_back;
 mod threads;
 mod tools;
 

@@ -74,6 +74,7 @@ impl Session {
             Order::Undo => self.undo(out),
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
+            Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
             Order::Rename(name) => self.rename(&name, out),
@@ -148,6 +149,18 @@ impl Session {
         self.later(out, deleted, |_, (deleted, session), out| {
             let text = format!("Deleted {deleted} AI prompts from session {session}.");
             out.send(SessionEvent::Text(text));
+        });
+    }
+
+    fn list_skills(&mut self, out: &RunSender) {
+        let (history, found) = (self.history.clone(), self.shelf.found());
+        let dialog = async move {
+            found.await;
+            history.dialog().await
+        };
+        self.later(out, dialog, |session, dialog, out| {
+            session.shelf.look_through(&dialog);
+            out.send(SessionEvent::Text(session.shelf.listing()));
         });
     }
 

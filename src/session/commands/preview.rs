@@ -6,12 +6,12 @@
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
-use crate::input::{note_value, references};
 use crate::magics::Shown;
 use crate::session::events::RunSender;
 use crate::session::prompt::PromptRun;
 use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
+use crate::session::tools::named_in;
 
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,22 +217,12 @@ fn tools(request: &TurnRequest, dialog: &Dialog) -> String {
         .join("\n")
 }
 
-/// Where a tool is named.
+/// Where a tool comes from.
 fn source(tool: &ToolSpec, dialog: &Dialog) -> String {
     if is_built_in(&tool.name) {
         return "built in".to_owned();
     }
-    let names = |text: &str| references(text).tools.contains(&tool.name);
-    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
-    if let Some(prompt) = prompts.into_iter().find(|prompt| names(&prompt.prompt)) {
-        return format!("prompt [{}]", prompt.line);
-    }
-    let notes = dialog.cells.iter().filter(|cell| !cell.hidden);
-    let mut notes = notes.filter_map(|cell| Some((cell.line, note_value(&cell.source)?)));
-    match notes.find(|(_, note)| note.contains(&tool.name)) {
-        Some((line, _)) => format!("note [{line}]"),
-        None => "skill or result".to_owned(),
-    }
+    named_in(&tool.name, dialog)
 }
 
 fn as_text(part: &InputPart) -> Option<&str> {
