@@ -8,6 +8,7 @@ mod context;
 mod failures;
 mod interrupts;
 mod references;
+mod taken_back;
 mod threads;
 mod toolbox;
 mod tools;
