@@ -198,6 +198,9 @@ fn because(rows: &mut Rows, reason: Option<&str>) {
 }
 
 fn label(rows: &mut Rows, name: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     rows.labelled(
         (&format!("  {name}: "), Style::new().dimmed()),
         text,
