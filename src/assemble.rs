@@ -110,6 +110,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         python_at_once: wanted.python_at_once,
         asks: wanted.cells_own_a_terminal,
         skills: find_skills(environment, &settings.paths),
+        artifacts: paths.artifacts.clone(),
+        record: paths.history.clone(),
     };
     let (session, background) = session::start(parts)?;
     if wanted.resume.is_some() {

@@ -34,6 +34,7 @@
 //! | [`rpc`] | 3 | JSON-RPC over a child |
 //! | [`history`] | 3 | the record |
 //! | [`files`] | 3 | whole files or none |
+//! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings |
 //! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
@@ -90,6 +91,7 @@
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
 
 pub mod agent;
+pub mod artifacts;
 pub mod assemble;
 pub mod batch;
 pub mod cli;

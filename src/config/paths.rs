@@ -28,6 +28,8 @@ pub struct Paths {
     pub exact_log: PathBuf,
     /// `history.sqlite`, or the file the user named.
     pub history: PathBuf,
+    /// Long outputs.
+    pub artifacts: PathBuf,
 }
 
 impl Paths {
@@ -56,6 +58,7 @@ impl Paths {
             exact_log: config_dir.join("exact-log.jsonl"),
             cache_dir: directory("XDG_CACHE_HOME", ".cache"),
             data_dir: directory("XDG_DATA_HOME", ".local/share"),
+            artifacts: state_dir.join("artifacts"),
             config_dir,
             state_dir,
             history,

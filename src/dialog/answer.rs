@@ -242,7 +242,10 @@ pub fn tool_records(stored: &str) -> Vec<ToolRecord> {
 /// The length in bytes of the details block at the start of `text`, and its JSON.
 fn details_data(text: &str) -> Option<(usize, Value)> {
     let rest = text.strip_prefix(DETAILS)?.strip_prefix("\n<summary>")?;
-    let (_, rest) = rest.split_once("</summary>\n\n```json\n")?;
+    // A line each: a text full of beginnings is not searched to its end for every one.
+    let (summary, rest) = rest.split_once('\n')?;
+    let rest = summary.ends_with("</summary>").then_some(rest)?;
+    let rest = rest.strip_prefix("\n```json\n")?;
     let (line, rest) = rest.split_once('\n')?;
     let rest = rest.strip_prefix("```\n\n</details>")?;
     let data = serde_json::from_str(line).ok()?;

@@ -8,7 +8,8 @@ use std::collections::HashSet;
 
 use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
-use crate::output::{MODEL_CHARACTERS, shorten};
+use crate::output::limits::{Rest, shorten_naming};
+use crate::output::{MODEL_CHARACTERS, cell_id};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
@@ -94,7 +95,7 @@ fn context(cells: &[&CellEntry]) -> String {
         element(&mut xml, "code", &cell.source);
         if let Some(output) = cell.output.as_deref().filter(|output| !output.is_empty()) {
             xml.push_str("<output>");
-            push_shortened(&mut xml, output);
+            push_shortened(&mut xml, output, Rest::Kept(&cell_id(cell.line)));
             xml.push_str("</output>");
         }
     }
@@ -169,7 +170,7 @@ pub fn variable(name: &str, type_name: &str, value: &str) -> String {
     xml.push_str("\" type=\"");
     push_escaped(&mut xml, type_name, true);
     xml.push_str("\">");
-    push_shortened(&mut xml, value);
+    push_shortened(&mut xml, value, Rest::Gone);
     xml.push_str("</variable>");
     xml
 }
@@ -179,8 +180,24 @@ pub fn shell(command: &str, output: &str) -> String {
     let mut xml = String::from("<shell cmd=\"");
     push_escaped(&mut xml, command, true);
     xml.push_str("\">");
-    push_shortened(&mut xml, output.trim_end());
+    push_shortened(&mut xml, output.trim_end(), Rest::Gone);
     xml.push_str("</shell>");
+    xml
+}
+
+/// The newest cell that failed: its number, and what it was and showed where the context does not say so.
+pub fn last_error(cell: &CellEntry, in_context: bool) -> String {
+    let mut xml = format!("<last-error line=\"{}\"", cell.line);
+    if in_context {
+        xml.push_str("/>");
+        return xml;
+    }
+    xml.push('>');
+    element(&mut xml, "code", &cell.source);
+    xml.push_str("<output>");
+    let output = cell.output.as_deref().unwrap_or_default();
+    push_shortened(&mut xml, output, Rest::Kept(&cell_id(cell.line)));
+    xml.push_str("</output></last-error>");
     xml
 }
 
@@ -221,11 +238,11 @@ fn push_escaped(xml: &mut String, text: &str, attribute: bool) {
 }
 
 /// A text that may be long: the model gets its head and tail.
-fn push_shortened(xml: &mut String, text: &str) {
+fn push_shortened(xml: &mut String, text: &str, rest: Rest<'_>) {
     if text.len() <= MODEL_CHARACTERS {
         push_escaped(xml, text, false);
     } else {
-        push_escaped(xml, &shorten(text, MODEL_CHARACTERS), false);
+        push_escaped(xml, &shorten_naming(text, MODEL_CHARACTERS, rest), false);
     }
 }
 

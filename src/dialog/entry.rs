@@ -15,6 +15,8 @@ pub struct CellEntry {
     pub output: Option<String>,
     /// Pictures it showed, as `data:` URLs, those that can be sent.
     pub images: Vec<String>,
+    /// It raised, or its interpreter died.
+    pub failed: bool,
     /// Taken out of the conversation by the user.
     pub hidden: bool,
     /// In number of the prompt whose answer holds it as a tool's work: told there, it is no context.

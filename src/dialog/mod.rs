@@ -12,5 +12,7 @@ pub use answer::{
     Answer, CommandRecord, ToolRecord, call_line, command_line, display_form, interrupted,
     result_line, tool_line, tool_records,
 };
-pub use context::{INTERRUPTED, conversation_history, shell, user_entry, variable, warnings};
+pub use context::{
+    INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,
+};
 pub use entry::{CellEntry, Dialog, Expansion, PastExchange, PromptEntry};

@@ -328,7 +328,8 @@ pub(super) fn publish(
 /// The whole session.
 pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> {
     let mut cells = db.prepare_cached(
-        "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told FROM history h
+        "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told,
+                coalesce(e.state, '') = 'failed' FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
          WHERE h.session = ?1 ORDER BY h.line",
@@ -340,6 +341,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             output: row.get(2)?,
             hidden: row.get(3)?,
             told: row.get(4)?,
+            failed: row.get(5)?,
             ..CellEntry::default()
         })
     })?;
@@ -379,9 +381,12 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 source: raw.clone(),
                 ..CellEntry::default()
             }),
-            Write::Output { line, text, .. } if !text.is_empty() => {
+            Write::Output {
+                line, text, state, ..
+            } => {
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {
-                    cell.output = Some(text.clone());
+                    cell.output = (!text.is_empty()).then(|| text.clone());
+                    cell.failed = *state == State::Failed;
                 }
             }
             Write::Told { line, prompt } => {

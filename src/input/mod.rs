@@ -12,7 +12,7 @@ mod split;
 
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
-pub use references::{References, references};
+pub use references::{References, is_expression, is_name, references};
 pub use split::split_piped;
 
 use std::borrow::Cow;

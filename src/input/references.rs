@@ -1,4 +1,9 @@
 //! The names a prompt, a note or a skill mentions: ``&`tool` ``, ``$`variable` ``, ``!`command` ``.
+//!
+//! In: any text. Out: what it refers to. Invariants: total, and linear in the text. Absent on purpose: Markdown; a
+//! reference shown in a code block is one, since a user who writes a mark before a backtick means it.
+
+use std::collections::HashSet;
 
 /// What a text refers to; each list in the order of first mention, without repeats.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,6 +19,7 @@ pub struct References {
 /// Finds the references in `text`. One stands on one line; a `!` after a word character or a backtick is none.
 pub fn references(text: &str) -> References {
     let mut found = References::default();
+    let mut seen = HashSet::new();
     let mut before = None;
     let mut rest = text;
     while let Some(at) = rest.find(['&', '$', '!']) {
@@ -31,7 +37,7 @@ pub fn references(text: &str) -> References {
         };
         let list = match mark {
             b'&' if is_name(body) => Some(&mut found.tools),
-            b'$' if is_name(body) || is_call(body) => Some(&mut found.variables),
+            b'$' if is_expression(body) => Some(&mut found.variables),
             b'!' if !before.is_some_and(|c| c == '`' || c == '_' || c.is_alphanumeric())
                 && !body.trim().is_empty() =>
             {
@@ -41,7 +47,7 @@ pub fn references(text: &str) -> References {
         };
         before = Some(char::from(mark));
         if let Some(list) = list {
-            if !list.iter().any(|known| known == body) {
+            if seen.insert((mark, body)) {
                 list.push(body.to_owned());
             }
             rest = &rest[body.len() + 2..];
@@ -51,10 +57,16 @@ pub fn references(text: &str) -> References {
     found
 }
 
-/// A word Python takes for a name.
-fn is_name(text: &str) -> bool {
-    !text.starts_with(|c: char| c.is_numeric())
+/// True for a word Python takes for a name.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|c: char| c.is_numeric())
         && text.chars().all(|c| c == '_' || c.is_alphanumeric())
+}
+
+/// True for what can be sent as a variable: a name, or a call on one line.
+pub fn is_expression(text: &str) -> bool {
+    is_name(text) || (!text.contains('\n') && is_call(text))
 }
 
 /// `name(…)`, dotted names too.

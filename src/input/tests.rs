@@ -110,6 +110,17 @@ fn names_a_text_mentions() {
 }
 
 #[test]
+fn text_full_of_marks_is_read_in_linear_time() {
+    let many: String = (0..100_000).map(|n| format!("$`v{n}` &`t{n}`")).collect();
+    assert_eq!(references(&many).variables.len(), 100_000);
+    for unit in ["`", "$`", "!`", "$`x\n", "&`!`$`", "!", "é!`"] {
+        let text = unit.repeat((1 << 17) / unit.len());
+        let found = references(&text);
+        assert!(found.tools.is_empty(), "{unit:?}");
+    }
+}
+
+#[test]
 fn lines_that_are_ours() {
     for source in [
         ".x",
@@ -157,7 +168,13 @@ proptest! {
             classify(&text, mode);
             completeness(&text, mode);
         }
-        references(&text);
+        let found = references(&text);
+        for name in &found.tools {
+            prop_assert!(is_name(name) && text.contains(&format!("&`{}`", name)), "{}", name);
+        }
+        for expression in &found.variables {
+            prop_assert!(is_expression(expression) && text.contains(&format!("$`{}`", expression)), "{}", expression);
+        }
     }
 
     /// The pieces stand in the text in order, and between them is nothing but white space and markers.

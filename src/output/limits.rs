@@ -1,44 +1,69 @@
-//! How much of a text a model gets: head and tail around a line that tells the true sizes.
+//! How much of a text a model gets: head and tail around a line that tells the true sizes and where the rest is.
 
 use crate::output::transcript::TranscriptText;
 
 /// Code points of one cell's output that go to the model.
 pub const MODEL_CHARACTERS: usize = 20_000;
 
+/// The id under which the output of a cell is kept.
+pub fn cell_id(line: u32) -> String {
+    format!("cell-{line}")
+}
+
+/// What became of the part that is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest<'a> {
+    /// Nothing keeps it: what made the text has to be asked again.
+    Gone,
+    /// The agent's tool `read_output` has the whole text under this id.
+    Kept(&'a str),
+}
+
 /// `text`, or its head and tail with at most `limit` code points of it.
 pub fn shorten(text: &str, limit: usize) -> String {
-    // A text of so many bytes cannot have more code points.
-    if text.len() <= limit {
+    shorten_naming(text, limit, Rest::Gone)
+}
+
+/// As [`shorten`]; the line between head and tail says how to get the rest.
+pub fn shorten_naming(text: &str, limit: usize, rest: Rest<'_>) -> String {
+    if !exceeds(text, limit) {
         return text.to_owned();
     }
     let characters = text.chars().count();
-    if characters <= limit {
-        return text.to_owned();
-    }
     let lines = text.lines().count();
-    join(text, limit, &marker(characters as u64, lines as u64))
+    join(text, limit, characters as u64, lines as u64, rest)
 }
 
-/// Like [`shorten`], for a text that may have lost its middle already: the sizes told are those of the whole.
-pub fn shorten_transcript(transcript: &TranscriptText, limit: usize) -> String {
+/// True when `text` has more than `limit` code points.
+pub fn exceeds(text: &str, limit: usize) -> bool {
+    // A text of so many bytes cannot have more code points.
+    text.len() > limit && text.chars().nth(limit).is_some()
+}
+
+/// Like [`shorten_naming`], for a text that may have lost its middle already: the sizes told are those of the whole.
+pub fn shorten_transcript(transcript: &TranscriptText, limit: usize, rest: Rest<'_>) -> String {
     if !transcript.cut {
-        return shorten(&transcript.text, limit);
+        return shorten_naming(&transcript.text, limit, rest);
     }
-    if transcript.text.chars().count() <= limit {
+    if !exceeds(&transcript.text, limit) {
         return transcript.text.clone();
     }
-    let middle = marker(transcript.total_characters, transcript.total_lines);
-    join(&transcript.text, limit, &middle)
+    let (characters, lines) = (transcript.total_characters, transcript.total_lines);
+    join(&transcript.text, limit, characters, lines, rest)
 }
 
-/// The line that stands for what is left out.
-pub(crate) fn marker(characters: u64, lines: u64) -> String {
-    format!(
-        "[… {} characters, {} {} in all; the middle is left out; print a slice to see it …]",
+/// The line that stands for what is left out after `before` code points.
+pub(crate) fn marker(characters: u64, lines: u64, before: usize, rest: Rest<'_>) -> String {
+    let (characters, noun) = (
         grouped(characters),
-        grouped(lines),
         if lines == 1 { "line" } else { "lines" },
-    )
+    );
+    let how = match rest {
+        Rest::Gone => "print a slice to see it".to_owned(),
+        Rest::Kept(id) => format!("read_output(id=\"{id}\", offset={before}) shows it"),
+    };
+    let lines = grouped(lines);
+    format!("[… {characters} characters, {lines} {noun} in all; the middle is left out; {how} …]")
 }
 
 /// `1,234,567`.
@@ -55,7 +80,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// Half of `limit` code points from each end, at line boundaries where there are some near.
-fn join(text: &str, limit: usize, middle: &str) -> String {
+fn join(text: &str, limit: usize, characters: u64, lines: u64, rest: Rest<'_>) -> String {
     let half = limit / 2;
     let at = |mut found: std::str::CharIndices<'_>, nth| found.nth(nth).map(|(at, _)| at);
     let head = &text[..at(text.char_indices(), half).unwrap_or(text.len())];
@@ -75,6 +100,7 @@ fn join(text: &str, limit: usize, middle: &str) -> String {
         Some(at) if at <= tail.len() / 2 => &tail[at + 1..],
         _ => tail,
     };
+    let middle = marker(characters, lines, head.chars().count(), rest);
     format!("{head}\n{middle}\n{tail}")
 }
 
@@ -112,6 +138,16 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_is_kept_says_under_which_id() {
+        assert_eq!(
+            shorten_naming(&"x".repeat(30), 10, Rest::Kept("cell-12")),
+            "xxxxx\n[… 30 characters, 1 line in all; the middle is left out; \
+             read_output(id=\"cell-12\", offset=5) shows it …]\nxxxxx"
+        );
+        assert_eq!(shorten_naming("x", 10, Rest::Kept("cell-12")), "x");
+    }
+
+    #[test]
     fn numbers_in_groups() {
         for (number, text) in [
             (0, "0"),
@@ -133,9 +169,20 @@ mod tests {
             if total <= limit {
                 prop_assert_eq!(short, text);
             } else {
-                let middle = marker(total as u64, text.lines().count() as u64);
+                let middle = marker(total as u64, text.lines().count() as u64, limit, Rest::Gone);
                 prop_assert!(short.chars().count() <= limit + middle.chars().count() + 2);
             }
+        }
+
+        /// What is left out begins where the line says: head, rest and nothing lost between them.
+        #[test]
+        fn the_offset_is_where_the_head_ends(text in "[a-zé\n]{30,90}", limit in 2usize..20) {
+            let short = shorten_naming(&text, limit, Rest::Kept("cell-1"));
+            let (head, after) = short.split_once("\n[… ").expect("it is cut");
+            let (_, offset) = after.split_once("offset=").expect("it is told");
+            let offset: usize = offset.split_once(')').expect("closed").0.parse().expect("a number");
+            let taken: String = text.chars().take(offset).collect();
+            prop_assert_eq!(head, taken);
         }
     }
 }

@@ -39,6 +39,9 @@ pub enum TerminalForm {
 /// Picture types a terminal may draw, best first.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/// How base64 data of those types begins.
+const BEGINNINGS: [&str; 4] = ["iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"];
+
 /// Bytes of one value's text that are looked at.
 const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 
@@ -96,7 +99,7 @@ impl MimeBundle {
             .or_else(|| self.json());
         let text = text.as_deref().map(str::trim_end).unwrap_or_default();
         match self.image_type() {
-            Some(mime) if text.is_empty() || is_address(text) => format!("[{mime}]"),
+            Some(mime) if text.is_empty() || says_nothing(text) => format!("[{mime}]"),
             Some(mime) => format!("{text}\n[{mime}]"),
             None => text.to_owned(),
         }
@@ -133,9 +136,46 @@ impl MimeBundle {
         IMAGES.iter().find_map(|&mime| {
             let mut base64 = self.text(mime)?;
             base64.retain(|c| !c.is_ascii_whitespace());
-            let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-            (!base64.is_empty() && base64.bytes().all(valid)).then_some((mime, base64))
+            is_base64(&base64).then_some((mime, base64))
         })
+    }
+
+    /// Every picture of the best type there is: type and base64 data without blanks. A list holds several when its
+    /// items begin as pictures do; other items go on with the one before, as in notebook files.
+    pub fn images(&self) -> Vec<(&'static str, String)> {
+        for &mime in &IMAGES {
+            let mut pictures: Vec<String> = Vec::new();
+            for (_, data) in self.entries.iter().filter(|(name, _)| name == mime) {
+                let items = match data {
+                    Value::String(text) => std::slice::from_ref(text)
+                        .iter()
+                        .map(String::as_str)
+                        .collect(),
+                    Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+                    _ => Vec::new(),
+                };
+                for (n, item) in items.into_iter().enumerate() {
+                    let begins = BEGINNINGS
+                        .iter()
+                        .any(|begin| item.trim_start().starts_with(begin));
+                    match pictures.last_mut() {
+                        Some(picture) if n > 0 && !begins => picture.push_str(item),
+                        _ => pictures.push(item.to_owned()),
+                    }
+                }
+            }
+            for picture in &mut pictures {
+                picture.retain(|c| !c.is_ascii_whitespace());
+            }
+            pictures.retain(|picture| is_base64(picture));
+            if !pictures.is_empty() {
+                return pictures
+                    .into_iter()
+                    .map(|picture| (mime, picture))
+                    .collect();
+            }
+        }
+        Vec::new()
     }
 
     /// The type of the first picture of any kind. Only types of letters, digits and `+.-` count: the name is shown.
@@ -176,9 +216,15 @@ fn plain_text(text: &str) -> String {
     transcript.snapshot().text
 }
 
-/// `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`: says nothing beside the picture.
-fn is_address(text: &str) -> bool {
-    text.starts_with('<') && text.ends_with('>') && !text.contains('\n')
+/// `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`, `[image/png]`: says nothing beside the picture.
+fn says_nothing(text: &str) -> bool {
+    let between = |begin: &str, end: char| text.starts_with(begin) && text.ends_with(end);
+    !text.contains('\n') && (between("<", '>') || between("[image/", ']'))
+}
+
+fn is_base64(data: &str) -> bool {
+    let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    !data.is_empty() && data.bytes().all(valid)
 }
 
 #[cfg(test)]
@@ -222,9 +268,45 @@ mod tests {
             json!({"text/plain": "a cat", "image/jpeg": "AAAA"}),
             "a cat\n[image/jpeg]",
         );
+        check(
+            json!({"text/plain": "[image/png]", "image/png": "AAAA"}),
+            "[image/png]",
+        );
         check(json!({"image/svg+xml": "<svg/>"}), "[image/svg+xml]");
         check(json!({"image/\u{1b}[31m": "x"}), "");
         check(json!({"application/x-unknown": "x"}), "");
+    }
+
+    #[test]
+    fn the_pictures_of_a_bundle() {
+        let check = |value: Value, expected: &[(&str, &str)]| {
+            let found = bundle(value.clone()).images();
+            let found: Vec<_> = found
+                .iter()
+                .map(|(mime, data)| (*mime, data.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{value}");
+        };
+        check(json!({"text/plain": "x"}), &[]);
+        check(
+            json!({"image/png": "iVBORw0KGgoA\n"}),
+            &[("image/png", "iVBORw0KGgoA")],
+        );
+        // One picture in lines, as in a notebook; two pictures; two forms of one.
+        check(
+            json!({"image/png": ["AAAA\n", "BBBB"]}),
+            &[("image/png", "AAAABBBB")],
+        );
+        check(
+            json!({"image/jpeg": ["/9j/A", "/9j/B"]}),
+            &[("image/jpeg", "/9j/A"), ("image/jpeg", "/9j/B")],
+        );
+        check(
+            json!({"image/jpeg": "/9j/A", "image/png": "AAAA"}),
+            &[("image/png", "AAAA")],
+        );
+        check(json!({"image/png": "\u{1b}]52;", "image/gif": 1}), &[]);
+        check(json!({"image/svg+xml": "<svg/>"}), &[]);
     }
 
     #[test]

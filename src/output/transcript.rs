@@ -13,7 +13,7 @@
 mod rows;
 mod store;
 
-use crate::output::limits::marker;
+use crate::output::limits::{Rest, marker};
 use crate::output::sequence::{Piece, Sequences};
 use rows::Rows;
 use store::Store;
@@ -85,7 +85,7 @@ impl Transcript {
             Some(whole) => whole,
             None => {
                 let (head, tail) = store.ends();
-                let middle = marker(totals.characters, totals.lines);
+                let middle = marker(totals.characters, totals.lines, 0, Rest::Gone);
                 format!("{}\n{middle}\n{}", head.trim_end_matches('\n'), tail)
             }
         };

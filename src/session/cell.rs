@@ -2,16 +2,19 @@
 //!
 //! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
 
+use crate::artifacts::MOST_BYTES;
 use crate::history::{History, State};
 use crate::output::MODEL_CHARACTERS;
-use crate::output::limits::shorten_transcript;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::{Transcript, TranscriptText};
 use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
+use crate::session::outputs::Outputs;
 
-/// Bytes of output kept for the record, head and tail; the rest is counted.
-const KEPT: usize = 1 << 20;
+/// Bytes of output kept, head and tail; the rest is counted.
+const KEPT: usize = MOST_BYTES;
+/// Bytes of output that stand in the record; of what is longer it has what the model gets.
+const RECORDED: usize = 1 << 20;
 
 /// A cell between its submission and its end.
 pub(super) struct CellRun {
@@ -24,6 +27,7 @@ pub(super) struct CellRun {
     raised: Option<String>,
     leaving: bool,
     out: RunSender,
+    outputs: Outputs,
 }
 
 /// Who brought the code.
@@ -65,7 +69,13 @@ pub(super) enum CellStep {
 }
 
 impl CellRun {
-    pub(super) fn new(id: RequestId, whose: Whose, source: String, out: RunSender) -> Self {
+    pub(super) fn new(
+        id: RequestId,
+        whose: Whose,
+        source: String,
+        out: RunSender,
+        outputs: Outputs,
+    ) -> Self {
         CellRun {
             id,
             whose,
@@ -75,6 +85,7 @@ impl CellRun {
             raised: None,
             leaving: false,
             out,
+            outputs,
         }
     }
 
@@ -180,7 +191,14 @@ impl CellRun {
         });
         if let Whose::User(line) | Whose::Agent(line) = self.whose {
             let bundles = std::mem::take(&mut self.bundles);
-            history.output(line, &cut(&remains.shown), bundles, state, took);
+            let shown = &remains.shown;
+            let text = if shown.cut || shown.text.len() > RECORDED {
+                // With room for the line that says so: a second cut would state the sizes of the first one's rest.
+                &self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200)
+            } else {
+                &shown.text
+            };
+            history.output(line, text, bundles, state, took);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(_)) => {
@@ -201,15 +219,5 @@ impl CellRun {
             });
         }
         step
-    }
-}
-
-/// The text as the record keeps it.
-fn cut(shown: &TranscriptText) -> String {
-    // Cut once only: a second cut would state the sizes of the first one's rest.
-    if shown.cut {
-        shorten_transcript(shown, MODEL_CHARACTERS - 200)
-    } else {
-        shown.text.clone()
     }
 }

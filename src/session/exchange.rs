@@ -11,8 +11,9 @@ use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
 use crate::runtime::{Answer, RequestId, RuntimeRequest};
 use crate::session::asking::Asker;
-use crate::session::events::{Notice, SessionEvent, TurnOutcome};
+use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
+use crate::session::expand::{Mentioned, error_asked_for};
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::question::About;
 use crate::session::slots::AgentSlot;
@@ -30,6 +31,8 @@ pub(super) struct Exchanges {
     ending: Option<TurnId>,
     /// A request that waits for that end.
     held_back: Option<Box<(TurnRequest, Before, TurnKey)>>,
+    /// Each `SKILL.md` loaded since the last prompt was sent.
+    loaded: Vec<String>,
 }
 
 impl Exchanges {
@@ -40,12 +43,18 @@ impl Exchanges {
             thread: None,
             ending: None,
             held_back: None,
+            loaded: Vec::new(),
         }
     }
 
     /// Adds to the end of the instructions of every turn.
     pub(super) fn instruct(&mut self, section: &str) {
         self.instructions.push_str(section);
+    }
+
+    /// A skill was loaded, with the user's leave where that was needed: the next prompt brings what it declares.
+    pub(super) fn skill_loaded(&mut self, text: String) {
+        self.loaded.push(text);
     }
 
     /// Takes what the record knows of an earlier process's thread: its id and digest.
@@ -64,12 +73,15 @@ impl Session {
             self.keep_prompt(prompt);
             return;
         }
-        let offered = Offered::of(&prompt.text, &dialog);
-        let mut names = offered.names();
-        names.retain(|name| !is_built_in(name));
+        self.outputs.keep_cells(&dialog);
+        self.save_outputs();
+        let offered = match Offered::of(&prompt.text, &dialog) {
+            Ok(offered) => offered,
+            Err(line) => return self.refuse(&prompt, line),
+        };
+        let names = offered.names();
         if names.is_empty() {
-            self.begin_turn(prompt, &dialog, Vec::new());
-            return;
+            return self.evaluate(prompt, Box::new(dialog), Vec::new());
         }
         let id = self
             .connected_runtime()
@@ -82,7 +94,66 @@ impl Session {
         self.keep_prompt(prompt);
     }
 
-    /// An answer of the runtime to a prompt that has not been sent yet.
+    /// The prompt is not sent; it goes back to the editor.
+    fn refuse(&mut self, prompt: &PromptRun, line: String) {
+        let notice = SessionEvent::Notice(Notice::warning(line));
+        prompt.out().send(notice);
+        prompt.give_back();
+        self.finish_current();
+    }
+
+    /// The tools are known: what the prompt refers to is evaluated, or the turn begins when that is nothing.
+    fn evaluate(
+        &mut self,
+        mut prompt: Box<PromptRun>,
+        dialog: Box<Dialog>,
+        tools: Vec<crate::agent::ToolSpec>,
+    ) {
+        let mentioned = Mentioned::of(&prompt.text, &dialog, &self.exchanges.loaded);
+        if mentioned.is_empty() {
+            prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
+            return self.begin_turn(prompt, &dialog, tools);
+        }
+        for (n, command) in mentioned.shells.iter().enumerate() {
+            let (id, command) = (shell_event(n), command.clone());
+            let started = AnswerEvent::CommandStarted { id, command };
+            prompt.out().send(SessionEvent::Answer(started));
+        }
+        let id = self.connected_runtime().submit(RuntimeRequest::Evaluate {
+            variables: mentioned.variables.clone(),
+            shells: mentioned.shells.clone(),
+        });
+        prompt.phase = Phase::Evaluating {
+            id,
+            dialog,
+            tools,
+            mentioned,
+        };
+        self.keep_prompt(prompt);
+    }
+
+    /// What the prompt refers to has been evaluated, or could not be: the turn begins.
+    fn evaluated(&mut self, prompt: &mut PromptRun, mentioned: &Mentioned, answer: Answer) {
+        if let Answer::Evaluated { shells, .. } = &answer {
+            for (n, (command, output)) in mentioned.shells.iter().zip(shells).enumerate() {
+                let ran = AnswerEvent::CommandRan {
+                    id: shell_event(n),
+                    command: command.clone(),
+                    exit_code: None,
+                    output: output.clone(),
+                };
+                prompt.out().send(SessionEvent::Answer(ran));
+            }
+        }
+        let (expansion, notices) = mentioned.expanded(answer, &self.outputs, prompt.line);
+        self.save_outputs();
+        for notice in notices {
+            prompt.out().send(SessionEvent::Notice(notice));
+        }
+        prompt.expansion = expansion;
+    }
+
+    /// An answer of the runtime to a prompt that has not been sent yet: its tools, or the values it refers to.
     pub(super) fn on_prompt_answer(&mut self, id: RequestId, answer: Answer) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
@@ -96,19 +167,27 @@ impl Session {
                 prompt.phase = Phase::Reading;
                 let found = match answer {
                     Answer::Tools(found) => offered.resolve(found),
+                    // Those of other sources are offered when they can be had.
+                    _ if !offered.is_demanded() => Ok(Vec::new()),
                     Answer::Failed(why) => Err(why),
                     _ => Err("the interpreter did not say what the tools are".to_owned()),
                 };
                 match found {
-                    Ok(tools) => self.begin_turn(prompt, &dialog, tools),
-                    Err(line) => {
-                        prompt
-                            .out()
-                            .send(SessionEvent::Notice(Notice::warning(line)));
-                        prompt.give_back();
-                        self.finish_current();
-                    }
+                    Ok(tools) => self.evaluate(prompt, dialog, tools),
+                    Err(line) => self.refuse(&prompt, line),
                 }
+            }
+            Phase::Evaluating {
+                id: asked,
+                dialog,
+                tools,
+                mentioned,
+            } if asked == id => {
+                prompt.phase = Phase::Reading;
+                self.evaluated(&mut prompt, &mentioned, answer);
+                let error = error_asked_for(&prompt.text, &dialog);
+                prompt.expansion.xml.push_str(&error);
+                self.begin_turn(prompt, &dialog, tools);
             }
             _ => self.keep_prompt(prompt),
         }
@@ -134,6 +213,7 @@ impl Session {
         };
         let (request, before) = prompt.request(dialog, offered, &around);
         let key = self.history.begin_prompt(prompt.start(dialog));
+        self.exchanges.loaded.clear();
         if self.exchanges.ending.is_some() {
             self.exchanges.held_back = Some(Box::new((request, before, key)));
             prompt.phase = Phase::Reading;
@@ -196,10 +276,20 @@ impl Session {
             usage: None,
             thread: None,
         };
-        if let Some(held) = self.exchanges.held_back.take() {
-            let (_, _, key) = *held;
-            self.history
-                .finish_prompt(key, Outcome::Interrupted, "", None);
+        match self.exchanges.held_back.take() {
+            Some(held) => {
+                let (_, _, key) = *held;
+                self.history
+                    .finish_prompt(key, Outcome::Interrupted, "", None);
+            }
+            // Nothing was sent and nothing is recorded: the prompt goes back to the editor.
+            None => {
+                let evaluating = matches!(prompt.phase, Phase::Evaluating { .. });
+                if let Some(interrupter) = self.runtime.interrupter().filter(|_| evaluating) {
+                    interrupter.interrupt();
+                }
+                prompt.give_back();
+            }
         }
         prompt.tell_end(&end);
         self.finish_current();
@@ -338,4 +428,9 @@ impl Session {
     pub(super) fn save_deadline(&mut self) -> Option<Instant> {
         self.running().and_then(|running| running.save_deadline())
     }
+}
+
+/// Names the `n`th command of a prompt in events.
+fn shell_event(n: usize) -> String {
+    format!("shell-{n}")
 }

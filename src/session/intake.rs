@@ -60,12 +60,9 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                self.current = Some(Current::Cell(Box::new(CellRun::new(
-                    id,
-                    Whose::User(line),
-                    code,
-                    out,
-                ))));
+                let whose = Whose::User(line);
+                let run = CellRun::new(id, whose, code, out, self.outputs.clone());
+                self.current = Some(Current::Cell(Box::new(run)));
             }
         }
     }

@@ -13,7 +13,10 @@ mod commands;
 mod events;
 mod exact_log;
 mod exchange;
+mod expand;
 mod intake;
+mod outputs;
+mod pictures;
 mod prompt;
 mod question;
 mod routing;
@@ -79,6 +82,10 @@ pub struct Parts {
     pub asks: bool,
     /// Finds the skills.
     pub skills: FindSkills,
+    /// Where texts too long for the model are kept.
+    pub artifacts: PathBuf,
+    /// The file the session is recorded in.
+    pub record: PathBuf,
 }
 
 /// One input, and what comes with it.

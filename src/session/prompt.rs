@@ -14,6 +14,7 @@ use crate::input::is_ours;
 use crate::runtime::RequestId;
 use crate::session::choices::Choices;
 use crate::session::events::{RunSender, SessionEvent, TurnOutcome};
+use crate::session::expand::Mentioned;
 use crate::session::tools::Offered;
 use crate::session::turn::{Turn, TurnEnd};
 
@@ -56,6 +57,17 @@ pub(super) enum Phase {
         dialog: Box<Dialog>,
         /// The names.
         offered: Offered,
+    },
+    /// The runtime is evaluating what the prompt refers to.
+    Evaluating {
+        /// The request.
+        id: RequestId,
+        /// What was read.
+        dialog: Box<Dialog>,
+        /// What was found.
+        tools: Vec<ToolSpec>,
+        /// The expressions and commands.
+        mentioned: Mentioned,
     },
     /// The agent is at it.
     Running(Box<Running>),

@@ -21,6 +21,7 @@ use crate::session::choices::Choices;
 use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
@@ -55,6 +56,8 @@ pub(super) struct Session {
     /// The cell's interpreter died: the run goes on until it is said how.
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
+    /// What was too long for the model.
+    pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
     pub(super) shelf: Shelf,
 }
@@ -106,6 +109,8 @@ pub(super) fn run(
         python_at_once,
         asks,
         skills,
+        artifacts,
+        record,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -130,6 +135,7 @@ pub(super) fn run(
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
+        outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
     };
     if python_at_once {
@@ -243,6 +249,9 @@ impl Session {
             self.set_next_line(start.next_line);
             self.exchanges.thread_known(thread);
         }
+        if let Ok(start) = &start {
+            self.outputs.settle(start);
+        }
         for waiting in self.awaiting_start.drain(..) {
             // Whoever waited may have gone.
             let _ = waiting.send(start.clone());
@@ -287,8 +296,26 @@ impl Session {
 
     /// The run in progress is over; the next one begins.
     pub(super) fn finish_current(&mut self) {
+        self.save_outputs();
         self.current = None;
         self.take_next();
+    }
+
+    /// Writes what waits for its file, on another thread.
+    pub(super) fn save_outputs(&self) {
+        if !self.outputs.is_waiting() {
+            return;
+        }
+        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
+        let out = self.out_or_background().clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = outputs.write_waiting() {
+                let message = format!("long outputs are kept in memory only: {error}");
+                let notice = SessionEvent::Notice(Notice::warning(message));
+                // The session may have ended.
+                let _ = inbox.send(Command::Said(out, notice));
+            }
+        });
     }
 
     /// Takes the prompt being worked on, if it is one.
@@ -328,6 +355,8 @@ impl Session {
             self.start = Some(self.history.session().await);
         }
         self.history.close();
+        // What cannot be written now is lost with the memory it is in.
+        let _ = self.outputs.write_waiting();
         if let Some(id) = self.runtime.shut_down() {
             let gone = async {
                 loop {

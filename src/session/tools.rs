@@ -1,53 +1,104 @@
-//! Live functions as tools: which names are offered, what the agent is told of them, what it gets back.
+//! Live functions as tools: which names are offered and why, what the agent is told of them, what a call gave.
+//!
+//! In: the prompt, the conversation, what the runtime says of the names. Out: tools in a stable order, or the one line
+//! that refuses the prompt; results for the model and for the record. Five sources: this prompt, earlier prompts, notes, and tool results that declare tools
+//! (skills that were loaded are such results).
+//!
+//! Invariants: a name of this prompt is offered or refused aloud, any other is offered or skipped without a word; the
+//! order does not depend on where a name was mentioned, so that the agent's thread goes on. A result that names a tool
+//! makes it known, never allowed: what needs an approval needs it still. Notes are the user's: a cell of the agent is
+//! none.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::agent::{InputPart, ToolSpec};
-use crate::dialog::Dialog;
-use crate::input::references;
+use crate::dialog::{Dialog, tool_records};
+use crate::input::{is_name, note_value, references};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::ToolLookup;
+use crate::session::pictures::Pictures;
+use crate::session::toolbox::is_built_in;
 use crate::session::turn::ToolReturn;
+use crate::text::frontmatter;
 
-/// The names a turn may call: those of this prompt, and those of the earlier prompts and notes of the conversation.
+/// Longest name of a tool, in characters.
+const LONGEST_NAME: usize = 128;
+
+/// Characters of a name that are shown.
+const SHOWN_NAME: usize = 60;
+
+/// The names a turn may call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Offered {
-    /// Must exist.
-    pub here: BTreeSet<String>,
-    /// Offered when they exist.
-    pub earlier: BTreeSet<String>,
+    /// Of this prompt: must exist.
+    here: BTreeSet<String>,
+    /// Of the other sources: offered when they exist.
+    elsewhere: BTreeSet<String>,
 }
 
 impl Offered {
     /// Collects the names `prompt` and `dialog` mention.
-    pub(super) fn of(prompt: &str, dialog: &Dialog) -> Self {
+    ///
+    /// # Errors
+    /// The line to show when this prompt names what can never be a tool.
+    pub(super) fn of(prompt: &str, dialog: &Dialog) -> Result<Self, String> {
         let here: BTreeSet<String> = references(prompt).tools.into_iter().collect();
-        let earlier = dialog
-            .prompts
+        if let Some(odd) = here.iter().find(|name| !is_tool_name(name)) {
+            return Err(format!(
+                "ValueError: `{}` cannot be a tool: a tool's name is at most {LONGEST_NAME} ASCII letters, digits and `_`",
+                shown(odd)
+            ));
+        }
+        let visible = || dialog.prompts.iter().filter(|earlier| !earlier.hidden);
+        let prompts = visible().flat_map(|earlier| references(&earlier.prompt).tools);
+        let notes = dialog
+            .cells
             .iter()
-            .filter(|earlier| !earlier.hidden)
-            .flat_map(|earlier| references(&earlier.prompt).tools)
+            .filter(|cell| cell.line > dialog.reset_line && !cell.hidden && cell.told.is_none())
+            .filter_map(|cell| note_value(&cell.source))
+            .flat_map(|note| declared(&note));
+        let results = visible()
+            .flat_map(|earlier| qualifying_results(&earlier.response))
+            .flat_map(|result| declared(&result));
+        let elsewhere = prompts
+            .chain(notes)
+            .chain(results)
+            .filter(|name| is_tool_name(name) && !is_built_in(name))
             .filter(|name| !here.contains(name))
             .collect();
-        Offered { here, earlier }
+        Ok(Offered { here, elsewhere })
     }
 
     /// Every name, each once.
     pub(super) fn names(&self) -> Vec<String> {
-        self.here.iter().chain(&self.earlier).cloned().collect()
+        self.here.union(&self.elsewhere).cloned().collect()
     }
 
-    /// Turns look-ups into tools.
+    /// True when this prompt itself names a tool.
+    pub(super) fn is_demanded(&self) -> bool {
+        !self.here.is_empty()
+    }
+
+    /// Turns look-ups into tools, by name.
     ///
     /// # Errors
-    /// The line to show when a name of this prompt is missing or cannot be called.
+    /// The line to show when a name of this prompt is missing, cannot be called, or is taken by a tool of the shell.
     pub(super) fn resolve(&self, found: Vec<ToolLookup>) -> Result<Vec<ToolSpec>, String> {
         let (mut tools, mut missing, mut not_callable) = (Vec::new(), Vec::new(), Vec::new());
         for lookup in found {
             match lookup {
+                ToolLookup::Found { ref name, .. } | ToolLookup::NotCallable(ref name)
+                    if is_built_in(name) =>
+                {
+                    return Err(format!(
+                        "NameError: `{name}` is a tool of this shell; to offer a function of yours, give it another name"
+                    ));
+                }
+                // Whoever names the shell's own tool means it, and it is offered anyway.
+                ToolLookup::Missing(name) if is_built_in(&name) => {}
                 ToolLookup::Found {
                     name,
                     description,
@@ -59,7 +110,7 @@ impl Offered {
                 }),
                 ToolLookup::Missing(name) if self.here.contains(&name) => missing.push(name),
                 ToolLookup::NotCallable(name) if self.here.contains(&name) => {
-                    not_callable.push(name)
+                    not_callable.push(name);
                 }
                 ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => {}
             }
@@ -76,52 +127,98 @@ impl Offered {
                 not_callable.join(", ")
             ));
         }
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
         Ok(tools)
     }
 }
 
-/// What a call gave, for the model and for the record.
+/// What a call gave: its text, whole, and its pictures.
 pub(super) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
-    let bundle = match result {
-        Ok(bundle) => bundle,
-        Err(error) => {
-            let text = format!("Error: {}: {}", error.name, error.value);
-            return ToolReturn {
-                content: vec![InputPart::Text(text.clone())],
-                text,
-                success: false,
-            };
+    let mut pictures = Pictures::default();
+    let (text, success) = match result {
+        Ok(bundle) => {
+            for (mime, base64) in bundle.images() {
+                pictures.add(format!("data:{mime};base64,{base64}"));
+            }
+            (text_of(&bundle), true)
         }
+        Err(error) => (format!("Error: {}: {}", error.name, error.value), false),
     };
-    let mut content: Vec<InputPart> = bundle
-        .iter()
-        .filter(|(mime, _)| {
-            matches!(
-                *mime,
-                "image/png" | "image/jpeg" | "image/gif" | "image/webp"
-            )
-        })
-        .filter_map(|(mime, data)| {
-            Some(InputPart::Image(format!(
-                "data:{mime};base64,{}",
-                data.as_str()?.trim()
-            )))
-        })
-        .take(1)
-        .collect();
-    let text = bundle
-        .text("text/plain")
-        .or_else(|| bundle.get("application/json").map(Value::to_string));
-    let text = match text {
-        Some(text) => text,
-        None => bundle.for_model(),
-    };
-    if content.is_empty() {
-        content.push(InputPart::Text(text.clone()));
+    // No model reads it, and some services refuse it.
+    let mut text = text.replace('\0', "\u{fffd}");
+    if let Some(missing) = pictures.missing() {
+        text = format!("{text}\n{missing}");
+    }
+    let mut content: Vec<InputPart> = pictures.into_parts().collect();
+    let only_names_it = text.starts_with("[image/") && !text.contains('\n');
+    if content.is_empty() || !only_names_it {
+        content.insert(0, InputPart::Text(text.clone()));
     }
     ToolReturn {
         text,
         content,
-        success: true,
+        success,
     }
 }
+
+/// A result as text: a string as it is, JSON on one line, `[image/png]` for a picture.
+fn text_of(bundle: &MimeBundle) -> String {
+    if bundle.image().is_some() {
+        return bundle.for_model();
+    }
+    bundle
+        .text("text/plain")
+        .or_else(|| bundle.get("application/json").map(Value::to_string))
+        .unwrap_or_else(|| bundle.for_model())
+}
+
+/// The tools a note or a result names: its `allowed-tools`, and those its text mentions.
+fn declared(text: &str) -> Vec<String> {
+    let split = frontmatter::split(text);
+    let mut names = match &split.frontmatter {
+        Ok(Some(frontmatter)) => frontmatter.words("allowed-tools"),
+        Ok(None) | Err(_) => Vec::new(),
+    };
+    names.extend(references(split.body).tools);
+    names
+}
+
+/// The results in a stored answer that begin with frontmatter of the kind that declares tools.
+fn qualifying_results(response: &str) -> Vec<String> {
+    // Most answers have none, and reading their JSON is what costs.
+    if !response.contains("\"---") {
+        return Vec::new();
+    }
+    let declares = |result: &String| {
+        let found = frontmatter::split(result).frontmatter;
+        let found = found.ok().flatten();
+        found.is_some_and(|front| front.value("allowed-tools").is_some() || front.flag("eval"))
+    };
+    tool_records(response)
+        .into_iter()
+        .filter(|record| record.success)
+        .map(|record| record.result)
+        .filter(declares)
+        .collect()
+}
+
+/// True for names every agent takes.
+fn is_tool_name(name: &str) -> bool {
+    let ascii = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    name.len() <= LONGEST_NAME
+        && is_name(name)
+        && name.bytes().all(ascii)
+        && !name.starts_with("mcp__")
+}
+
+/// The beginning of a name that may be long.
+fn shown(name: &str) -> String {
+    match name.char_indices().nth(SHOWN_NAME) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

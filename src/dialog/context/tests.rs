@@ -152,7 +152,28 @@ fn a_long_output_keeps_head_and_tail() {
     };
     let context = dialog.next_context();
     assert!(context.contains("[… 30,000 characters, 15,000 lines in all; the middle is left out;"));
+    assert!(context.contains("read_output(id=\"cell-1\", offset="));
     assert!(context.chars().count() < 20_200);
+}
+
+#[test]
+fn the_last_error_is_told_whole_or_pointed_at() {
+    let failed = CellEntry {
+        failed: true,
+        ..cell(5, "1/<0>", "ZeroDivisionError & co")
+    };
+    assert_eq!(last_error(&failed, true), "<last-error line=\"5\"/>");
+    assert_eq!(
+        last_error(&failed, false),
+        "<last-error line=\"5\"><code>1/&lt;0&gt;</code><output>ZeroDivisionError &amp; co</output></last-error>"
+    );
+}
+
+#[test]
+fn a_cut_value_is_not_cut_again() {
+    let long = "x\n".repeat(20_000);
+    let cut = shorten_naming(&long, MODEL_CHARACTERS - 200, Rest::Kept("variable-1-1"));
+    assert_eq!(variable("x", "str", &cut).matches("[…").count(), 1);
 }
 
 #[test]
@@ -245,7 +266,7 @@ proptest! {
         let context = dialog.next_context();
         let tree = roxmltree::Document::parse(context.trim_end_matches('\n')).expect("the context is XML");
         let mut elements = tree.root_element().children();
-        for (source, output) in &texts {
+        for ((source, output), n) in texts.iter().zip(1..) {
             let code = elements.next().expect("each cell is there");
             prop_assert!(code.has_tag_name("code"));
             let text = code.text().unwrap_or_default();
@@ -254,7 +275,7 @@ proptest! {
             let shown = elements.next().expect("each output is there");
             prop_assert!(shown.has_tag_name("output"));
             let text = shown.text().unwrap_or_default();
-            prop_assert!(text == allowed(&shorten(&["y", output].concat(), MODEL_CHARACTERS)));
+            prop_assert!(text == allowed(&shorten_naming(&["y", output].concat(), MODEL_CHARACTERS, Rest::Kept(&cell_id(n)))));
         }
         prop_assert!(elements.next().is_none());
     }

@@ -3,6 +3,7 @@
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
 mod conversation;
+mod references;
 mod stops;
 mod tools;
 
@@ -104,6 +105,15 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
             }
         }
     });
+    stage_of(runtime, turns, change)
+}
+
+/// A session with a runtime of its own kind.
+fn stage_of(
+    runtime: Script,
+    turns: Vec<Vec<AgentEvent>>,
+    change: impl FnOnce(&mut Parts),
+) -> Stage {
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
@@ -165,6 +175,8 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
             consent: Consent::none(),
             trouble: None,
         }),
+        artifacts: PathBuf::from("/nowhere"),
+        record: PathBuf::from("/nowhere"),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();
@@ -354,6 +366,12 @@ pub(super) fn word(event: &SessionEvent) -> String {
         SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
         SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
         SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
+        SessionEvent::Answer(AnswerEvent::CommandStarted { command, .. }) => {
+            format!("⌛ {command}")
+        }
+        SessionEvent::Answer(AnswerEvent::CommandRan {
+            command, output, ..
+        }) => format!("🔧 {command} => {output}"),
         SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
         SessionEvent::TurnEnded { outcome, .. } => match outcome {
             TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),

@@ -40,11 +40,12 @@ fn a_tool_is_described_called_and_answered() {
             .map(|tool| tool.name.clone())
             .collect::<Vec<_>>()
     };
+    let offered = ["pyrun", "run_cells", "read_output", "f"];
     assert_eq!(
         (names(0), names(1)),
         (
-            vec!["pyrun".into(), "run_cells".into(), "f".into()],
-            vec!["pyrun".into(), "run_cells".to_owned(), "f".into()]
+            offered.map(str::to_owned).into(),
+            offered.map(str::to_owned).into()
         )
     );
     assert!(

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::arguments::Arguments;
 use super::{Job, specs};
 use crate::dialog::{Dialog, tool_records};
-use crate::output::limits::shorten_transcript;
+use crate::output::limits::{Rest, shorten_transcript};
 use crate::runtime::{Death, Ending, Execute, RuntimeRequest};
 use crate::session::Command;
 use crate::session::asking::Asker;
@@ -329,7 +329,9 @@ impl Session {
         let id = self
             .connected_runtime()
             .submit(RuntimeRequest::Execute(execute));
-        self.toolbox.live = Some(Box::new(CellRun::new(id, Whose::Skill, code, out)));
+        let outputs = self.outputs.clone();
+        let run = CellRun::new(id, Whose::Skill, code, out, outputs);
+        self.toolbox.live = Some(Box::new(run));
         self.toolbox.job = Some(Job::Skill(Loading::Running { skill, ran }));
         None
     }
@@ -352,6 +354,7 @@ impl Session {
 
     fn loaded(&mut self, skill: &Activation, told: &str) -> ToolReturn {
         self.shelf.loaded.insert(skill.path.clone());
+        self.exchanges.skill_loaded(skill.text.clone());
         let mut text = skill.reply();
         if !told.is_empty() {
             if !text.ends_with('\n') {
@@ -393,7 +396,7 @@ fn told(skill: &Activation, ran: &[Remains]) -> String {
         text.push_str(&format!(
             "\nCode block {number} of {all} (`eval: true`) {end}."
         ));
-        let shown = shorten_transcript(&remains.shown, BLOCK_CHARACTERS);
+        let shown = shorten_transcript(&remains.shown, BLOCK_CHARACTERS, Rest::Gone);
         if !shown.trim().is_empty() {
             text.push_str(&format!(" Output:\n{}", shown.trim_end_matches('\n')));
         }

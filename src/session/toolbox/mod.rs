@@ -18,6 +18,7 @@ mod tests;
 use crate::agent::{InputPart, ToolCall};
 use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
 use crate::session::cell::{CellRun, Remains};
+use crate::session::outputs::{Kind, READ_OUTPUT};
 use crate::session::question::{Choice, Reply};
 use crate::session::task::Session;
 use crate::session::tools::returned;
@@ -88,6 +89,7 @@ impl Session {
             specs::PYRUN => self.pyrun(&call.arguments),
             specs::RUN_CELLS => self.run_cells(&call.arguments),
             specs::LOAD_SKILL => self.load_skill(&call.arguments),
+            READ_OUTPUT => Some(self.outputs.read(&call.arguments)),
             _ => {
                 let request = RuntimeRequest::CallTool {
                     name: call.name,
@@ -122,7 +124,7 @@ impl Session {
     pub(super) fn on_tool_answer(&mut self, answer: Answer) {
         let step = match &self.toolbox.job {
             Some(Job::Function(_)) => Some(match answer {
-                Answer::ToolResult(result) => returned(result),
+                Answer::ToolResult(result) => self.cut_result(returned(result)),
                 Answer::Failed(why) => ToolReturn::failed(&why),
                 _ => ToolReturn::failed("the interpreter gave no result"),
             }),
@@ -149,6 +151,21 @@ impl Session {
         self.settle(step);
     }
 
+    /// The result within the model's limit; what is left out of it is kept.
+    fn cut_result(&mut self, mut result: ToolReturn) -> ToolReturn {
+        let line = self.prompt().map_or(0, |prompt| prompt.line);
+        let cut = self.outputs.cut(Kind::Tool, line, &result.text);
+        for part in &mut result.content {
+            if let InputPart::Text(text) = part
+                && *text == result.text
+            {
+                text.clone_from(&cut);
+            }
+        }
+        result.text = cut;
+        result
+    }
+
     /// Hands the result to the turn, when there is one.
     fn settle(&mut self, step: Option<ToolReturn>) {
         let Some(result) = step else {
@@ -158,6 +175,7 @@ impl Session {
             Some(Job::Cells(cells)) => cells.lines(),
             _ => Vec::new(),
         };
+        self.save_outputs();
         self.on_turn(TurnEvent::ToolReturned(result));
         self.record_as_told(&lines);
     }

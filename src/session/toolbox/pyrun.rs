@@ -7,7 +7,6 @@ use super::{Job, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::output::{MODEL_CHARACTERS, shorten};
 use crate::runtime::{Answer, RequestId, RuntimeRequest, Snapshot};
 use crate::session::asking::Asker;
 use crate::session::question::{About, Choice, Reply};
@@ -63,7 +62,10 @@ impl Session {
             return None;
         };
         match answer {
-            Answer::Snapshot(Snapshot::Ran { printed, result }) => Some(seen(&printed, result)),
+            Answer::Snapshot(Snapshot::Ran { printed, result }) => {
+                let seen = seen(&printed, result);
+                Some(self.cut_result(seen))
+            }
             Answer::Snapshot(Snapshot::Unprotected(why)) => {
                 let unprotected = look.running.take().is_some_and(|(_, it)| it);
                 if unprotected {
@@ -127,7 +129,6 @@ fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
     if text.is_empty() {
         text.push_str("(nothing printed, no value)");
     }
-    let text = shorten(&text, MODEL_CHARACTERS);
     let content = std::iter::once(InputPart::Text(text.clone()));
     ToolReturn {
         content: content

@@ -15,11 +15,11 @@ use crate::config::RunCells;
 use crate::dialog::call_line;
 use crate::input::is_ours;
 use crate::output::MODEL_CHARACTERS;
-use crate::output::limits::shorten_transcript;
 use crate::runtime::{Death, Ending, Execute, RuntimeRequest};
 use crate::session::asking::Asker;
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::SessionEvent;
+use crate::session::outputs::Outputs;
 use crate::session::question::{About, Choice, ProposedCell, Reply};
 use crate::session::task::Session;
 use crate::session::turn::ToolReturn;
@@ -129,7 +129,7 @@ impl Cells {
     }
 
     /// The result of the call.
-    fn result(&self) -> ToolReturn {
+    fn result(&self, outputs: &Outputs) -> ToolReturn {
         let last = self.done.last();
         let failure = last.and_then(|ran| ran.failure(self.timeout));
         let budget = (MODEL_CHARACTERS / self.done.len().max(1)).max(LEAST_CHARACTERS);
@@ -149,7 +149,7 @@ impl Cells {
             _ => "ran".to_owned(),
         };
         for ran in &self.done {
-            let shown = shorten_transcript(&ran.remains.shown, budget);
+            let shown = outputs.cut_cell(ran.line, &ran.remains.shown, budget);
             let shown = shown.trim_end_matches('\n');
             text.push_str(&match shown {
                 "" => format!("\nIn[{}]: no output", ran.line),
@@ -284,7 +284,7 @@ impl Session {
         let id = self
             .connected_runtime()
             .submit(RuntimeRequest::Execute(execute));
-        let run = CellRun::new(id, Whose::Agent(line), cell.code, out);
+        let run = CellRun::new(id, Whose::Agent(line), cell.code, out, self.outputs.clone());
         self.toolbox.live = Some(Box::new(run));
         cells.line = line;
         (cells.due, cells.paused, cells.timed_out) = (None, None, false);
@@ -293,7 +293,7 @@ impl Session {
     }
 
     fn finished(&mut self, cells: Box<Cells>) -> ToolReturn {
-        let result = cells.result();
+        let result = cells.result(&self.outputs);
         // Its lines are asked for when the turn has taken the result.
         self.toolbox.job = Some(Job::Cells(cells));
         result

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::ToolSpec;
+use crate::session::outputs::{Outputs, READ_OUTPUT};
 
 pub(super) const PYRUN: &str = "pyrun";
 pub(super) const RUN_CELLS: &str = "run_cells";
@@ -69,6 +70,7 @@ impl Offer {
                 &["cells"],
             ));
         }
+        specs.push(Outputs::spec());
         if self.load_skill {
             specs.push(spec(
                 LOAD_SKILL,
@@ -83,7 +85,7 @@ impl Offer {
 
 /// True for the names that are ours whether or not they are offered.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
-    [PYRUN, RUN_CELLS, LOAD_SKILL].contains(&name)
+    [PYRUN, RUN_CELLS, READ_OUTPUT, LOAD_SKILL, "notebook"].contains(&name)
 }
 
 fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {

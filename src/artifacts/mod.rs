@@ -1,0 +1,280 @@
+//! Texts that are too long for a model, kept whole: one file each, in a directory for each session.
+//!
+//! In: an id and a text. Out: the text again, in this process or in one that resumes the session. Invariants: whoever
+//! keeps a text does not wait for the disk (it stays in memory until [`Artifacts::write_waiting`] has run); what is in
+//! memory and what is on disk is bounded, the oldest goes first; directories are 0700 and files 0600; a disk that
+//! refuses costs nothing but the memory.
+//!
+//! Files, not rows: they are not part of the conversation (a text that is gone costs an answer, no history), a
+//! megabyte in the database would be read with every prompt, and `%history` of IPython would have to carry it.
+//!
+//! Layout: `artifacts/<of the record>/<session>/<id>.txt`; session numbers are unique in one record only.
+
+mod room;
+
+use std::collections::VecDeque;
+use std::fs::{DirEntry, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use crate::files::{FileError, FileMode, private_dir, write_whole};
+
+/// Bytes of one text; what is longer is kept up to here.
+pub const MOST_BYTES: usize = 8 << 20;
+/// Bytes of all texts that are in memory.
+const MOST_MEMORY: usize = 32 << 20;
+/// Bytes of a session's files.
+const MOST_SESSION: u64 = 256 << 20;
+/// Bytes of all files.
+const MOST_FILES: u64 = 1 << 30;
+
+/// The kept texts of one session; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Artifacts {
+    state: Arc<Mutex<State>>,
+    /// One writer at a time.
+    writing: Arc<Mutex<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    place: Option<Place>,
+    /// Oldest first.
+    texts: VecDeque<Kept>,
+}
+
+/// Where the files go.
+#[derive(Debug, Clone)]
+struct Place {
+    /// `artifacts`.
+    root: PathBuf,
+    /// The session's.
+    directory: PathBuf,
+    /// The directory is this session's: nothing of another one is in it.
+    cleared: bool,
+}
+
+#[derive(Debug)]
+struct Kept {
+    id: String,
+    bytes: u64,
+    /// `None`: in its file.
+    text: Option<Arc<str>>,
+}
+
+impl Artifacts {
+    /// Says where the files of this session belong, once that is known. `resumed`: earlier ones are there.
+    ///
+    /// `root` is the directory of all artifacts, `record` the file whose session it is.
+    pub fn settle(&self, root: &Path, record: &Path, session: i64, resumed: bool) {
+        let hash = Sha256::digest(record.as_os_str().as_encoded_bytes());
+        let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let directory = root.join(name).join(session.to_string());
+        let mut state = self.state();
+        if resumed {
+            let known: Vec<_> = listed(&directory)
+                .into_iter()
+                .filter(|kept| !state.texts.iter().any(|new| new.id == kept.id))
+                .collect();
+            for kept in known.into_iter().rev() {
+                state.texts.push_front(kept);
+            }
+        }
+        state.place = Some(Place {
+            root: root.to_owned(),
+            directory,
+            cleared: resumed,
+        });
+    }
+
+    /// Keeps `text` under `id` (lower-case letters, digits and `-`), in place of an earlier one.
+    pub fn keep(&self, id: &str, text: String) {
+        debug_assert!(is_id(id), "{id}");
+        let mut state = self.state();
+        state.texts.retain(|kept| kept.id != id);
+        state.texts.push_back(Kept {
+            id: id.to_owned(),
+            bytes: text.len() as u64,
+            text: Some(text.into()),
+        });
+        let mut held: usize = state.held();
+        while held > MOST_MEMORY {
+            let Some(oldest) = state.texts.iter().position(|kept| kept.text.is_some()) else {
+                return;
+            };
+            held = held.saturating_sub(state.texts.remove(oldest).map_or(0, |kept| kept.size()));
+        }
+    }
+
+    /// True when there is a text of this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.state().texts.iter().any(|kept| kept.id == id)
+    }
+
+    /// Ids and bytes, oldest first.
+    pub fn list(&self) -> Vec<(String, u64)> {
+        let state = self.state();
+        let row = |kept: &Kept| (kept.id.clone(), kept.bytes);
+        state.texts.iter().map(row).collect()
+    }
+
+    /// The text of `id`; `None` when there is none, or its file is gone.
+    pub fn read(&self, id: &str) -> Option<Arc<str>> {
+        let path = {
+            let state = self.state();
+            let kept = state.texts.iter().find(|kept| kept.id == id)?;
+            match &kept.text {
+                Some(text) => return Some(Arc::clone(text)),
+                None => state.place.as_ref()?.file(id),
+            }
+        };
+        let bytes = std::fs::read(path).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into())
+    }
+
+    /// True when a text waits for its file.
+    pub fn is_waiting(&self) -> bool {
+        let state = self.state();
+        state.place.is_some() && state.texts.iter().any(|kept| kept.text.is_some())
+    }
+
+    /// Writes what is in memory only. Blocks; to be called away from what must not wait.
+    ///
+    /// # Errors
+    /// The disk refused; from then on everything stays in memory.
+    pub fn write_waiting(&self) -> Result<(), FileError> {
+        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.write_all();
+        if result.is_err() {
+            self.state().place = None;
+        }
+        result
+    }
+
+    fn write_all(&self) -> Result<(), FileError> {
+        loop {
+            let (place, id, text) = {
+                let state = self.state();
+                let waiting = state.texts.iter().find_map(|kept| {
+                    let text = kept.text.as_ref()?;
+                    Some((kept.id.clone(), Arc::clone(text)))
+                });
+                match (state.place.clone(), waiting) {
+                    (Some(place), Some((id, text))) => (place, id, text),
+                    _ => return Ok(()),
+                }
+            };
+            if !place.cleared {
+                place.clear();
+                if let Some(place) = &mut self.state().place {
+                    place.cleared = true;
+                }
+            }
+            private_dir(&place.directory)?;
+            write_whole(&place.file(&id), text.as_bytes(), FileMode::Private)?;
+            let surplus = {
+                let mut state = self.state();
+                for kept in &mut state.texts {
+                    if kept
+                        .text
+                        .as_ref()
+                        .is_some_and(|held| Arc::ptr_eq(held, &text))
+                    {
+                        kept.text = None;
+                    }
+                }
+                state.surplus()
+            };
+            for id in surplus {
+                // A file that stays is found by the next process.
+                let _ = std::fs::remove_file(place.file(&id));
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Bytes in memory.
+    fn held(&self) -> usize {
+        self.texts.iter().map(Kept::size).sum()
+    }
+
+    /// Forgets the oldest files beyond what a session may have; returns their ids.
+    fn surplus(&mut self) -> Vec<String> {
+        let on_disk = |kept: &&Kept| kept.text.is_none();
+        let mut total: u64 = self
+            .texts
+            .iter()
+            .filter(on_disk)
+            .map(|kept| kept.bytes)
+            .sum();
+        let mut gone = Vec::new();
+        while total > MOST_SESSION {
+            let Some(at) = self.texts.iter().position(|kept| kept.text.is_none()) else {
+                break;
+            };
+            let Some(kept) = self.texts.remove(at) else {
+                break;
+            };
+            total = total.saturating_sub(kept.bytes);
+            gone.push(kept.id);
+        }
+        gone
+    }
+}
+
+impl Kept {
+    /// Bytes it holds in memory.
+    fn size(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len())
+    }
+}
+
+impl Place {
+    fn file(&self, id: &str) -> PathBuf {
+        self.directory.join(format!("{id}.txt"))
+    }
+
+    /// Before the first file: what an earlier record of this name left goes, and so do the oldest of all sessions.
+    fn clear(&self) {
+        // What cannot be removed is no reason not to go on.
+        let _ = std::fs::remove_dir_all(&self.directory);
+        room::make(&self.root, &self.directory, MOST_FILES);
+    }
+}
+
+/// The files of a session, oldest first.
+fn listed(directory: &Path) -> Vec<Kept> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let known = |entry: DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let id = name.strip_suffix(".txt").filter(|id| is_id(id))?;
+        let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
+        let kept = Kept {
+            id: id.to_owned(),
+            bytes: metadata.len(),
+            text: None,
+        };
+        Some((metadata.modified().ok()?, kept))
+    };
+    let mut found: Vec<_> = entries.flatten().filter_map(known).collect();
+    found.sort_by_key(|(modified, _)| *modified);
+    found.into_iter().map(|(_, kept)| kept).collect()
+}
+
+/// True for what is a file name as it stands.
+fn is_id(id: &str) -> bool {
+    let fits = |byte: u8| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=80).contains(&id.len()) && id.bytes().all(fits)
+}
+
+#[cfg(test)]
+mod tests;

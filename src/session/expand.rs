@@ -1,0 +1,239 @@
+//! What a prompt refers to, evaluated once and put before it: variables, commands, the last error.
+//!
+//! In: the prompt, the notes entered since the prompt before, the skills loaded in that prompt's turn; what the runtime
+//! made of their expressions and commands. Out: one [`Expansion`], part of the exchange for good.
+//!
+//! Invariants: a command runs once, for the first prompt after it was written; what an earlier prompt, note or skill
+//! referred to is never run again (names of notes are looked at again when the exchange that had them is hidden, since
+//! looking changes nothing). A prompt is sent whether or not its references can be had: what is missing is said, to
+//! the model and to the user. Names are data: cut, escaped, never markup.
+
+use std::collections::HashSet;
+
+use crate::dialog::{
+    CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
+};
+use crate::input::{is_expression, is_name, is_ours, note_value, references};
+use crate::runtime::{Answer, Variable};
+use crate::session::events::Notice;
+use crate::session::outputs::{Kind, Outputs};
+use crate::session::pictures::Pictures;
+use crate::text::frontmatter;
+
+/// Expressions evaluated for one prompt.
+const MOST_VARIABLES: usize = 100;
+/// Commands run for one prompt.
+const MOST_SHELLS: usize = 50;
+/// Code points of a name or command in an attribute.
+const LONGEST_NAME: usize = 1_000;
+
+/// The expressions and commands of a prompt, each once, in the order they were written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Mentioned {
+    /// Names and calls.
+    pub variables: Vec<String>,
+    /// Commands.
+    pub shells: Vec<String>,
+    /// More were written than one prompt may have.
+    pub too_many: usize,
+}
+
+impl Mentioned {
+    /// Collects what `prompt` refers to, and the notes and skills that came with it. `skills`: each `SKILL.md` loaded
+    /// since the prompt before.
+    pub(super) fn of(prompt: &str, dialog: &Dialog, skills: &[String]) -> Self {
+        let mut mentioned = Mentioned::default();
+        for skill in skills {
+            mentioned.declared_by(skill);
+        }
+        let (sent, visible) = (line_of_last(dialog, true), line_of_last(dialog, false));
+        let notes = dialog.cells.iter().filter(|cell| is_live(cell, dialog));
+        // A cell the agent ran is no note of the user's.
+        for note in notes.filter(|cell| cell.line > visible && cell.told.is_none()) {
+            let Some(text) = note_value(&note.source) else {
+                continue;
+            };
+            let mut of_note = Mentioned::default();
+            of_note.declared_by(&text);
+            let found = references(frontmatter::split(&text).body);
+            of_note.variables.extend(found.variables);
+            of_note.shells.extend(found.shells);
+            if note.line <= sent {
+                of_note.shells.clear();
+                of_note.variables.retain(|variable| is_name(variable));
+            }
+            mentioned.variables.extend(of_note.variables);
+            mentioned.shells.extend(of_note.shells);
+        }
+        let found = references(prompt);
+        mentioned.variables.extend(found.variables);
+        mentioned.shells.extend(found.shells);
+        mentioned.too_many = once_each(&mut mentioned.variables, MOST_VARIABLES)
+            + once_each(&mut mentioned.shells, MOST_SHELLS);
+        mentioned
+    }
+
+    /// Adds what the frontmatter of a note or skill declares.
+    fn declared_by(&mut self, text: &str) {
+        if let Ok(Some(front)) = frontmatter::split(text).frontmatter {
+            let names = front.words("exposed-vars").into_iter();
+            self.variables
+                .extend(names.filter(|name| is_expression(name)));
+            self.shells.extend(front.lines("shell-cmds"));
+        }
+    }
+
+    /// True when there is nothing to evaluate.
+    pub(super) fn is_empty(&self) -> bool {
+        self.variables.is_empty() && self.shells.is_empty()
+    }
+
+    /// What goes before the prompt with number `line`, and what the user is told. `answer` is the runtime's.
+    pub(super) fn expanded(
+        &self,
+        answer: Answer,
+        outputs: &Outputs,
+        line: u32,
+    ) -> (Expansion, Vec<Notice>) {
+        let mut notices = Vec::new();
+        let (mut variables, shells) = match answer {
+            Answer::Evaluated { variables, shells } => (variables, shells),
+            other => {
+                let why = match other {
+                    Answer::Failed(why) => why,
+                    _ => "the interpreter gave no values".to_owned(),
+                };
+                let message = format!("what the prompt refers to could not be evaluated: {why}");
+                notices.push(Notice::warning(message));
+                self.failed(&why)
+            }
+        };
+        if self.too_many > 0 {
+            notices.push(Notice::warning(format!(
+                "a prompt can refer to {MOST_VARIABLES} expressions and {MOST_SHELLS} commands; {} were left out",
+                self.too_many
+            )));
+        }
+        let mut undefined: Vec<String> = Vec::new();
+        let mut pictures = Pictures::default();
+        let mut values = String::new();
+        variables.sort_by(|a, b| expression(a).cmp(expression(b)));
+        for found in variables {
+            match found {
+                Variable::Undefined { names, .. } => {
+                    undefined.extend(names.iter().map(|name| cut_name(name)));
+                }
+                Variable::Value {
+                    expression,
+                    type_name,
+                    text,
+                    image,
+                } => {
+                    let text = outputs.cut(Kind::Variable, line, &text);
+                    values.push_str(&variable(&cut_name(&expression), &type_name, &text));
+                    if let Some(url) = image {
+                        pictures.add(url);
+                    }
+                }
+            }
+        }
+        undefined.sort_unstable();
+        undefined.dedup();
+        if !undefined.is_empty() && notices.is_empty() {
+            let message = format!("not defined in the interpreter: {}", undefined.join(", "));
+            notices.push(Notice::warning(message));
+        }
+        if let Some(missing) = pictures.missing() {
+            values.push_str(&variable("pictures", "note", &missing));
+        }
+        let mut xml = warnings(&undefined);
+        xml.push_str(&values);
+        for (command, output) in self.shells.iter().zip(&shells) {
+            let output = outputs.cut(Kind::Shell, line, output);
+            xml.push_str(&shell(&cut_name(command), &output));
+        }
+        let expansion = Expansion {
+            xml,
+            images: pictures.into_urls(),
+        };
+        (expansion, notices)
+    }
+
+    /// What stands for the values where there is no interpreter: names are not defined, the rest is an error.
+    fn failed(&self, why: &str) -> (Vec<Variable>, Vec<String>) {
+        let text = format!("Error: {why}");
+        let variables = self.variables.iter().map(|expression| {
+            if is_name(expression) {
+                Variable::Undefined {
+                    names: vec![expression.clone()],
+                    expression: expression.clone(),
+                }
+            } else {
+                Variable::Value {
+                    expression: expression.clone(),
+                    type_name: "Error".to_owned(),
+                    text: text.clone(),
+                    image: None,
+                }
+            }
+        });
+        let shells = vec![text.clone(); self.shells.len()];
+        (variables.collect(), shells)
+    }
+}
+
+/// The last error, for a prompt that says no more than `fix` or `explain`; empty for others, and without an error.
+pub(super) fn error_asked_for(prompt: &str, dialog: &Dialog) -> String {
+    let word = prompt.trim().trim_end_matches(['.', '!', '?']);
+    if !["fix", "explain"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+    {
+        return String::new();
+    }
+    let mut newest = dialog.cells.iter().rev();
+    let failed = newest.find(|cell| cell.failed && is_live(cell, dialog) && !is_ours(&cell.source));
+    failed.map_or_else(String::new, |cell| {
+        let told = |prompt: &PromptEntry| !prompt.hidden && Some(prompt.line) == cell.told;
+        let is_new = cell.line > line_of_last(dialog, false);
+        last_error(cell, is_new && !dialog.prompts.iter().any(told))
+    })
+}
+
+fn is_live(cell: &CellEntry, dialog: &Dialog) -> bool {
+    cell.line > dialog.reset_line && !cell.hidden
+}
+
+/// The last code line before the newest prompt; 0 without one. `hidden`: prompts taken out count, too.
+fn line_of_last(dialog: &Dialog, hidden: bool) -> u32 {
+    let counted = dialog
+        .prompts
+        .iter()
+        .filter(|prompt| hidden || !prompt.hidden);
+    counted.map(|prompt| prompt.history_line).max().unwrap_or(0)
+}
+
+/// Drops repetitions, then what is beyond `most`; returns how many that were.
+fn once_each(list: &mut Vec<String>, most: usize) -> usize {
+    let mut seen = HashSet::new();
+    list.retain(|item| seen.insert(item.clone()));
+    let surplus = list.len().saturating_sub(most);
+    list.truncate(most);
+    surplus
+}
+
+fn expression(variable: &Variable) -> &str {
+    match variable {
+        Variable::Value { expression, .. } | Variable::Undefined { expression, .. } => expression,
+    }
+}
+
+fn cut_name(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! What was too long for the model: cut where it is sent, kept whole, read piece by piece with `read_output`.
+//!
+//! In: a text and what it is. Out: that text, or its head and tail around a line that names the id under which the
+//! whole of it can be read; and the pieces the agent asks for. Ids: `cell-N` for what cell N showed, else the kind,
+//! the prompt's number and a count (`tool-7-1`). A text longer than [`MOST_BYTES`] is kept up to there.
+//!
+//! Invariant: an id that stands in a cut text stays readable in this session and after a resume, while there is room;
+//! one that went away is said to be gone. Absent on purpose: output of the agent's own commands, which it has.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::agent::{InputPart, ToolSpec};
+use crate::artifacts::{Artifacts, MOST_BYTES};
+use crate::dialog::Dialog;
+use crate::files::FileError;
+use crate::history::SessionStart;
+use crate::output::limits::{Rest, exceeds, grouped, shorten_naming, shorten_transcript};
+use crate::output::transcript::TranscriptText;
+use crate::output::{MODEL_CHARACTERS, cell_id};
+use crate::session::turn::ToolReturn;
+
+/// The name of the tool.
+pub(super) const READ_OUTPUT: &str = "read_output";
+
+/// Room for the line between head and tail, so that a cut text is within the limit and is not cut again.
+const LINE_ROOM: usize = 200;
+/// Code points of a piece when the agent says nothing.
+const USUAL_PIECE: usize = 10_000;
+/// Code points of a piece at most; agents cut what is longer.
+const LARGEST_PIECE: usize = 20_000;
+/// Code points of one found line that are shown.
+const LINE: usize = 500;
+/// Ids that are listed.
+const LISTED: usize = 40;
+
+/// What a text is: the first part of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The result of a tool.
+    Tool,
+    /// The value of a variable or expression.
+    Variable,
+    /// The output of a command a prompt named.
+    Shell,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Tool => "tool",
+            Kind::Variable => "variable",
+            Kind::Shell => "shell",
+        }
+    }
+}
+
+/// The cut outputs of a session; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outputs {
+    artifacts: Artifacts,
+    places: Arc<Places>,
+}
+
+/// Where they belong.
+#[derive(Debug, Default)]
+struct Places {
+    /// The directory of all artifacts.
+    root: PathBuf,
+    /// The file the session is recorded in.
+    record: PathBuf,
+}
+
+impl Outputs {
+    /// None yet; `root` is the directory of all artifacts, `record` the file the session is recorded in.
+    pub(super) fn new(root: PathBuf, record: PathBuf) -> Self {
+        Outputs {
+            artifacts: Artifacts::default(),
+            places: Arc::new(Places { root, record }),
+        }
+    }
+
+    /// The session's number is known. One that is not recorded leaves no files.
+    pub(super) fn settle(&self, start: &SessionStart) {
+        if start.recorded && start.number > 0 {
+            let Places { root, record } = &*self.places;
+            self.artifacts
+                .settle(root, record, start.number, start.resumed);
+        }
+    }
+
+    /// True when one waits for its file.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.artifacts.is_waiting()
+    }
+
+    /// Writes those that wait; blocks.
+    pub(super) fn write_waiting(&self) -> Result<(), FileError> {
+        self.artifacts.write_waiting()
+    }
+
+    /// `text` as the model gets it in the prompt with number `line`; what is left out of it is kept.
+    pub(super) fn cut(&self, kind: Kind, line: u32, text: &str) -> String {
+        if !exceeds(text, MODEL_CHARACTERS) {
+            return text.to_owned();
+        }
+        let id = (1..)
+            .map(|n| format!("{}-{line}-{n}", kind.name()))
+            .find(|id| !self.artifacts.has(id))
+            .expect("some number is free");
+        self.keep(&id, text);
+        shorten_naming(text, MODEL_CHARACTERS - LINE_ROOM, Rest::Kept(&id))
+    }
+
+    /// What cell `line` showed, with at most `limit` code points of it; the whole is kept when that is less.
+    pub(super) fn cut_cell(&self, line: u32, shown: &TranscriptText, limit: usize) -> String {
+        let id = cell_id(line);
+        if (shown.cut || exceeds(&shown.text, limit)) && !self.artifacts.has(&id) {
+            self.artifacts.keep(&id, shown.text.clone());
+        }
+        shorten_transcript(shown, limit, Rest::Kept(&id))
+    }
+
+    /// Makes readable what the context of the next prompt cuts.
+    pub(super) fn keep_cells(&self, dialog: &Dialog) {
+        for cell in &dialog.cells {
+            let Some(output) = &cell.output else { continue };
+            if exceeds(output, MODEL_CHARACTERS) && !self.artifacts.has(&cell_id(cell.line)) {
+                self.keep(&cell_id(cell.line), output);
+            }
+        }
+    }
+
+    fn keep(&self, id: &str, text: &str) {
+        if text.len() <= MOST_BYTES {
+            return self.artifacts.keep(id, text.to_owned());
+        }
+        let head = &text[..text.floor_char_boundary(MOST_BYTES)];
+        let missing = grouped((text.len() - head.len()) as u64);
+        let text = format!("{head}\n[… the remaining {missing} bytes were not kept …]");
+        self.artifacts.keep(id, text);
+    }
+
+    /// The tool, as the agent is told of it.
+    pub(super) fn spec() -> ToolSpec {
+        ToolSpec {
+            name: READ_OUTPUT.to_owned(),
+            description: "Reads more of a long output that was shortened for you. Where something is left out, a line \
+                `[… N characters … read_output(id=\"cell-12\", offset=9800) shows it …]` names the id and where the \
+                missing part begins. Give `query` to get only the lines that hold a text, with their line numbers; \
+                else you get the characters from `offset` on. It reads what was recorded; nothing is run again."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string", "description": "Id of the output, as named where it was cut."},
+                    "offset": {
+                        "type": "integer",
+                        "description": "First character to read, from 0; negative counts from the end. Default 0.",
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "description": format!("Characters to read: {USUAL_PIECE} by default, at most {LARGEST_PIECE}."),
+                    },
+                    "query": {
+                        "type": "string",
+                        "description": "Only lines that hold this text; case counts only if it has capital letters.",
+                    },
+                },
+                "required": ["id"],
+                "additionalProperties": false,
+            }),
+        }
+    }
+
+    /// Answers a call of the tool. Reads a file of at most [`MOST_BYTES`].
+    pub(super) fn read(&self, arguments: &Value) -> ToolReturn {
+        let read = Wanted::from(arguments).and_then(|wanted| self.piece(&wanted));
+        let (text, success) = match read {
+            Ok(text) => (text, true),
+            Err(why) => (format!("Error: {why}"), false),
+        };
+        ToolReturn {
+            content: vec![InputPart::Text(text.clone())],
+            text,
+            success,
+        }
+    }
+
+    fn piece(&self, wanted: &Wanted<'_>) -> Result<String, String> {
+        let known = self.artifacts.has(wanted.id);
+        let text = match self.artifacts.read(wanted.id) {
+            Some(text) => text,
+            None if known => return Err(format!("the output `{}` is no longer kept", wanted.id)),
+            None => return Err(self.unknown(wanted.id)),
+        };
+        Ok(match wanted.query {
+            Some(query) => found_lines(wanted.id, &text, query, wanted.limit),
+            None => slice(wanted.id, &text, wanted.offset, wanted.limit),
+        })
+    }
+
+    fn unknown(&self, id: &str) -> String {
+        let shown: String = id.chars().take(60).collect();
+        let list = self.artifacts.list();
+        if list.is_empty() {
+            return format!("there is no output `{shown}`: nothing has been cut in this session");
+        }
+        let newest = list.iter().rev().take(LISTED);
+        let ids: Vec<_> = newest
+            .map(|(id, bytes)| format!("{id} ({} bytes)", grouped(*bytes)))
+            .collect();
+        let more = if list.len() > LISTED { ", …" } else { "" };
+        format!(
+            "there is no output `{shown}`. Known, newest first: {}{more}",
+            ids.join(", ")
+        )
+    }
+}
+
+/// The arguments of a call.
+struct Wanted<'a> {
+    id: &'a str,
+    offset: i64,
+    limit: usize,
+    query: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    fn from(arguments: &'a Value) -> Result<Self, String> {
+        let id = arguments["id"]
+            .as_str()
+            .ok_or("`id` has to be a string")?
+            .trim();
+        let limit = number(&arguments["limit"], "limit")?;
+        let limit = limit.unwrap_or(USUAL_PIECE as i64).max(1);
+        let query = match &arguments["query"] {
+            Value::Null => None,
+            Value::String(query) => Some(query.as_str()).filter(|query| !query.is_empty()),
+            _ => return Err("`query` has to be a string".to_owned()),
+        };
+        Ok(Wanted {
+            id,
+            offset: number(&arguments["offset"], "offset")?.unwrap_or(0),
+            limit: usize::try_from(limit).map_or(LARGEST_PIECE, |limit| limit.min(LARGEST_PIECE)),
+            query,
+        })
+    }
+}
+
+/// A whole number, also where a model wrote it as text.
+fn number(value: &Value, name: &str) -> Result<Option<i64>, String> {
+    let read = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.trim().parse().ok(),
+        #[allow(clippy::cast_possible_truncation, reason = "saturates")]
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_f64().map(|number| number as i64)),
+        _ => None,
+    };
+    let wrong = || format!("`{name}` has to be a whole number");
+    read.map(Some).ok_or_else(wrong)
+}
+
+/// `limit` code points from `offset` on, and what there is besides.
+fn slice(id: &str, text: &str, offset: i64, limit: usize) -> String {
+    let total = text.chars().count();
+    let distance = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+    let start = if offset < 0 {
+        total.saturating_sub(distance)
+    } else {
+        distance.min(total)
+    };
+    let mut bounds = text.char_indices().map(|(at, _)| at).skip(start);
+    let from = bounds.next().unwrap_or(text.len());
+    let to = bounds.nth(limit - 1).unwrap_or(text.len());
+    let end = start + limit.min(total - start);
+    let mut piece = format!(
+        "[{id}: characters {} to {} of {}]\n{}",
+        grouped(start as u64),
+        grouped(end as u64),
+        grouped(total as u64),
+        &text[from..to]
+    );
+    if end < total {
+        piece.push_str(&format!(
+            "\n[{READ_OUTPUT}(id=\"{id}\", offset={end}) goes on]"
+        ));
+    }
+    piece
+}
+
+/// The lines that hold `query`, with their numbers from 1, `limit` code points at most.
+fn found_lines(id: &str, text: &str, query: &str, limit: usize) -> String {
+    let exact = query.chars().any(char::is_uppercase);
+    let holds = |line: &str| match exact {
+        true => line.contains(query),
+        false => line.to_lowercase().contains(query),
+    };
+    let (mut found, mut shown, mut left, mut lines) = (0_u64, String::new(), limit, 0_u64);
+    let mut full = false;
+    for line in text.lines() {
+        lines += 1;
+        if !holds(line) {
+            continue;
+        }
+        found += 1;
+        let row = format!("\n{lines}: {}", around(line, query));
+        let size = row.chars().count();
+        full |= size > left && found > 1;
+        if !full {
+            left = left.saturating_sub(size);
+            shown.push_str(&row);
+        }
+    }
+    let (all, total) = (grouped(found), grouped(lines));
+    let more = if full {
+        "\n[there are more; a longer `query` finds fewer]"
+    } else {
+        ""
+    };
+    let query: String = query.chars().take(60).collect();
+    format!("[{id}: {all} of {total} lines hold {query:?}]{shown}{more}")
+}
+
+/// A line, or the part of a very long one in which `query` stands.
+fn around(line: &str, query: &str) -> String {
+    if !exceeds(line, LINE) {
+        return line.to_owned();
+    }
+    let at = line.find(query).unwrap_or(0);
+    let before = line[..at].chars().count().saturating_sub(LINE / 4);
+    let part: String = line.chars().skip(before).take(LINE).collect();
+    let (head, tail) = (
+        if before > 0 { "…" } else { "" },
+        if exceeds(line, before + LINE) {
+            "…"
+        } else {
+            ""
+        },
+    );
+    format!("{head}{part}{tail}")
+}
+
+#[cfg(test)]
+mod tests;

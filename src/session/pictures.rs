@@ -1,0 +1,79 @@
+//! The pictures that go to the agent with a text: as many as it takes, the others counted.
+//!
+//! In: pictures, in the order they matter. Out: `data:` URLs within the limits, and one line that says what is missing.
+//! Absent on purpose: decoding and scaling; whoever makes pictures makes them of a fit size.
+
+use crate::agent::InputPart;
+
+/// Pictures sent with one text.
+const MOST: usize = 8;
+/// Bytes of all of them, as base64.
+const MOST_BYTES: usize = 20 << 20;
+
+/// Pictures chosen so far.
+#[derive(Debug, Default)]
+pub(super) struct Pictures {
+    urls: Vec<String>,
+    bytes: usize,
+    left_out: usize,
+}
+
+impl Pictures {
+    /// Takes a picture, or counts it when there is no room for it.
+    pub(super) fn add(&mut self, url: String) {
+        if self.urls.len() >= MOST || url.len() > MOST_BYTES - self.bytes {
+            self.left_out += 1;
+        } else {
+            self.bytes += url.len();
+            self.urls.push(url);
+        }
+    }
+
+    /// The line for the text, when some are missing.
+    pub(super) fn missing(&self) -> Option<String> {
+        match self.left_out {
+            0 => None,
+            1 => Some("[1 picture is left out: too many or too large]".to_owned()),
+            n => Some(format!(
+                "[{n} pictures are left out: too many or too large]"
+            )),
+        }
+    }
+
+    /// The pictures as `data:` URLs.
+    pub(super) fn into_urls(self) -> Vec<String> {
+        self.urls
+    }
+
+    /// The pictures as pieces of an input.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = InputPart> {
+        self.urls.into_iter().map(InputPart::Image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let mut pictures = Pictures::default();
+        for n in 0..MOST + 2 {
+            pictures.add(format!("data:{n}"));
+        }
+        assert_eq!(
+            pictures.missing().as_deref(),
+            Some("[2 pictures are left out: too many or too large]")
+        );
+        assert_eq!(pictures.into_urls().len(), MOST);
+        let mut pictures = Pictures::default();
+        pictures.add("x".repeat(MOST_BYTES + 1));
+        pictures.add("y".repeat(MOST_BYTES));
+        assert!(
+            pictures
+                .missing()
+                .is_some_and(|line| line.starts_with("[1 picture is"))
+        );
+        assert_eq!(pictures.into_parts().count(), 1);
+    }
+}
