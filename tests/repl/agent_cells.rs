@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::asker::{Asker, call};
+use super::questions::HOSTILE;
 use super::shell::CTRL_C;
+use crate::support::home::Home;
+use crate::support::pty::SIZE;
 
 fn cells(cells: &[(&str, &str)]) -> Value {
     let cells: Vec<Value> = cells
@@ -148,14 +151,14 @@ fn a_tool_asks_for_lines() {
     ]));
     asker.shell.home.write(
         "tools.py",
-        "from getpass import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = input('your\\x1b]0;t\\x07 name: ')\n        return [name, getpass('the key: ')]\n    except EOFError:\n        return 'no more'\n",
+        "import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = input('your\\x1b]0;t\\x07 name: ')\n        return [name, getpass.getpass('the key: ')]\n    except EOFError:\n        return 'no more'\n",
     );
     asker.shell.cell(1, "from tools import ask");
     let pty = &asker.shell.pty;
     pty.send_line(".use &`ask`");
     pty.wait_for("your^[]0;t^G name: ");
     pty.send("Ad漢x\x7fa\x1b[D\x1b[D\x1b[D\x08E");
-    pty.wait_for("name: AE漢a");
+    pty.wait_for("name: Ed漢a");
     pty.send("\r");
     pty.wait_for("the key: ");
     pty.send("hunter2\r");
@@ -166,13 +169,13 @@ fn a_tool_asks_for_lines() {
     );
     let text = told(&asker.given(1)[0]);
     assert!(
-        text.contains("AE漢a") || text.contains("AE\\u6f22a"),
+        text.contains("Ed漢a") || text.contains("Ed\\u6f22a"),
         "{text}"
     );
     assert!(text.contains("hunter2"), "{text}");
     asker
         .shell
-        .shows("asking\nyour^[]0;t^G name: AE漢a\nthe key: \n");
+        .shows("asking\nyour^[]0;t^G name: Ed漢a\nthe key: \n");
     pty.send_line(".use &`ask`");
     pty.wait_until("the second question", |screen| {
         super::shell::cursor_line(screen).contains("your^[]0;t^G name:")
@@ -210,7 +213,69 @@ fn changed_files_are_shown_as_diffs_and_long_ones_unfold() {
         .shell
         .shows("✎ update /p/b.py +1 -1\n  @@ -1 +1 @@\n  -a\n  +b\n");
     asker.shell.pty.send("\x0f");
-    asker.shell.shows("  +line 59\n");
+    asker.shell.shows("  +line 59 ");
     asker.shell.at(2);
     asker.shell.cell(2, "6 * 7");
+}
+
+#[test]
+fn a_look_that_nothing_protects_is_asked_for() {
+    let mut home = Home::new();
+    home.set("IPYCODEX_NO_LANDLOCK", "1");
+    let look = || call("pyrun", json!({"code": format!("len('''{HOSTILE}''')")}));
+    let asker = Asker::of(home, json!([[look()], [look(), look()]]), SIZE);
+    asker.prompt(1);
+    asker.choices();
+    asker.shell.shows("? The agent asks to run code that nothing keeps from changing files\n  why: IPYCODEX_NO_LANDLOCK is set");
+    asker.shell.shows("  1 len(");
+    asker.shell.pty.send("n");
+    asker.shell.at(2);
+    asker.shell.shows("✗ not allowed: len(");
+    assert!(told(&asker.given(1)[0]).contains("did not run"));
+    asker.prompt(2);
+    asker.choices();
+    asker.shell.pty.send("s");
+    asker.shell.at(3);
+    asker.shell.shows("✓ allowed for this session: len(");
+    assert_eq!(asker.given(3)[2]["success"], true);
+}
+
+#[test]
+fn skills_of_a_project_and_their_code_are_asked_for() {
+    let home = Home::new();
+    let block = format!(
+        "```python\n#| eval: true\nmark = 'from' + ' a skill'\nprint(mark) # {hostile}\n```\n"
+    );
+    let text = format!("---\nname: plots\ndescription: Makes plots.\n---\nUse it.\n\n{block}");
+    home.write(".agents/skills/plots/SKILL.md", text);
+    let load = || call("load_skill", json!({"path": "plots"}));
+    let asker = Asker::of(home, json!([[load()], [load()], [load()]]), SIZE);
+    asker.prompt(1);
+    asker.choices();
+    asker.shell.shows(
+        "? The agent asks to read a skill that comes with this project\n  skill: plots\n  file: ",
+    );
+    asker.shell.pty.send("n");
+    asker.shell.at(2);
+    assert_eq!(asker.given(1)[0]["success"], false);
+    asker.prompt(2);
+    asker.choices();
+    asker.shell.pty.send("y");
+    asker.shell.pty.wait_for("Run this code?");
+    asker
+        .shell
+        .shows("? A skill asks to run code in your session\n  skill: plots\n  file: ");
+    asker.shell.shows("  2 mark = 'from' + ' a skill'\n");
+    asker.choices();
+    asker.shell.pty.send("y");
+    asker.shell.at(3);
+    asker
+        .shell
+        .shows("✓ allowed always: code of the skill plots");
+    asker.shell.cell(3, "mark");
+    asker.shell.shows("Out[3]: 'from a skill'");
+    let raw = asker.shell.pty.raw();
+    for bytes in ["\x1b]52", "\u{202e}", "\u{e0041}"] {
+        assert!(memchr::memmem::find(&raw, bytes.as_bytes()).is_none(), "{bytes:?}");
+    }
 }

@@ -7,7 +7,7 @@ use super::shell::CTRL_C;
 use crate::support::home::Home;
 
 /// Text that a terminal must not obey: clipboard, title, colour, an order of letters, a line start, C1.
-const HOSTILE: &str =
+pub(super) const HOSTILE: &str =
     "A\x1b]52;c;ZXZpbA==\x07\x1b]0;t\x07\x1b[31;8mB\u{202e}C\u{e0041}\rD\u{9b}2JE\x08F\u{200b}G";
 
 /// The same, spelled out.
