@@ -166,11 +166,16 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
         "itemId": "i", "command": "touch a\n\u{1b}]0;t\u{7}", "cwd": "/some/where"}});
     let script = home.write("script.json", json!([[command]]).to_string());
     let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/asks.py");
-    let words = [peers::plain_python().to_str(), Some(fake), script.to_str()];
+    let python = peers::plain_python();
+    let words = [python.to_str(), Some(fake), script.to_str()];
     let words = words.map(|word| word.unwrap());
     home.set("IPYAI_CODEX_CMD", shlex::try_join(words).unwrap());
     let ran = home.run(&["ask", "do it"], "");
-    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "turn over\n"), "{ran:?}");
+    assert_eq!(
+        (ran.code(), ran.stdout.as_str()),
+        (0, "turn over\n"),
+        "{ran:?}"
+    );
     assert_eq!(
         ran.stderr,
         "did not allow the agent (command), nobody can be asked here: touch a ^[]0;t^G (in /some/where); \

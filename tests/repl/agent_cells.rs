@@ -151,7 +151,7 @@ fn a_tool_asks_for_lines() {
     ]));
     asker.shell.home.write(
         "tools.py",
-        "import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = input('your\\x1b]0;t\\x07 name: ')\n        return [name, getpass.getpass('the key: ')]\n    except EOFError:\n        return 'no more'\n",
+        "import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = input('your\\x1b]0;t\\x07 name: ')\n        return [name, len(getpass.getpass('the key: '))]\n    except EOFError:\n        return 'no more'\n",
     );
     asker.shell.cell(1, "from tools import ask");
     let pty = &asker.shell.pty;
@@ -172,7 +172,7 @@ fn a_tool_asks_for_lines() {
         text.contains("Ed漢a") || text.contains("Ed\\u6f22a"),
         "{text}"
     );
-    assert!(text.contains("hunter2"), "{text}");
+    assert!(text.contains('7'), "{text}");
     asker
         .shell
         .shows("asking\nyour^[]0;t^G name: Ed漢a\nthe key: \n");
@@ -243,6 +243,7 @@ fn a_look_that_nothing_protects_is_asked_for() {
 #[test]
 fn skills_of_a_project_and_their_code_are_asked_for() {
     let home = Home::new();
+    let (hostile, _) = HOSTILE.split_once('\r').unwrap();
     let block = format!(
         "```python\n#| eval: true\nmark = 'from' + ' a skill'\nprint(mark) # {hostile}\n```\n"
     );
@@ -276,6 +277,9 @@ fn skills_of_a_project_and_their_code_are_asked_for() {
     asker.shell.shows("Out[3]: 'from a skill'");
     let raw = asker.shell.pty.raw();
     for bytes in ["\x1b]52", "\u{202e}", "\u{e0041}"] {
-        assert!(memchr::memmem::find(&raw, bytes.as_bytes()).is_none(), "{bytes:?}");
+        assert!(
+            memchr::memmem::find(&raw, bytes.as_bytes()).is_none(),
+            "{bytes:?}"
+        );
     }
 }
