@@ -396,3 +396,59 @@ fn mcp_servers_ask_for_pages_and_are_refused() {
         assert!(seen.contains(said), "{seen}");
     }
 }
+
+#[test]
+fn more_permissions_are_asked_for_and_granted_as_decided() {
+    let arguments = json!({"reason": "to test", "permissions": {"network": {"enabled": true}, "file_system": {"read": ["/etc"], "write": ["/var/tmp/z"]}}});
+    for (decision, said) in [
+        (Decision::Once, "\"scope\":\"turn\""),
+        (Decision::Session, "\"scope\":\"session\""),
+        (Decision::No, "\"network\":null,\"file_system\":null"),
+        (Decision::Stop, ""),
+    ] {
+        let endpoint = using(PLAIN, &[("request_permissions", arguments.clone())]);
+        let Some(real) = real(PLAIN, endpoint) else {
+            return;
+        };
+        let config = real.home().join("config.toml");
+        let mut text = std::fs::read_to_string(&config).unwrap();
+        text.push_str("[features]\nrequest_permissions_tool = true\n");
+        std::fs::write(config, text).unwrap();
+        let told = ask(&real, &mut real.bench(), "may I?", &[decided(decision)]);
+        let [question] = &told.questions[..] else {
+            panic!("{told:?} {}", seen(&real));
+        };
+        let Subject::Permissions { wanted, reason, .. } = &question.subject else {
+            panic!("{question:?}");
+        };
+        assert_eq!(wanted, &["network", "read /etc", "write /var/tmp/z"]);
+        assert_eq!(reason.as_deref(), Some("to test"));
+        assert_eq!(told.interrupted(), decision == Decision::Stop, "{told:?}");
+        let seen = seen(&real).replace('\\', "");
+        assert!(seen.contains(said), "{decision:?}: {seen}");
+    }
+}
+
+#[test]
+fn a_question_that_waits_for_nobody_is_part_of_the_answer() {
+    // A tool of code mode's models: the turn goes on, and the user answers with the next prompt.
+    let arguments = json!({"questions": [{"title": "Which colour?", "options": ["red", "blue"]}]});
+    let endpoint = Endpoint::answering(move |index, _| match index {
+        0 => Reply::Stream(vec![
+            Event::NamespaceCall(
+                "c".into(),
+                "functions".into(),
+                "request_user_input_async".into(),
+                arguments.clone(),
+            ),
+            Event::Completed([1, 0, 1, 0]),
+        ]),
+        _ => Reply::text("meanwhile"),
+    });
+    let Some(real) = real(CODE, endpoint) else {
+        return;
+    };
+    let told = real.bench().run(real.request("paint"));
+    assert!(told.questions.is_empty(), "{told:?}");
+    assert_eq!(told.text(), "Which colour?\n- red\n- blue\nmeanwhile");
+}
