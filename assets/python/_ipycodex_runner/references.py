@@ -11,6 +11,7 @@ import sys
 from time import monotonic
 
 from . import cut, figures, pictures, watchdog
+from .wire import interrupts
 
 LONGEST = 200_000  # characters of one text
 STR_GETS = 5  # seconds
@@ -96,14 +97,17 @@ def shell(command):
     """Standard output of a command, or `Error: …`; of one that failed both."""
     import subprocess
 
+    interrupts.hold()  # one that fell into the start would leave a process that nobody knows
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
     except (OSError, ValueError) as error:
+        interrupts.release()
         return watchdog.failure(error, "it", 0)
     ended = False
     try:
+        interrupts.release()
         output, errors, ended = listen(process)
     finally:
         if not ended:
