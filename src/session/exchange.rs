@@ -81,6 +81,11 @@ impl Session {
             images,
         };
         let (request, before) = prompt.request(dialog, offered, &around);
+        if let Some(preview) = &prompt.preview {
+            let text = preview.text(&request, dialog, around.thread);
+            prompt.out().send(SessionEvent::Text(text));
+            return self.finish_current();
+        }
         let key = self.history.begin_prompt(prompt.start(dialog));
         self.exchanges.loaded.clear();
         if self.exchanges.ending.is_some() {

@@ -15,13 +15,16 @@ use crate::session::tools::Offered;
 
 impl Session {
     /// The conversation has been read: looks the tools up, or goes on when there are none.
-    pub(super) fn on_record_read(&mut self, dialog: Dialog) {
+    pub(super) fn on_record_read(&mut self, mut dialog: Dialog) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
         if !matches!(prompt.phase, Phase::Reading) {
             self.keep_prompt(prompt);
             return;
+        }
+        if let Some(replaced) = &prompt.replaces {
+            dialog.hide(replaced, true);
         }
         self.outputs.keep_cells(&dialog);
         self.save_outputs();
@@ -55,8 +58,12 @@ impl Session {
     /// The tools are known: what the prompt refers to is evaluated, or the turn begins when that is nothing.
     fn evaluate(&mut self, mut prompt: Box<PromptRun>, dialog: Box<Dialog>, tools: Vec<ToolSpec>) {
         let mentioned = Mentioned::of(&prompt.text, &dialog, &self.exchanges.loaded);
+        prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
+        if let Some(preview) = &mut prompt.preview {
+            preview.leaves_out(&mentioned.variables, &mentioned.shells);
+            return self.begin_turn(prompt, &dialog, tools);
+        }
         if mentioned.is_empty() {
-            prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
             return self.begin_turn(prompt, &dialog, tools);
         }
         for (n, command) in mentioned.shells.iter().enumerate() {
@@ -95,7 +102,8 @@ impl Session {
         for notice in notices {
             prompt.out().send(SessionEvent::Notice(notice));
         }
-        prompt.expansion = expansion;
+        let error = std::mem::replace(&mut prompt.expansion, expansion);
+        prompt.expansion.xml.push_str(&error.xml);
     }
 
     /// An answer of the runtime to a prompt that has not been sent yet: its tools, or the values it refers to.
@@ -130,8 +138,6 @@ impl Session {
             } if asked == id => {
                 prompt.phase = Phase::Reading;
                 self.evaluated(&mut prompt, &mentioned, answer);
-                let error = error_asked_for(&prompt.text, &dialog);
-                prompt.expansion.xml.push_str(&error);
                 self.begin_turn(prompt, &dialog, tools);
             }
             _ => self.keep_prompt(prompt),
