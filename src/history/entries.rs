@@ -18,16 +18,6 @@ pub(super) struct Places {
     lines: Lines,
 }
 
-impl State {
-    fn name(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Cancelled => "cancelled",
-            State::Failed => "failed",
-        }
-    }
-}
-
 /// Writes changes of `session`, all or none.
 pub(super) fn write<'a>(
     db: &mut Connection,

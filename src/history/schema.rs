@@ -5,6 +5,8 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use super::State;
+
 /// Each brings the schema from its index to the next number.
 const MIGRATIONS: &[&str] = &["
     CREATE TABLE IF NOT EXISTS sessions (session integer primary key autoincrement, start timestamp,
@@ -57,6 +59,17 @@ pub(super) enum Schema {
     Newer(usize),
     /// Some other program's database.
     Foreign,
+}
+
+impl State {
+    /// As the column `state` has it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Cancelled => "cancelled",
+            State::Failed => "failed",
+        }
+    }
 }
 
 /// Brings `db` up to date in one transaction. `before` runs first when an existing schema of ours is about to change.

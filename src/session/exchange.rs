@@ -1,4 +1,4 @@
-//! The way of a prompt through the loop: record read, tools looked up, turn begun, its actions carried out.
+//! The way of a prompt through the loop once everything for it is there: turn begun, its actions carried out.
 //!
 //! Owns the agent and what is known of its thread. A turn that was stopped is over for the user at once; the agent may
 //! still be finishing it, and the next turn waits for that.
@@ -9,17 +9,15 @@ use crate::agent::{AgentEvent, TurnId, TurnRequest};
 use crate::config::RunCells;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
-use crate::runtime::{Answer, RequestId, RuntimeRequest};
+use crate::runtime::RuntimeRequest;
 use crate::session::asking::Asker;
-use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
+use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::exact_log;
-use crate::session::expand::{Mentioned, error_asked_for};
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::question::About;
 use crate::session::slots::AgentSlot;
 use crate::session::task::Session;
 use crate::session::toolbox::{Offer, is_built_in};
-use crate::session::tools::Offered;
 use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
 
 /// The agent and the threads it keeps for us.
@@ -32,7 +30,7 @@ pub(super) struct Exchanges {
     /// A request that waits for that end.
     held_back: Option<Box<(TurnRequest, Before, TurnKey)>>,
     /// Each `SKILL.md` loaded since the last prompt was sent.
-    loaded: Vec<String>,
+    pub(super) loaded: Vec<String>,
 }
 
 impl Exchanges {
@@ -64,144 +62,8 @@ impl Exchanges {
 }
 
 impl Session {
-    /// The conversation has been read: looks the tools up, or goes on when there are none.
-    pub(super) fn on_record_read(&mut self, mut dialog: Dialog) {
-        let Some(mut prompt) = self.take_prompt() else {
-            return;
-        };
-        if !matches!(prompt.phase, Phase::Reading) {
-            self.keep_prompt(prompt);
-            return;
-        }
-        if let Some(replaced) = &prompt.replaces {
-            dialog.hide(replaced, true);
-        }
-        self.outputs.keep_cells(&dialog);
-        self.save_outputs();
-        let offered = match Offered::of(&prompt.text, &dialog) {
-            Ok(offered) => offered,
-            Err(line) => return self.refuse(&prompt, line),
-        };
-        let names = offered.names();
-        if names.is_empty() {
-            return self.evaluate(prompt, Box::new(dialog), Vec::new());
-        }
-        let id = self
-            .connected_runtime()
-            .submit(RuntimeRequest::DescribeTools { names });
-        prompt.phase = Phase::LookingUp {
-            id,
-            dialog: Box::new(dialog),
-            offered,
-        };
-        self.keep_prompt(prompt);
-    }
-
-    /// The prompt is not sent; it goes back to the editor.
-    fn refuse(&mut self, prompt: &PromptRun, line: String) {
-        let notice = SessionEvent::Notice(Notice::warning(line));
-        prompt.out().send(notice);
-        prompt.give_back();
-        self.finish_current();
-    }
-
-    /// The tools are known: what the prompt refers to is evaluated, or the turn begins when that is nothing.
-    fn evaluate(
-        &mut self,
-        mut prompt: Box<PromptRun>,
-        dialog: Box<Dialog>,
-        tools: Vec<crate::agent::ToolSpec>,
-    ) {
-        let mentioned = Mentioned::of(&prompt.text, &dialog, &self.exchanges.loaded);
-        if let Some(preview) = &mut prompt.preview {
-            preview.leaves_out(&mentioned.variables, &mentioned.shells);
-            return self.begin_turn(prompt, &dialog, tools);
-        }
-        if mentioned.is_empty() {
-            prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
-            return self.begin_turn(prompt, &dialog, tools);
-        }
-        for (n, command) in mentioned.shells.iter().enumerate() {
-            let (id, command) = (shell_event(n), command.clone());
-            let started = AnswerEvent::CommandStarted { id, command };
-            prompt.out().send(SessionEvent::Answer(started));
-        }
-        let id = self.connected_runtime().submit(RuntimeRequest::Evaluate {
-            variables: mentioned.variables.clone(),
-            shells: mentioned.shells.clone(),
-        });
-        prompt.phase = Phase::Evaluating {
-            id,
-            dialog,
-            tools,
-            mentioned,
-        };
-        self.keep_prompt(prompt);
-    }
-
-    /// What the prompt refers to has been evaluated, or could not be: the turn begins.
-    fn evaluated(&mut self, prompt: &mut PromptRun, mentioned: &Mentioned, answer: Answer) {
-        if let Answer::Evaluated { shells, .. } = &answer {
-            for (n, (command, output)) in mentioned.shells.iter().zip(shells).enumerate() {
-                let ran = AnswerEvent::CommandRan {
-                    id: shell_event(n),
-                    command: command.clone(),
-                    exit_code: None,
-                    output: output.clone(),
-                };
-                prompt.out().send(SessionEvent::Answer(ran));
-            }
-        }
-        let (expansion, notices) = mentioned.expanded(answer, &self.outputs, prompt.line);
-        self.save_outputs();
-        for notice in notices {
-            prompt.out().send(SessionEvent::Notice(notice));
-        }
-        prompt.expansion = expansion;
-    }
-
-    /// An answer of the runtime to a prompt that has not been sent yet: its tools, or the values it refers to.
-    pub(super) fn on_prompt_answer(&mut self, id: RequestId, answer: Answer) {
-        let Some(mut prompt) = self.take_prompt() else {
-            return;
-        };
-        match prompt.phase {
-            Phase::LookingUp {
-                id: asked,
-                dialog,
-                offered,
-            } if asked == id => {
-                prompt.phase = Phase::Reading;
-                let found = match answer {
-                    Answer::Tools(found) => offered.resolve(found),
-                    // Those of other sources are offered when they can be had.
-                    _ if !offered.is_demanded() => Ok(Vec::new()),
-                    Answer::Failed(why) => Err(why),
-                    _ => Err("the interpreter did not say what the tools are".to_owned()),
-                };
-                match found {
-                    Ok(tools) => self.evaluate(prompt, dialog, tools),
-                    Err(line) => self.refuse(&prompt, line),
-                }
-            }
-            Phase::Evaluating {
-                id: asked,
-                dialog,
-                tools,
-                mentioned,
-            } if asked == id => {
-                prompt.phase = Phase::Reading;
-                self.evaluated(&mut prompt, &mentioned, answer);
-                let error = error_asked_for(&prompt.text, &dialog);
-                prompt.expansion.xml.push_str(&error);
-                self.begin_turn(prompt, &dialog, tools);
-            }
-            _ => self.keep_prompt(prompt),
-        }
-    }
-
     /// Everything is there: the turn begins, or waits for the end of the one before.
-    fn begin_turn(
+    pub(super) fn begin_turn(
         &mut self,
         mut prompt: Box<PromptRun>,
         dialog: &Dialog,
@@ -440,9 +302,4 @@ impl Session {
     pub(super) fn save_deadline(&mut self) -> Option<Instant> {
         self.running().and_then(|running| running.save_deadline())
     }
-}
-
-/// Names the `n`th command of a prompt in events.
-fn shell_event(n: usize) -> String {
-    format!("shell-{n}")
 }

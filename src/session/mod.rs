@@ -14,6 +14,7 @@ mod events;
 mod exact_log;
 mod exchange;
 mod expand;
+mod gather;
 mod intake;
 mod outputs;
 mod pictures;

@@ -20,6 +20,9 @@ use crate::history::SessionStart;
 use crate::output::limits::{Rest, exceeds, grouped, shorten_naming, shorten_transcript};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
+use crate::session::Command;
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::task::Session;
 use crate::session::turn::ToolReturn;
 
 /// The name of the tool.
@@ -217,6 +220,25 @@ impl Outputs {
             "there is no output `{shown}`. Known, newest first: {}{more}",
             ids.join(", ")
         )
+    }
+}
+
+impl Session {
+    /// Writes what waits for its file, on another thread.
+    pub(super) fn save_outputs(&self) {
+        if !self.outputs.is_waiting() {
+            return;
+        }
+        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
+        let out = self.out_or_background().clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = outputs.write_waiting() {
+                let message = format!("long outputs are kept in memory only: {error}");
+                let notice = SessionEvent::Notice(Notice::warning(message));
+                // The session may have ended.
+                let _ = inbox.send(Command::Said(out, notice));
+            }
+        });
     }
 }
 

@@ -306,23 +306,6 @@ impl Session {
         self.take_next();
     }
 
-    /// Writes what waits for its file, on another thread.
-    pub(super) fn save_outputs(&self) {
-        if !self.outputs.is_waiting() {
-            return;
-        }
-        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
-        let out = self.out_or_background().clone();
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = outputs.write_waiting() {
-                let message = format!("long outputs are kept in memory only: {error}");
-                let notice = SessionEvent::Notice(Notice::warning(message));
-                // The session may have ended.
-                let _ = inbox.send(Command::Said(out, notice));
-            }
-        });
-    }
-
     /// Takes the prompt being worked on, if it is one.
     pub(super) fn take_prompt(&mut self) -> Option<Box<PromptRun>> {
         match self.current.take() {
