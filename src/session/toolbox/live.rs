@@ -96,6 +96,14 @@ impl Session {
         true
     }
 
+    /// The session ends: a stopped turn waits for its code no longer, and is recorded.
+    pub(in crate::session) fn end_stopped_turn(&mut self) {
+        if let Some(end) = self.toolbox.ended.take() {
+            (self.toolbox.job, self.toolbox.live) = (None, None);
+            self.end_turn(&end);
+        }
+    }
+
     /// The code's question was answered: its time runs again.
     pub(in crate::session) fn input_answered(&mut self) {
         if let Some(Job::Cells(cells)) = &mut self.toolbox.job {
