@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, Model, TurnId,
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Limit, Lookup, Model, TurnId,
     TurnRequest,
 };
 
@@ -22,6 +22,10 @@ pub struct Script {
     pub turns: Vec<Vec<AgentEvent>>,
     /// The models it offers.
     pub models: Vec<Model>,
+    /// The limits of its account.
+    pub limits: Vec<Limit>,
+    /// Why it tells no facts at all.
+    pub untold: Option<AgentFailure>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -37,6 +41,8 @@ impl Script {
         Script {
             turns,
             models: Vec::new(),
+            limits: Vec::new(),
+            untold: None,
             seen: Arc::default(),
         }
     }
@@ -160,10 +166,11 @@ impl Agent for Scripted {
         let (tell, told) = oneshot::channel();
         let facts = match lookup {
             Lookup::Models => Facts::Models(self.script.models.clone()),
-            Lookup::Limits => Facts::Limits(Vec::new()),
+            Lookup::Limits => Facts::Limits(self.script.limits.clone()),
         };
+        let facts = self.script.untold.clone().map_or(Ok(facts), Err);
         // Whoever asked may have gone.
-        let _ = tell.send(Ok(facts));
+        let _ = tell.send(facts);
         told
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Choice;
 use crate::magics::settings::shown;
-use crate::magics::{Magic, Order, View};
+use crate::magics::{Magic, Order, View, unquoted};
 use crate::markdown::Theme;
 use crate::session::Choices;
 
@@ -18,30 +18,28 @@ pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'sta
 
 fn show_or_set(magic: &Magic, value: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
     let mut choices = view.choices.clone();
+    let named = |choices: &Choices| match magic.name {
+        "model" => Some(choices.model.clone()),
+        "completion_model" => Some(choices.completion_model.clone()),
+        _ => None,
+    };
     if value.is_empty() {
-        return Ok(vec![Order::Say(shown(magic.name, &choices))]);
+        let mut orders = vec![Order::Say(shown(magic.name, &choices))];
+        orders.extend(named(&choices).map(Order::ListModels));
+        return Ok(orders);
     }
     set(&mut choices, magic.name, unquoted(value))?;
-    let line = shown(magic.name, &choices);
-    Ok(vec![Order::Choose(Box::new(choices)), Order::Say(line)])
-}
-
-/// `''` and `""` stand for the empty value; quotes around a value are not part of it.
-fn unquoted(value: &str) -> &str {
-    for quote in ['\'', '"'] {
-        if let Some(inner) = value
-            .strip_prefix(quote)
-            .and_then(|rest| rest.strip_suffix(quote))
-        {
-            return inner;
-        }
-    }
-    value
+    let mut orders = vec![Order::Say(shown(magic.name, &choices))];
+    let model = named(&choices).filter(|model| !model.is_empty());
+    orders.insert(0, Order::Choose(Box::new(choices)));
+    orders.extend(model.map(Order::CheckModel));
+    Ok(orders)
 }
 
 fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
     match name {
         "model" => value.clone_into(&mut choices.model),
+        "completion_model" => value.clone_into(&mut choices.completion_model),
         "think" => choices.think = one_of(name, value)?,
         "search" => choices.search = one_of(name, value)?,
         "code_theme" => {
@@ -56,6 +54,8 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
             };
         }
         "threads" => choices.threads = one_of(name, value)?,
+        "approvals" => choices.approvals = one_of(name, value)?,
+        "run_cells" => choices.run_cells = one_of(name, value)?,
         _ => choices.sandbox = one_of(name, value)?,
     }
     Ok(())

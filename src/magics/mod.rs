@@ -4,9 +4,11 @@
 //! session. A new command is a file and a row in [`TABLE`].
 
 mod choose;
+mod entries;
 mod help;
 mod settings;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::session::Choices;
@@ -33,10 +35,46 @@ pub enum Order {
     Reset,
     /// List the sessions of this directory.
     ListSessions,
-    /// Print exactly what the next prompt would send.
-    ShowContext,
+    /// Tell what the next prompt would send.
+    Show(Shown),
+    /// List the models; this one is chosen (empty: none).
+    ListModels(String),
+    /// Warn when the agent does not list this model.
+    CheckModel(String),
+    /// Take entries out of the conversation, or back in.
+    Hide {
+        /// Their In numbers.
+        lines: Vec<RangeInclusive<u32>>,
+        /// Out.
+        hidden: bool,
+    },
+    /// Take the last exchange out of the conversation.
+    Undo,
+    /// The same, and send its prompt again.
+    Retry,
+    /// Print the conversation so far.
+    ShowHistory,
+    /// List the skills.
+    ListSkills,
+    /// Print tokens and limits.
+    ShowUsage,
+    /// Print how to log in.
+    Login,
+    /// Name the session.
+    Rename(String),
+    /// Interrupt what runs.
+    Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
+}
+
+/// What of the next prompt is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// All of it, with sizes.
+    Context,
+    /// The tools it would offer, and where each is named.
+    Tools,
 }
 
 /// A command.
@@ -56,7 +94,12 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "model",
         "[NAME]",
-        "show or set the model ('' is the agent's own)",
+        "show or set the model ('' is the agent's own); alone it lists those there are",
+    ),
+    choose::row(
+        "completion_model",
+        "[NAME]",
+        "show or set the model of completions",
     ),
     choose::row(
         "think",
@@ -84,36 +127,134 @@ pub const TABLE: &[Magic] = &[
         "show or set how the agent keeps the conversation",
     ),
     choose::row(
+        "approvals",
+        "[never|ask]",
+        "show or set whether you are asked before commands and edits",
+    ),
+    choose::row(
         "sandbox",
         "[VALUE]",
         "what commands may touch: read-only, workspace-write, …",
     ),
+    choose::row(
+        "run_cells",
+        "[ask|auto|off]",
+        "show or set whether the agent may run cells here",
+    ),
+    plain(
+        "context",
+        "show exactly what the next prompt would send, with its size",
+        |magic, rest, _| alone(magic, rest, Order::Show(Shown::Context)),
+    ),
+    plain(
+        "history",
+        "show the conversation so far",
+        |magic, rest, _| alone(magic, rest, Order::ShowHistory),
+    ),
+    entries::row(
+        "hide",
+        "N…",
+        "take cells or exchanges out of the conversation: `hide 3-5 8`",
+    ),
+    entries::row("show", "N…", "take them back in"),
+    plain(
+        "undo",
+        "take the last exchange out of the conversation",
+        |magic, rest, _| alone(magic, rest, Order::Undo),
+    ),
+    plain(
+        "retry",
+        "the same, and send its prompt again",
+        |magic, rest, _| alone(magic, rest, Order::Retry),
+    ),
+    plain(
+        "reset",
+        "forget the exchanges of this session; the context begins here",
+        |magic, rest, _| alone(magic, rest, Order::Reset),
+    ),
+    plain(
+        "tools",
+        "list the tools the next prompt offers, and where each is named",
+        |magic, rest, _| alone(magic, rest, Order::Show(Shown::Tools)),
+    ),
+    plain(
+        "skills",
+        "list the skills: name, state and path",
+        |magic, rest, _| alone(magic, rest, Order::ListSkills),
+    ),
+    plain(
+        "usage",
+        "tokens of each turn and of the session; limits of the account",
+        |magic, rest, _| alone(magic, rest, Order::ShowUsage),
+    ),
+    plain("login", "how to log the agent in", |magic, rest, _| {
+        alone(magic, rest, Order::Login)
+    }),
+    plain(
+        "sessions",
+        "list the sessions of this directory",
+        |magic, rest, _| alone(magic, rest, Order::ListSessions),
+    ),
     Magic {
-        name: "reset",
-        arguments: "",
-        help: "forget the exchanges of this session; the context begins here",
-        run: |_, _, _| Ok(vec![Order::Reset]),
+        name: "rename",
+        arguments: "NAME",
+        help: "name the session",
+        run: rename,
     },
-    Magic {
-        name: "sessions",
-        arguments: "",
-        help: "list the sessions of this directory",
-        run: |_, _, _| Ok(vec![Order::ListSessions]),
-    },
-    Magic {
-        name: "context",
-        arguments: "",
-        help: "show exactly what the next prompt would send",
-        run: |_, _, _| Ok(vec![Order::ShowContext]),
-    },
-    Magic {
-        name: "restart",
-        arguments: "",
-        help: "end the interpreter and start a new one; its variables are lost",
-        run: |_, _, _| Ok(vec![Order::RestartRuntime]),
-    },
+    plain("interrupt", "interrupt what runs", |magic, rest, _| {
+        alone(magic, rest, Order::Interrupt)
+    }),
+    plain(
+        "restart",
+        "end the interpreter and start a new one; its variables are lost",
+        |magic, rest, _| alone(magic, rest, Order::RestartRuntime),
+    ),
     help::ROW,
 ];
+
+/// A row for a command that takes no arguments.
+const fn plain(
+    name: &'static str,
+    help: &'static str,
+    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
+) -> Magic {
+    Magic {
+        name,
+        arguments: "",
+        help,
+        run,
+    }
+}
+
+/// `order`, when nothing follows the command.
+fn alone(magic: &Magic, rest: &str, order: Order) -> Result<Vec<Order>, String> {
+    if rest.is_empty() {
+        Ok(vec![order])
+    } else {
+        Err(format!("{} takes no arguments, got '{rest}'", magic.name))
+    }
+}
+
+fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let name = unquoted(name).trim();
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err("Usage: %ipycodex rename NAME".to_owned());
+    }
+    Ok(vec![Order::Rename(name.to_owned())])
+}
+
+/// `''` and `""` stand for the empty value; quotes around a value are not part of it.
+fn unquoted(value: &str) -> &str {
+    for quote in ['\'', '"'] {
+        if let Some(inner) = value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.strip_suffix(quote))
+        {
+            return inner;
+        }
+    }
+    value
+}
 
 /// Works a command line off: what stands after `%ipycodex`.
 ///

@@ -4,14 +4,17 @@ use crate::config::Choice;
 use crate::magics::View;
 use crate::session::Choices;
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 10] = [
     "model",
+    "completion_model",
     "think",
     "search",
     "code_theme",
     "log_exact",
     "threads",
+    "approvals",
     "sandbox",
+    "run_cells",
 ];
 
 /// Every choice and every file, a line each.
@@ -29,6 +32,7 @@ pub(super) fn shown(name: &str, choices: &Choices) -> String {
     let quoted = |value: &str| format!("self.{name}='{value}'");
     match name {
         "model" => quoted(&choices.model),
+        "completion_model" => quoted(&choices.completion_model),
         "think" => quoted(choices.think.word()),
         "search" => quoted(choices.search.word()),
         "code_theme" => quoted(&choices.code_theme),
@@ -37,6 +41,8 @@ pub(super) fn shown(name: &str, choices: &Choices) -> String {
             if choices.log_exact { "True" } else { "False" }
         ),
         "threads" => quoted(choices.threads.word()),
+        "approvals" => quoted(choices.approvals.word()),
+        "run_cells" => quoted(choices.run_cells.word()),
         _ => quoted(choices.sandbox.word()),
     }
 }

@@ -75,6 +75,97 @@ fn bad_values_name_the_allowed_ones() {
 }
 
 #[test]
+fn values_of_what_the_agent_may_do() {
+    check("approvals", Ok("self.approvals='never'"));
+    check("approvals ask", Ok("self.approvals='ask'"));
+    check(
+        "approvals maybe",
+        Err("approvals must be one of ask/never, got 'maybe'"),
+    );
+    check("run_cells AUTO", Ok("self.run_cells='auto'"));
+    check(
+        "run_cells x",
+        Err("run_cells must be one of ask/auto/off, got 'x'"),
+    );
+    check(
+        "completion_model 'small'",
+        Ok("self.completion_model='small'"),
+    );
+}
+
+fn orders(line: &str) -> Result<Vec<Order>, String> {
+    let choices = choices();
+    let view = View {
+        choices: &choices,
+        places: &[],
+    };
+    run(line, &view)
+}
+
+#[test]
+fn entries_are_named_by_number_and_range() {
+    let hide = |lines: &[(u32, u32)], hidden| {
+        let lines = lines.iter().map(|(from, to)| *from..=*to).collect();
+        Ok(vec![Order::Hide { lines, hidden }])
+    };
+    assert_eq!(orders("hide 3"), hide(&[(3, 3)], true));
+    assert_eq!(orders("hide 3-5 8"), hide(&[(3, 5), (8, 8)], true));
+    assert_eq!(
+        orders("show  1,2-2 ,7"),
+        hide(&[(1, 1), (2, 2), (7, 7)], false)
+    );
+    for word in [
+        "x",
+        "0",
+        "5-3",
+        "1-",
+        "-1",
+        "1-2-3",
+        "+1",
+        "99999999999",
+        "½",
+    ] {
+        let told = format!("hide takes In numbers and ranges of them, like `3-5 8`, got '{word}'");
+        assert_eq!(orders(&format!("hide 1 {word}")), Err(told));
+    }
+    assert_eq!(
+        orders("show"),
+        Err("Usage: %ipycodex show N, like `3-5 8`".into())
+    );
+}
+
+#[test]
+fn what_takes_no_arguments_says_so() {
+    for name in [
+        "undo",
+        "retry",
+        "usage",
+        "context",
+        "tools",
+        "skills",
+        "login",
+        "interrupt",
+        "history",
+        "reset",
+    ] {
+        assert_eq!(orders(name).map(|orders| orders.len()), Ok(1), "{name}");
+        let told = format!("{name} takes no arguments, got 'now'");
+        assert_eq!(orders(&format!("{name} now")), Err(told));
+    }
+    assert_eq!(
+        orders("rename my work"),
+        Ok(vec![Order::Rename("my work".into())])
+    );
+    for bad in ["rename", "rename ''", "rename a\u{1b}b"] {
+        assert_eq!(
+            orders(bad),
+            Err("Usage: %ipycodex rename NAME".into()),
+            "{bad:?}"
+        );
+    }
+}
+
+#[test]
 fn setting_orders_the_choice() {
     let choices = choices();
     let orders = run(
@@ -104,7 +195,7 @@ fn alone_lists_everything() {
         panic!("{orders:?}")
     };
     assert!(
-        text.starts_with("self.model='gpt-5.5'\nself.think='l'\n"),
+        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\nself.search='l'\nself.code_theme='monokai'\nself.log_exact=False\n"),
         "{text}"
     );
     assert!(

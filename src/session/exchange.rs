@@ -65,13 +65,16 @@ impl Exchanges {
 
 impl Session {
     /// The conversation has been read: looks the tools up, or goes on when there are none.
-    pub(super) fn on_record_read(&mut self, dialog: Dialog) {
+    pub(super) fn on_record_read(&mut self, mut dialog: Dialog) {
         let Some(mut prompt) = self.take_prompt() else {
             return;
         };
         if !matches!(prompt.phase, Phase::Reading) {
             self.keep_prompt(prompt);
             return;
+        }
+        if let Some(replaced) = &prompt.replaces {
+            dialog.hide(replaced, true);
         }
         self.outputs.keep_cells(&dialog);
         self.save_outputs();
@@ -110,6 +113,10 @@ impl Session {
         tools: Vec<crate::agent::ToolSpec>,
     ) {
         let mentioned = Mentioned::of(&prompt.text, &dialog, &self.exchanges.loaded);
+        if let Some(preview) = &mut prompt.preview {
+            preview.leaves_out(&mentioned.variables, &mentioned.shells);
+            return self.begin_turn(prompt, &dialog, tools);
+        }
         if mentioned.is_empty() {
             prompt.expansion.xml = error_asked_for(&prompt.text, &dialog);
             return self.begin_turn(prompt, &dialog, tools);
@@ -212,6 +219,11 @@ impl Session {
             images,
         };
         let (request, before) = prompt.request(dialog, offered, &around);
+        if let Some(preview) = &prompt.preview {
+            let text = preview.text(&request, dialog, around.thread);
+            prompt.out().send(SessionEvent::Text(text));
+            return self.finish_current();
+        }
         let key = self.history.begin_prompt(prompt.start(dialog));
         self.exchanges.loaded.clear();
         if self.exchanges.ending.is_some() {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an input has its number and is in the record before anything comes of it.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
 use crate::input::{Input, classify, prompt_source};
@@ -16,6 +17,19 @@ impl Session {
     pub(super) fn set_next_line(&mut self, line: u32) {
         self.next_line = line;
         self.shared.next_line.store(line, Ordering::Relaxed);
+    }
+
+    /// Takes an input: the order to interrupt what runs at once, all else in its turn.
+    pub(super) fn submitted(&mut self, submission: Submission, out: RunSender) {
+        let beside = |text: &str| {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words == ["%ipycodex", "interrupt"]
+        };
+        if self.current.is_some() && !self.numbering_unknown && beside(&submission.text) {
+            return self.begin(submission, out);
+        }
+        self.waiting.push_back((submission, out));
+        self.take_next();
     }
 
     /// Works off what waits, one at a time.
@@ -34,8 +48,8 @@ impl Session {
             Input::Empty => {}
             Input::Leave => out.send(SessionEvent::Leave(0)),
             Input::Command { line } => {
-                self.number(&source, RunKind::Command, &out);
-                self.command(&line, &out);
+                let number = self.number(&source, RunKind::Command, &out);
+                self.command(&line, number, &out);
             }
             Input::Prompt(prompt) => {
                 if let Some(hint) = prompt.hint {
@@ -45,11 +59,14 @@ impl Session {
                 let mut run = PromptRun::new(line, prompt.text, source, out);
                 run.attached = submission.attached;
                 run.schema = submission.schema;
-                self.current = Some(Current::Prompt(Box::new(run)));
-                self.read_record();
+                run.replaces = replaced(submission.replaces, line);
+                self.begin_prompt(run);
             }
             Input::Note { source: code, .. } | Input::Cell { source: code } => {
                 let line = self.number(&code, RunKind::Cell, &out);
+                if let Some(replaced) = replaced(submission.replaces, line) {
+                    self.history.hide(replaced, true);
+                }
                 let stdin = self.stdin;
                 let execute = Execute {
                     code: code.clone(),
@@ -77,6 +94,21 @@ impl Session {
         line
     }
 
+    /// Sends a prompt that took its number.
+    pub(super) fn begin_prompt(&mut self, run: PromptRun) {
+        self.current = Some(Current::Prompt(Box::new(run)));
+        self.read_record();
+    }
+
+    /// Gives a prompt its number and sends it again, in place of the exchange at `line`.
+    pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
+        let source = prompt_source(&text);
+        let own = self.number(&source, RunKind::Prompt, out);
+        let mut run = PromptRun::new(own, text, source, out.clone());
+        run.replaces = Some(line..=line);
+        self.begin_prompt(run);
+    }
+
     /// Reads the conversation; it comes back as a command, after the skills.
     fn read_record(&self) {
         let (history, inbox) = (self.history.clone(), self.inbox.clone());
@@ -86,4 +118,10 @@ impl Session {
             let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
         });
     }
+}
+
+/// The In numbers that leave for an input that took `own` and replaces everything from `from` on.
+fn replaced(from: Option<u32>, own: u32) -> Option<RangeInclusive<u32>> {
+    let from = from.filter(|from| (1..own).contains(from))?;
+    Some(from..=own - 1)
 }

@@ -154,6 +154,8 @@ enum Command {
     SkillsFound(Box<Skills>),
     SkillRead(String, Result<Box<crate::skills::Activation>, String>),
     Said(events::RunSender, SessionEvent),
+    /// What a command waited for is there.
+    Learned(u64, commands::Then),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,

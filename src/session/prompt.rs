@@ -13,6 +13,7 @@ use crate::history::{History, Outcome, PromptStart, RecordedThread, TurnKey};
 use crate::input::is_ours;
 use crate::runtime::RequestId;
 use crate::session::choices::Choices;
+use crate::session::commands::Preview;
 use crate::session::events::{RunSender, SessionEvent, TurnOutcome};
 use crate::session::expand::Mentioned;
 use crate::session::tools::Offered;
@@ -39,6 +40,8 @@ pub(super) struct PromptRun {
     pub expansion: Expansion,
     /// In numbers that leave the conversation for it; in the record once its turn has not failed.
     pub replaces: Option<RangeInclusive<u32>>,
+    /// It is not sent: what would be sent is told.
+    pub preview: Option<Preview>,
     out: RunSender,
     started: Instant,
     /// Where it stands.
@@ -121,6 +124,7 @@ impl PromptRun {
             schema: None,
             expansion: Expansion::default(),
             replaces: None,
+            preview: None,
             out,
             started: Instant::now(),
             phase: Phase::Reading,
@@ -201,6 +205,9 @@ impl PromptRun {
 
     /// Ends a prompt that never reached the agent. The text goes back to the editor.
     pub(super) fn give_back(&self) {
+        if self.preview.is_some() {
+            return;
+        }
         self.out.send(SessionEvent::Refill(self.source.clone()));
     }
 

@@ -18,7 +18,7 @@ use crate::runtime::{Answer, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
 use crate::session::asking::Asking;
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
-use crate::session::commands::recorded_sessions;
+use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
@@ -59,6 +59,8 @@ pub(super) struct Session {
     /// What was too long for the model.
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
+    /// Names what a command waits for.
+    pub(super) waits: u64,
     pub(super) shelf: Shelf,
 }
 
@@ -66,6 +68,8 @@ pub(super) struct Session {
 pub(super) enum Current {
     Cell(Box<CellRun>),
     Prompt(Box<PromptRun>),
+    /// A command that waits for something.
+    Command(Waiting),
 }
 
 impl Current {
@@ -73,6 +77,7 @@ impl Current {
         match self {
             Current::Cell(cell) => cell.out(),
             Current::Prompt(prompt) => prompt.out(),
+            Current::Command(waiting) => waiting.out(),
         }
     }
 }
@@ -137,6 +142,7 @@ pub(super) fn run(
         asking: Asking::new(asks),
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
+        waits: 0,
     };
     if python_at_once {
         session.connected_runtime();
@@ -189,10 +195,8 @@ impl Session {
 
     fn on_command(&mut self, command: Command) {
         match command {
-            Command::Submit(submission, out) => {
-                self.waiting.push_back((submission, out));
-                self.take_next();
-            }
+            Command::Submit(submission, out) => self.submitted(submission, out),
+            Command::Learned(wait, then) => self.learned(wait, then),
             Command::Interrupt => self.interrupt(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
@@ -282,7 +286,7 @@ impl Session {
         }
     }
 
-    fn interrupt(&mut self) {
+    pub(super) fn interrupt(&mut self) {
         match &self.current {
             Some(Current::Cell(_)) => {
                 if let Some(interrupter) = self.runtime.interrupter() {
@@ -290,6 +294,7 @@ impl Session {
                 }
             }
             Some(Current::Prompt(_)) => self.interrupt_prompt(),
+            Some(Current::Command(_)) => self.stop_waiting(),
             None => {}
         }
     }
@@ -412,7 +417,7 @@ pub fn notice(report: &Report) -> Notice {
 
 /// The newest exchange that is part of the conversation.
 fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
-    let last = dialog.prompts.iter().rev().find(|prompt| !prompt.hidden)?;
+    let last = dialog.last_exchange()?;
     Some(LastExchange {
         line: last.line,
         prompt: last.prompt.clone(),

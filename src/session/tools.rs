@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::agent::{InputPart, ToolSpec};
-use crate::dialog::{Dialog, tool_records};
+use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -57,7 +57,7 @@ impl Offered {
         let notes = dialog
             .cells
             .iter()
-            .filter(|cell| cell.line > dialog.reset_line && !cell.hidden && cell.told.is_none())
+            .filter(|cell| is_noted(cell, dialog))
             .filter_map(|cell| note_value(&cell.source))
             .flat_map(|note| declared(&note));
         let results = visible()
@@ -182,6 +182,40 @@ fn declared(text: &str) -> Vec<String> {
     };
     names.extend(references(split.body).tools);
     names
+}
+
+/// Where a function on offer is named first, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
+pub(super) fn named_in(name: &str, dialog: &Dialog) -> String {
+    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
+    for prompt in prompts.clone() {
+        if references(&prompt.prompt)
+            .tools
+            .iter()
+            .any(|named| named == name)
+        {
+            return format!("prompt [{}]", prompt.line);
+        }
+    }
+    let notes = dialog.cells.iter().filter(|cell| is_noted(cell, dialog));
+    for note in notes {
+        let declares = |text: String| declared(&text).iter().any(|named| named == name);
+        if note_value(&note.source).is_some_and(declares) {
+            return format!("note [{}]", note.line);
+        }
+    }
+    for prompt in prompts {
+        let results = qualifying_results(&prompt.response);
+        let mut named = results.iter().flat_map(|result| declared(result));
+        if named.any(|named| named == name) {
+            return format!("result in [{}]", prompt.line);
+        }
+    }
+    String::new()
+}
+
+/// True for cells whose notes name tools.
+fn is_noted(cell: &CellEntry, dialog: &Dialog) -> bool {
+    cell.line > dialog.reset_line && !cell.hidden && cell.told.is_none()
 }
 
 /// The results in a stored answer that begin with frontmatter of the kind that declares tools.

@@ -3,10 +3,13 @@
 //! Every test looks at what reached the model, and at the screen or the record.
 
 mod answers;
+mod asking;
 mod canaries;
 mod context;
 mod failures;
 mod interrupts;
+mod references;
+mod taken_back;
 mod threads;
 mod toolbox;
 mod tools;

@@ -2,9 +2,11 @@
 //!
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
+mod commands;
 mod conversation;
 mod references;
 mod stops;
+mod taken_back;
 mod tools;
 
 use std::time::Duration;
@@ -25,6 +27,9 @@ use crate::runtime::{
     Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
+
+/// How a picture begins.
+const PNG: &str = "iVBORw0KGgoAAAANSUhE";
 
 const TURN: TurnId = TurnId(0);
 
@@ -221,7 +226,7 @@ fn error() -> CellError {
 }
 
 /// `hang…` does not end, `die` dies, `raise` raises, `exit()` asks to leave, `load` to fill the editor, `plot` shows a
-/// picture.
+/// picture that is none, `figure` one.
 fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
     let finish = |ending| RuntimeEvent::Finished {
         id,
@@ -260,8 +265,9 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
             events.push(RuntimeEvent::NextInput { id, text });
             events.push(finish(Ending::Ok));
         }
-        "plot" => {
-            let bundle = MimeBundle::new(vec![("image/png".into(), json!("AAAA"))]);
+        "plot" | "figure" => {
+            let data = if code == "plot" { "AAAA" } else { PNG };
+            let bundle = MimeBundle::new(vec![("image/png".into(), json!(data))]);
             let display = Display {
                 bundle,
                 execution_count: None,
@@ -343,10 +349,13 @@ impl Stage {
 
     /// The user text of the agent's `n`th request.
     pub(super) fn sent(&self, n: usize) -> String {
-        match self.agent.requests()[n].input.last() {
-            Some(InputPart::Text(text)) => text.clone(),
-            other => panic!("{other:?}"),
-        }
+        let request = &self.agent.requests()[n];
+        let texts = request.input.iter().rev();
+        let text = texts.into_iter().find_map(|part| match part {
+            InputPart::Text(text) => Some(text.clone()),
+            InputPart::Image(_) => None,
+        });
+        text.expect("a prompt is text")
     }
 }
 

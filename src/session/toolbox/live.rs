@@ -54,7 +54,7 @@ impl Session {
         let step = match self.toolbox.job.take() {
             Some(Job::Cells(cells)) => self.cell_ran(cells, remains),
             Some(Job::Skill(Loading::Running { skill, ran })) => {
-                self.block_ran(skill, ran, remains)
+                self.block_ran(skill, ran, *remains)
             }
             job => {
                 self.toolbox.job = job;

@@ -25,6 +25,8 @@ use crate::session::question::{About, Choice, Reply};
 use crate::session::task::Session;
 use crate::session::turn::ToolReturn;
 use crate::skills::{Activation, Catalog, Consent, ConsentError, Origin};
+use crate::text::columns;
+use crate::text::escape::visible;
 
 /// Code points of a block's output in the result.
 const BLOCK_CHARACTERS: usize = 2_000;
@@ -115,6 +117,42 @@ impl Shelf {
     /// There is something to load.
     pub(in crate::session) fn is_empty(&self) -> bool {
         self.catalog.skills().is_empty()
+    }
+
+    /// The skills as a table for the user: name, whose, state, path.
+    pub(in crate::session) fn listing(&self) -> String {
+        let skills = self.catalog.skills();
+        if skills.is_empty() {
+            return "No skills found.".to_owned();
+        }
+        let names: Vec<_> = skills.iter().map(|skill| visible(&skill.name)).collect();
+        let width = names
+            .iter()
+            .map(|name| columns(name))
+            .max()
+            .unwrap_or(0)
+            .max(4);
+        let mut lines = vec![format!(
+            "Name{}  Scope     State       Path",
+            " ".repeat(width - 4)
+        )];
+        for (skill, name) in skills.iter().zip(&names) {
+            let scope = match skill.origin {
+                Origin::Bundled => "built in",
+                Origin::Own => "own",
+                Origin::Project(_) => "project",
+            };
+            let state = match &skill.origin {
+                _ if self.loaded.contains(&skill.path) => "loaded",
+                _ if skill.shadowed => "shadowed",
+                Origin::Project(project) if !self.trusts(project) => "asks first",
+                _ => "listed",
+            };
+            let padding = " ".repeat(width.saturating_sub(columns(name)));
+            let path = visible(&skill.path);
+            lines.push(format!("{name}{padding}  {scope:<8}  {state:<10}  {path}"));
+        }
+        lines.join("\n")
     }
 
     fn consent(&self) -> std::sync::MutexGuard<'_, Consent> {
@@ -341,10 +379,10 @@ impl Session {
         &mut self,
         skill: Box<Activation>,
         mut ran: Vec<Remains>,
-        remains: Box<Remains>,
+        remains: Remains,
     ) -> Option<ToolReturn> {
         let ok = remains.ending == Ending::Ok;
-        ran.push(*remains);
+        ran.push(remains);
         if ok {
             return self.next_block(skill, ran);
         }

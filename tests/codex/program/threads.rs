@@ -7,21 +7,21 @@ use super::{Program, asked, program};
 use crate::support::responses::{Endpoint, Reply, conversation, shell_tool, tool_outputs};
 
 /// Answers the n-th request (from 1) with `answer n`.
-fn counting() -> Endpoint {
+pub(super) fn counting() -> Endpoint {
     Endpoint::answering(|index, _| Reply::text(&format!("answer {}", index + 1)))
 }
 
 /// The thread of the agent a request belongs to.
-fn thread(request: &Value) -> &str {
+pub(super) fn thread(request: &Value) -> &str {
     request["prompt_cache_key"].as_str().expect("a thread's id")
 }
 
 /// A user's entry without a context.
-fn user(prompt: &str) -> String {
+pub(super) fn user(prompt: &str) -> String {
     format!("user: <user-request>{prompt}</user-request>")
 }
 
-fn said(answer: &str) -> String {
+pub(super) fn said(answer: &str) -> String {
     format!("assistant: {answer}")
 }
 

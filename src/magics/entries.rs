@@ -1,0 +1,53 @@
+//! Commands that name entries by their In numbers: `hide 3-5 8`, `show 8`.
+//!
+//! Only the form is checked here; whether there are such entries the record knows.
+
+use std::ops::RangeInclusive;
+
+use crate::magics::{Magic, Order, View};
+
+/// A row of the table.
+pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
+    Magic {
+        name,
+        arguments,
+        help,
+        run: hide_or_show,
+    }
+}
+
+fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let words = numbers
+        .split([' ', ',', '\t'])
+        .filter(|word| !word.is_empty());
+    let lines = words
+        .map(|word| {
+            range(word).ok_or_else(|| {
+                format!(
+                    "{} takes In numbers and ranges of them, like `3-5 8`, got '{word}'",
+                    magic.name
+                )
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    if lines.is_empty() {
+        return Err(format!("Usage: %ipycodex {} N, like `3-5 8`", magic.name));
+    }
+    Ok(vec![Order::Hide {
+        lines,
+        hidden: magic.name == "hide",
+    }])
+}
+
+/// `8` or `3-5`, from 1 on, not backwards.
+fn range(word: &str) -> Option<RangeInclusive<u32>> {
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok()).flatten()
+    };
+    let (from, to) = match word.split_once('-') {
+        Some((from, to)) => (number(from)?, number(to)?),
+        None => (number(word)?, number(word)?),
+    };
+    (from >= 1 && from <= to).then_some(from..=to)
+}

@@ -1,0 +1,176 @@
+//! What the agent can tell: models, limits of the account; and what the record knows of tokens, how to log in.
+//!
+//! An agent that is missing or logged out costs one line: what does not need it is told all the same.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::agent::{AgentFailure, Facts, Limit, Lookup, Model, Usage};
+use crate::history::TurnRow;
+use crate::session::commands::preview::count;
+use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::task::Session;
+
+type Found = Option<Result<Facts, AgentFailure>>;
+
+impl Session {
+    fn look_up(&mut self, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
+        let told = self.exchanges.agent.get().look_up(lookup);
+        async move { told.await.ok() }
+    }
+
+    /// Says a value, then the models there are.
+    pub(super) fn list_models(&mut self, current: String, out: &RunSender) {
+        let models = self.look_up(Lookup::Models);
+        self.later(out, models, move |_, found, out| match found {
+            Some(Ok(Facts::Models(models))) if !models.is_empty() => {
+                out.send(SessionEvent::Text(model_list(&models, &current)));
+            }
+            Some(Err(failure)) => out.send(SessionEvent::Notice(unknown("models", &failure))),
+            _ => {
+                let message = "the agent does not tell which models there are";
+                out.send(SessionEvent::Notice(Notice::note(message)));
+            }
+        });
+    }
+
+    /// Warns when the agent does not name the model that was chosen.
+    pub(super) fn check_model(&mut self, name: String, out: &RunSender) {
+        let models = self.look_up(Lookup::Models);
+        self.later(out, models, move |_, found, out| {
+            let Some(Ok(Facts::Models(models))) = found else {
+                return;
+            };
+            if !models.is_empty() && models.iter().all(|model| model.name != name) {
+                let message = format!("the agent does not list a model '{name}'");
+                let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+                let notice =
+                    Notice::warning(message).hint(format!("it lists {}", names.join(", ")));
+                out.send(SessionEvent::Notice(notice));
+            }
+        });
+    }
+
+    /// Tokens of each turn and of the session, and the account's limits when the agent tells.
+    pub(super) fn show_usage(&mut self, out: &RunSender) {
+        let history = self.history.clone();
+        let limits = self.look_up(Lookup::Limits);
+        let turns = async move { (history.turns().await, limits.await) };
+        self.later(out, turns, |_, (turns, limits), out| {
+            out.send(SessionEvent::Text(usage_table(&turns)));
+            match limits {
+                Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                    let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
+                    let lines: Vec<String> =
+                        limits.iter().map(|limit| limit_line(limit, now)).collect();
+                    out.send(SessionEvent::Text(lines.join("\n")));
+                }
+                Some(Err(failure)) => {
+                    out.send(SessionEvent::Notice(unknown(
+                        "limits of the account",
+                        &failure,
+                    )));
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// Says how to log in.
+    pub(super) fn tell_login(&mut self, out: &RunSender) {
+        let name = self.exchanges.agent.get().capabilities().name;
+        out.send(SessionEvent::Text(if name == "codex" {
+            "Log in with `codex login`: in another terminal, or here as `!codex login`.\n\
+             On a machine without a browser: `codex login --device-auth`. With an API key: \
+             `printenv OPENAI_API_KEY | codex login --with-api-key`.\n\
+             The next prompt uses the new login."
+                .to_owned()
+        } else {
+            format!("The agent `{name}` needs no login.")
+        }));
+    }
+}
+
+/// The one line that stands for what could not be told.
+fn unknown(what: &str, failure: &AgentFailure) -> Notice {
+    Notice::note(format!("the {what} are not known: {}", failure.message))
+}
+
+/// A line for each model: chosen one marked, efforts, default effort marked, description.
+fn model_list(models: &[Model], current: &str) -> String {
+    let width = models.iter().map(|model| model.name.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let chosen = |model: &Model| match current {
+        "" => model.is_default,
+        current => model.name == current,
+    };
+    let line = |model: &Model| {
+        let efforts: Vec<String> = model
+            .efforts
+            .iter()
+            .map(|effort| match *effort == model.default_effort {
+                true => format!("{effort} (default)"),
+                false => effort.clone(),
+            })
+            .collect();
+        let mark = if chosen(model) { '*' } else { ' ' };
+        let default = if model.is_default { " [default]" } else { "" };
+        let line = format!(
+            "{mark} {:width$}  {}{default}  {}",
+            model.name,
+            efforts.join(", "),
+            model.description
+        );
+        line.trim_end().to_owned()
+    };
+    models.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn usage_table(turns: &[TurnRow]) -> String {
+    let counted: Vec<(u32, Usage)> = turns
+        .iter()
+        .filter_map(|turn| Some((turn.line, turn.usage?)))
+        .collect();
+    if counted.is_empty() {
+        return "No tokens have been counted in this session.".to_owned();
+    }
+    let row = |name: &str, usage: &Usage| {
+        format!(
+            "{name:>6}  {:>12}  {:>12}  {:>12}  {:>12}",
+            count(usage.input),
+            count(usage.cached),
+            count(usage.output),
+            count(usage.reasoning)
+        )
+    };
+    let mut sum = Usage::default();
+    let mut lines = vec![format!(
+        "{:>6}  {:>12}  {:>12}  {:>12}  {:>12}",
+        "In", "Input", "Cached", "Output", "Reasoning"
+    )];
+    for (line, usage) in &counted {
+        sum.input += usage.input;
+        sum.cached += usage.cached;
+        sum.output += usage.output;
+        sum.reasoning += usage.reasoning;
+        lines.push(row(&line.to_string(), usage));
+    }
+    lines.push(row("Sum", &sum));
+    lines.join("\n")
+}
+
+/// `5 h: 42% used, begins anew in 2 h 13 min`.
+fn limit_line(limit: &Limit, now: i64) -> String {
+    let mut line = format!("{}: {:.0}% used", limit.window, limit.used_percent);
+    if let Some(left) = limit.resets_at.map(|at| at - now).filter(|left| *left > 0) {
+        let minutes = left / 60 + 1;
+        let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+        let left = match (days, hours) {
+            (0, 0) => format!("{minutes} min"),
+            (0, hours) => format!("{hours} h {minutes} min"),
+            (days, hours) => format!("{days} d {hours} h"),
+        };
+        line.push_str(&format!(", begins anew in {left}"));
+    }
+    line
+}

@@ -1,0 +1,221 @@
+//! `%ipycodex` in the loop: carries out what a command orders.
+//!
+//! What needs the record or the agent is asked of it; the command is what is being worked on until the answer is there,
+//! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
+
+mod agent;
+mod preview;
+mod turns;
+
+use std::path::PathBuf;
+
+use crate::history::{History, SessionRow};
+use crate::magics::{Order, View};
+use crate::runtime::{Execute, RuntimeRequest, Stdin};
+use crate::session::Command;
+use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::task::{Current, Session};
+
+pub(super) use preview::Preview;
+
+/// What is done in the loop with what a command waited for.
+pub(super) type Then = Box<dyn FnOnce(&mut Session, &RunSender) + Send>;
+
+/// Takes the last exchange out of the namespace; its value is None.
+const FORGET: &str = "any(globals().pop(name, None) and False for name in ('_ai_last_prompt', '_ai_last_response')) or None";
+
+/// A command that waits.
+pub(super) struct Waiting {
+    id: u64,
+    out: RunSender,
+}
+
+impl Waiting {
+    /// Where its events go.
+    pub(super) fn out(&self) -> &RunSender {
+        &self.out
+    }
+}
+
+impl Session {
+    /// Works a command off; `line` is what stands after `%ipycodex`.
+    pub(super) fn command(&mut self, line: &str, number: u32, out: &RunSender) {
+        let view = View {
+            choices: &self.choices,
+            places: &self.places,
+        };
+        match crate::magics::run(line, &view) {
+            Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
+            Ok(orders) => {
+                for order in orders {
+                    self.carry_out_order(order, number, out);
+                }
+            }
+        }
+    }
+
+    fn carry_out_order(&mut self, order: Order, number: u32, out: &RunSender) {
+        match order {
+            Order::Say(text) => out.send(SessionEvent::Text(text)),
+            Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::Choose(choices) => self.choices = *choices,
+            Order::ListModels(current) => self.list_models(current, out),
+            Order::CheckModel(name) => self.check_model(name, out),
+            Order::Reset => self.reset_conversation(out),
+            Order::ListSessions => {
+                let sessions = recorded_sessions(&self.history, self.cwd.clone(), false);
+                let sessions = async { listing(&sessions.await) };
+                self.later(out, sessions, |_, text, out| {
+                    out.send(SessionEvent::Text(text))
+                });
+            }
+            Order::Show(preview) => self.preview(preview, number, out),
+            Order::Hide { lines, hidden } => self.hide(lines, hidden, number, out),
+            Order::Undo => self.undo(out),
+            Order::Retry => self.retry(out),
+            Order::ShowHistory => self.show_history(out),
+            Order::ListSkills => self.list_skills(out),
+            Order::ShowUsage => self.show_usage(out),
+            Order::Login => self.tell_login(out),
+            Order::Rename(name) => self.rename(&name, out),
+            Order::Interrupt => self.interrupt_by_command(out),
+            Order::RestartRuntime => {
+                if let Some(interrupter) = self.runtime.interrupter() {
+                    interrupter.kill();
+                }
+                self.connected_runtime();
+            }
+        }
+    }
+
+    /// Waits for `wait` and does `then` with what came, unless the user stops it; the next input waits, too.
+    fn later<T: Send + 'static>(
+        &mut self,
+        out: &RunSender,
+        wait: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
+    ) {
+        self.waits += 1;
+        let id = self.waits;
+        let out = out.clone();
+        self.current = Some(Current::Command(Waiting { id, out }));
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            let value = wait.await;
+            let then: Then = Box::new(move |session, out| then(session, value, out));
+            // A session that has ended wants nothing any more.
+            let _ = inbox.send(Command::Learned(id, then));
+        });
+    }
+
+    /// What a command waited for is there.
+    pub(super) fn learned(&mut self, id: u64, then: Then) {
+        match self.current.take() {
+            Some(Current::Command(waiting)) if waiting.id == id => {
+                then(self, &waiting.out);
+                self.take_next();
+            }
+            other => self.current = other,
+        }
+    }
+
+    /// The user does not wait any longer.
+    pub(super) fn stop_waiting(&mut self) {
+        let message = "stopped waiting";
+        self.out_or_background()
+            .send(SessionEvent::Notice(Notice::note(message)));
+        self.finish_current();
+    }
+
+    fn reset_conversation(&mut self, out: &RunSender) {
+        self.exchanges.thread_known(None);
+        self.history.thread(None);
+        if self.runtime.is_connected() {
+            let execute = Execute {
+                code: FORGET.to_owned(),
+                execution_count: None,
+                silent: true,
+                stdin: Stdin::Refuse,
+            };
+            self.runtime.get().submit(RuntimeRequest::Execute(execute));
+        }
+        let history = self.history.clone();
+        let deleted = async move {
+            let deleted = history.reset().await;
+            // The number is there at the latest with the first row.
+            let session = history.session().await.map_or(0, |start| start.number);
+            (deleted, session)
+        };
+        self.later(out, deleted, |_, (deleted, session), out| {
+            let text = format!("Deleted {deleted} AI prompts from session {session}.");
+            out.send(SessionEvent::Text(text));
+        });
+    }
+
+    fn list_skills(&mut self, out: &RunSender) {
+        let (history, found) = (self.history.clone(), self.shelf.found());
+        let dialog = async move {
+            found.await;
+            history.dialog().await
+        };
+        self.later(out, dialog, |session, dialog, out| {
+            session.shelf.look_through(&dialog);
+            out.send(SessionEvent::Text(session.shelf.listing()));
+        });
+    }
+
+    fn rename(&mut self, name: &str, out: &RunSender) {
+        self.history.rename(name);
+        let (history, name) = (self.history.clone(), name.to_owned());
+        let session = async move { history.session().await.map_or(0, |start| start.number) };
+        self.later(out, session, move |_, session, out| {
+            let text = format!("Session {session} is named '{name}'.");
+            out.send(SessionEvent::Text(text));
+        });
+    }
+
+    fn interrupt_by_command(&mut self, out: &RunSender) {
+        if self.current.is_some() {
+            self.interrupt();
+        } else {
+            let message = "nothing is running";
+            out.send(SessionEvent::Notice(Notice::note(message)));
+        }
+    }
+}
+
+/// The sessions something was recorded of, newest first.
+pub(super) fn recorded_sessions(
+    history: &History,
+    cwd: PathBuf,
+    all: bool,
+) -> impl Future<Output = Vec<SessionRow>> + Send + use<> {
+    let history = history.clone();
+    async move {
+        let mut rows = history.sessions(cwd, all).await;
+        rows.retain(|row| row.commands > 0);
+        rows
+    }
+}
+
+/// Sessions as a table, newest first. One with a name shows it before its last prompt.
+pub fn listing(rows: &[SessionRow]) -> String {
+    if rows.is_empty() {
+        return "No sessions found for this directory.".to_owned();
+    }
+    let mut lines = vec!["    ID  Start                  Cmds  Last prompt".to_owned()];
+    lines.extend(rows.iter().map(|row| {
+        let start: String = row.start.chars().take(19).collect();
+        let prompt = row.last_prompt.replace('\n', " ");
+        let mut shown: String = prompt.chars().take(60).collect();
+        if prompt.chars().count() > 60 {
+            shown.push_str("...");
+        }
+        if let Some(name) = &row.name {
+            shown = format!("[{name}] {shown}");
+        }
+        let shown = shown.trim_end();
+        format!("{:>6}  {start:20}  {:>5}  {shown}", row.id, row.commands)
+    }));
+    lines.join("\n")
+}

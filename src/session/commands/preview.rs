@@ -1,0 +1,264 @@
+//! What the next prompt would send, told instead of sent: `%ipycodex context` and `tools`.
+//!
+//! In: the request as it was built for an agent, by the way every prompt goes. Out: text. Nothing is built here a
+//! second time, so what is told is what would be sent: context, exchanges, tools, instructions and the thread.
+
+use crate::agent::{InputPart, ToolSpec, TurnRequest};
+use crate::dialog::Dialog;
+use crate::history::RecordedThread;
+use crate::magics::Shown;
+use crate::session::events::RunSender;
+use crate::session::prompt::PromptRun;
+use crate::session::task::Session;
+use crate::session::toolbox::is_built_in;
+use crate::session::tools::named_in;
+
+/// What is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::session) struct Preview {
+    shown: Shown,
+    /// What notes and skills refer to: evaluated when a prompt is sent, and only then.
+    left_out: Vec<String>,
+}
+
+/// ASCII characters that count as one token; any other character is one by itself.
+const ASCII_PER_TOKEN: usize = 4;
+
+impl Session {
+    /// Sends an empty prompt on its way, as far as the agent's door.
+    pub(super) fn preview(&mut self, shown: Shown, number: u32, out: &RunSender) {
+        let mut run = PromptRun::new(number, String::new(), String::new(), out.clone());
+        run.preview = Some(Preview {
+            shown,
+            left_out: Vec::new(),
+        });
+        self.begin_prompt(run);
+    }
+}
+
+impl Preview {
+    /// These are not evaluated for it.
+    pub(in crate::session) fn leaves_out(&mut self, variables: &[String], shells: &[String]) {
+        let variables = variables.iter().map(|name| format!("$`{name}`"));
+        let shells = shells.iter().map(|command| format!("!`{command}`"));
+        self.left_out = variables.chain(shells).collect();
+    }
+
+    /// The text for the user.
+    pub(in crate::session) fn text(
+        &self,
+        request: &TurnRequest,
+        dialog: &Dialog,
+        thread: Option<&RecordedThread>,
+    ) -> String {
+        match self.shown {
+            Shown::Context => context(request, dialog, thread, &self.left_out),
+            Shown::Tools => tools(request, dialog),
+        }
+    }
+}
+
+/// Characters and tokens, counted together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    ascii: usize,
+    other: usize,
+}
+
+impl Size {
+    fn of(text: &str) -> Self {
+        let characters = text.chars().count();
+        let ascii = text.bytes().filter(u8::is_ascii).count();
+        Size {
+            ascii,
+            other: characters - ascii,
+        }
+    }
+
+    fn plus(self, other: Size) -> Size {
+        Size {
+            ascii: self.ascii + other.ascii,
+            other: self.other + other.other,
+        }
+    }
+
+    fn characters(self) -> usize {
+        self.ascii + self.other
+    }
+
+    fn tokens(self) -> usize {
+        self.ascii.div_ceil(ASCII_PER_TOKEN) + self.other
+    }
+}
+
+fn context(
+    request: &TurnRequest,
+    dialog: &Dialog,
+    thread: Option<&RecordedThread>,
+    left_out: &[String],
+) -> String {
+    let instructions = Size::of(&request.instructions);
+    let mut lines = vec![format!("instructions: {}", told(instructions))];
+    let mut total = instructions;
+
+    let names: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    let offered = request.tools.iter().map(size_of_tool);
+    let offered = offered.fold(Size::default(), Size::plus);
+    total = total.plus(offered);
+    lines.push(match names.as_slice() {
+        [] => "tools: none".to_owned(),
+        names => format!("tools: {} ({})", names.join(", "), told(offered)),
+    });
+
+    let exchanges = dialog.exchanges();
+    let numbers = exchanges.iter().map(|exchange| exchange.line);
+    let mut earlier = Vec::new();
+    let mut history = Size::default();
+    for (exchange, line) in request.history.iter().zip(numbers) {
+        let (user, assistant) = (Size::of(&exchange.user), Size::of(&exchange.assistant));
+        history = history.plus(user).plus(assistant);
+        earlier.push(format!(
+            "  [{line}] {} + {} characters{}",
+            count(user.characters()),
+            count(assistant.characters()),
+            pictures(exchange.images.len())
+        ));
+    }
+    total = total.plus(history);
+    lines.push(match earlier.len() {
+        0 => "earlier exchanges: none".to_owned(),
+        number => format!("earlier exchanges: {number} ({})", told(history)),
+    });
+    lines.extend(earlier);
+    lines.push(format!("thread: {}", fate(request, thread)));
+
+    if !left_out.is_empty() {
+        lines.push(format!("evaluated when sent: {}", left_out.join(", ")));
+    }
+
+    let sent: Vec<&str> = request.input.iter().filter_map(as_text).collect();
+    let sent = sent.concat();
+    let sent = sent
+        .strip_suffix("<user-request></user-request>")
+        .unwrap_or(&sent);
+    let size = Size::of(sent);
+    total = total.plus(size);
+    let images = request.input.len() - request.input.iter().filter_map(as_text).count();
+    lines.push(match sent {
+        "" => "context: none".to_owned(),
+        sent => format!(
+            "context: {}{}\n{}",
+            told(size),
+            pictures(images),
+            sent.trim_end_matches('\n')
+        ),
+    });
+    lines.push(format!(
+        "[in all {} characters, about {} tokens: {ASCII_PER_TOKEN} ASCII characters or one other are taken for one]",
+        count(total.characters()),
+        count(total.tokens())
+    ));
+    lines.join("\n")
+}
+
+/// Whether the agent's thread is gone on with, and why not.
+fn fate(request: &TurnRequest, known: Option<&RecordedThread>) -> String {
+    if request.settings.threads == crate::agent::Threads::Ephemeral {
+        return "a new one for each prompt, the earlier exchanges sent with it".to_owned();
+    }
+    if let Some(thread) = &request.thread {
+        return format!("gone on with ({thread})");
+    }
+    let digest = TurnRequest::digest(
+        request.settings.model.as_deref(),
+        &request.instructions,
+        &request.tools,
+        &request.history,
+    );
+    match known {
+        Some(known) => format!(
+            "a new one is seeded: not the same any more: {}",
+            TurnRequest::differences(&known.digest, &digest).join(", ")
+        ),
+        None if request.history.is_empty() => "a new one: nothing has been said yet".to_owned(),
+        None => "a new one is seeded: the agent has none that holds the conversation".to_owned(),
+    }
+}
+
+fn tools(request: &TurnRequest, dialog: &Dialog) -> String {
+    if request.tools.is_empty() {
+        return "No tools are offered. Name a function in a prompt: &`name`.".to_owned();
+    }
+    let width = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.chars().count())
+        .max();
+    let width = width.unwrap_or(0);
+    let line = |tool: &ToolSpec| {
+        let about = tool.description.lines().next().unwrap_or_default();
+        let about: String = match about.split_once(": ").or_else(|| about.split_once(". ")) {
+            Some((first, _)) => first.to_owned(),
+            None => about.to_owned(),
+        };
+        let about: String = about.chars().take(60).collect();
+        let line = format!("{:width$}  {:14}  {about}", tool.name, source(tool, dialog));
+        line.trim_end().to_owned()
+    };
+    request
+        .tools
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Where a tool comes from.
+fn source(tool: &ToolSpec, dialog: &Dialog) -> String {
+    if is_built_in(&tool.name) {
+        return "built in".to_owned();
+    }
+    named_in(&tool.name, dialog)
+}
+
+fn as_text(part: &InputPart) -> Option<&str> {
+    match part {
+        InputPart::Text(text) => Some(text),
+        InputPart::Image(_) => None,
+    }
+}
+
+fn size_of_tool(tool: &ToolSpec) -> Size {
+    Size::of(&tool.name)
+        .plus(Size::of(&tool.description))
+        .plus(Size::of(&tool.schema.to_string()))
+}
+
+fn told(size: Size) -> String {
+    format!("{} characters", count(size.characters()))
+}
+
+fn pictures(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        1 => ", 1 picture".to_owned(),
+        number => format!(", {number} pictures"),
+    }
+}
+
+/// `1,234`.
+pub(super) fn count(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

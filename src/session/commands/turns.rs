@@ -1,0 +1,211 @@
+//! Turns taken back: entries hidden and shown, the last exchange undone or sent again, the conversation told.
+//!
+//! The record is read first, so that what cannot be done is said and nothing is half done. A mark in the record is all
+//! there is to it: the next request is built without what is marked, and its digest decides about the thread.
+
+use std::ops::RangeInclusive;
+
+use crate::dialog::{Dialog, display_form};
+use crate::input::is_ours;
+use crate::output::mime::MimeBundle;
+use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::task::Session;
+
+/// Lines of the conversation that are simply printed; more go to the pager.
+const PRINTED: usize = 40;
+
+/// Characters of a prompt that name it in a line.
+const NAMED: usize = 60;
+
+impl Session {
+    /// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
+    pub(super) fn hide(
+        &mut self,
+        lines: Vec<RangeInclusive<u32>>,
+        hidden: bool,
+        number: u32,
+        out: &RunSender,
+    ) {
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, move |session, dialog, out| {
+            match chosen(&dialog, &lines, number) {
+                Err(why) => out.send(SessionEvent::Notice(Notice::warning(why))),
+                Ok(chosen) => {
+                    for line in &chosen {
+                        session.history.hide(*line..=*line, hidden);
+                    }
+                    let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
+                    let done = if hidden { "Hidden" } else { "Shown" };
+                    let text = format!("{done}: {}", lines.join(", "));
+                    out.send(SessionEvent::Text(text));
+                }
+            }
+        });
+    }
+
+    /// Takes the last exchange out of the conversation.
+    pub(super) fn undo(&mut self, out: &RunSender) {
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, |session, dialog, out| {
+            let Some(last) = dialog.last_exchange() else {
+                return nothing_to_take_back(out);
+            };
+            session.history.hide(last.line..=last.line, true);
+            let text = format!(
+                "Taken out of the conversation: [{}] {}",
+                last.line,
+                named(&last.prompt)
+            );
+            out.send(SessionEvent::Text(text));
+        });
+    }
+
+    /// The same, and its prompt is sent again: a run with its own number.
+    pub(super) fn retry(&mut self, out: &RunSender) {
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, |session, dialog, out| {
+            match dialog.last_exchange() {
+                Some(last) => session.send_again(last.line, last.prompt.clone(), out),
+                None => nothing_to_take_back(out),
+            }
+        });
+    }
+
+    /// Tells the conversation so far; a long one in the pager.
+    pub(super) fn show_history(&mut self, out: &RunSender) {
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, |_, dialog, out| {
+            let text = conversation(&dialog);
+            if text.is_empty() {
+                let message = "nothing has been run or said yet";
+                out.send(SessionEvent::Notice(Notice::note(message)));
+            } else if text.lines().count() <= PRINTED {
+                out.send(SessionEvent::Text(text));
+            } else {
+                out.send(SessionEvent::Page(MimeBundle::plain(text)));
+            }
+        });
+    }
+}
+
+fn nothing_to_take_back(out: &RunSender) {
+    let message = "there is no exchange to take back";
+    out.send(SessionEvent::Notice(Notice::warning(message)));
+}
+
+/// The In numbers of entries meant by `lines`; a number alone must be one, a range must hold one.
+fn chosen(dialog: &Dialog, lines: &[RangeInclusive<u32>], own: u32) -> Result<Vec<u32>, String> {
+    let mut chosen = Vec::new();
+    for range in lines {
+        let (from, to) = (*range.start(), *range.end());
+        let mut entries: Vec<u32> = dialog
+            .cells
+            .iter()
+            .map(|cell| (cell.line, kind(dialog, cell.line)))
+            .chain(
+                dialog
+                    .prompts
+                    .iter()
+                    .map(|prompt| (prompt.line, Kind::Entry)),
+            )
+            .filter(|(line, kind)| range.contains(line) && *kind == Kind::Entry)
+            .map(|(line, _)| line)
+            .collect();
+        entries.sort_unstable();
+        entries.dedup();
+        match entries.as_slice() {
+            [] if from == to => return Err(no_entry(dialog, from, own)),
+            [] => return Err(format!("no cell and no exchange in {from}-{to}")),
+            _ => chosen.append(&mut entries),
+        }
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Entry,
+    BeforeReset,
+    Command,
+    Unanswered,
+    Nothing,
+}
+
+fn kind(dialog: &Dialog, line: u32) -> Kind {
+    if dialog.prompts.iter().any(|prompt| prompt.line == line) {
+        return Kind::Entry;
+    }
+    let Ok(at) = dialog.cells.binary_search_by_key(&line, |cell| cell.line) else {
+        return Kind::Nothing;
+    };
+    let source = dialog.cells[at].source.trim_start();
+    match source {
+        source if is_ours(source) && source.starts_with('.') => Kind::Unanswered,
+        source if is_ours(source) => Kind::Command,
+        _ if line <= dialog.reset_line => Kind::BeforeReset,
+        _ => Kind::Entry,
+    }
+}
+
+fn no_entry(dialog: &Dialog, line: u32, own: u32) -> String {
+    match kind(dialog, line) {
+        Kind::BeforeReset => {
+            format!("In [{line}] is before the reset: it is no part of the conversation")
+        }
+        Kind::Command => format!("In [{line}] is a command: it is no part of the conversation"),
+        Kind::Unanswered => format!("In [{line}] has no answer: it is no part of the conversation"),
+        Kind::Entry | Kind::Nothing => {
+            format!(
+                "there is no In [{line}]; the last one is In [{}]",
+                own.saturating_sub(1)
+            )
+        }
+    }
+}
+
+fn named(prompt: &str) -> String {
+    let line = prompt.trim().replace('\n', " ");
+    if line.chars().count() <= NAMED {
+        return line;
+    }
+    let head: String = line.chars().take(NAMED - 3).collect();
+    format!("{head}...")
+}
+
+/// Everything in order: inputs with their numbers, what they showed, answers as they are shown.
+fn conversation(dialog: &Dialog) -> String {
+    let mut text = String::new();
+    let mut prompts = dialog.prompts.iter().peekable();
+    for cell in &dialog.cells {
+        let answered = prompts.next_if(|prompt| prompt.line == cell.line);
+        if kind(dialog, cell.line) == Kind::Command {
+            continue;
+        }
+        let hidden = answered.map_or(cell.hidden, |prompt| prompt.hidden);
+        let mark = if hidden { " (hidden)" } else { "" };
+        let mut lines = cell.source.trim_end().lines();
+        let first = lines.next().unwrap_or_default();
+        text.push_str(&format!("In [{}]{mark}: {first}\n", cell.line));
+        let width = format!("In [{}]{mark}", cell.line).chars().count();
+        for line in lines {
+            text.push_str(&format!("{:>width$}: {line}\n", "..."));
+        }
+        let shown = match answered {
+            Some(prompt) => display_form(&prompt.response),
+            None => cell.output.clone().unwrap_or_default(),
+        };
+        if !shown.trim().is_empty() {
+            text.push_str(shown.trim_end());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,412 @@
+//! Commands that need the record or the agent: what they say, and that it is what would be sent.
+
+use super::*;
+use crate::agent::{AgentFailure, FailureKind, Limit, Model, Usage};
+
+/// A stage whose agent is `script`.
+fn with_agent(script: scripted::Script) -> Stage {
+    let agent = script.clone();
+    let mut stage = stage_with(Vec::new(), move |parts| {
+        let plan = AgentPlan {
+            kind: AgentKind::Scripted(agent),
+            variables: Default::default(),
+            cwd: "/".into(),
+            client_version: "0".into(),
+            patience: Patience::default(),
+        };
+        parts.agent = Box::new(move || crate::agent::connect::connect(plan));
+    });
+    stage.agent = script;
+    stage
+}
+
+fn said(stage: &Stage, text: &str) -> String {
+    stage.run(text)[1..].join("\n")
+}
+
+#[test]
+fn context_tells_what_is_sent() {
+    let stage = stage(vec![says("one"), says("two"), says("three")]);
+    let first = said(&stage, "%ipycodex context");
+    assert!(first.contains("\nearlier exchanges: none\nthread: a new one: nothing has been said yet\ncontext: none\n"), "{first}");
+    for text in [
+        "a = '<é>'",
+        ".first",
+        "figure",
+        "'note'",
+        ".use &`f`",
+        "b",
+        "c",
+    ] {
+        stage.run(text);
+    }
+    for (change, fate) in [
+        ("%ipycodex think h", "gone on with (T)"),
+        (
+            "%ipycodex model m",
+            "a new one is seeded: not the same any more: model",
+        ),
+        (
+            "%ipycodex hide 3",
+            "a new one is seeded: not the same any more: model, conversation",
+        ),
+        (
+            "%ipycodex run_cells off",
+            "a new one is seeded: not the same any more: model, tools, conversation",
+        ),
+    ] {
+        stage.run(change);
+        let text = said(&stage, "%ipycodex context");
+        assert!(
+            text.contains(&format!("\nthread: {fate}\n")),
+            "{change}: {text}"
+        );
+    }
+    let text = said(&stage, "%ipycodex context");
+    assert_eq!(stage.agent.requests().len(), 2, "nothing was sent");
+    stage.run(".third");
+    let request = stage.agent.requests().pop().unwrap();
+    assert_eq!(request.thread, None);
+    let sent = stage.sent(2);
+    let context = sent
+        .strip_suffix("<user-request>third</user-request>")
+        .unwrap();
+    assert!(context.starts_with("<context><code>b</code>"), "{context}");
+    assert!(
+        text.contains(&format!(":\n{context}")) || text.contains(&format!("characters\n{context}")),
+        "{text}"
+    );
+    let number = |text: &str| text.chars().count();
+    assert!(
+        text.starts_with(&format!(
+            "instructions: {} characters\n",
+            number(&request.instructions)
+        )),
+        "{text}"
+    );
+    let names: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert!(
+        text.contains(&format!("\ntools: {} (", names.join(", "))),
+        "{text}"
+    );
+    for (turn, (line, pictures)) in request.history.iter().zip([(6, ", 1 picture")]) {
+        let line = format!(
+            "\n  [{line}] {} + {} characters{pictures}\n",
+            number(&turn.user),
+            number(&turn.assistant)
+        );
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    // Sizes are of all there is, counted as said.
+    let mut all = request.instructions.clone() + context;
+    for tool in &request.tools {
+        all.push_str(
+            &[&tool.name, &tool.description, &tool.schema.to_string()]
+                .map(String::as_str)
+                .concat(),
+        );
+    }
+    for turn in &request.history {
+        all.push_str(&(turn.user.clone() + &turn.assistant));
+    }
+    let total = text.lines().last().unwrap();
+    let digits = |text: &str| {
+        text.replace(',', "")
+            .split_whitespace()
+            .find_map(|word| word.parse::<usize>().ok())
+    };
+    assert_eq!(digits(total), Some(number(&all)), "{total}");
+    let tokens = total.split("about ").nth(1).and_then(digits).unwrap();
+    assert!(tokens.abs_diff(all.len() / 4) <= 20, "{total}");
+}
+
+#[test]
+fn a_thread_that_is_lost_is_said() {
+    let stage = stage(vec![vec![AgentEvent::Text {
+        turn: TURN,
+        message: 1,
+        delta: "par".into(),
+    }]]);
+    let run = stage.submit(".slow");
+    while !matches!(run.next(Some(Duration::from_secs(20))), Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
+    {
+    }
+    stage.session.interrupt();
+    words(&run);
+    let text = said(&stage, "%ipycodex context");
+    assert!(
+        text.contains(
+            "\nthread: a new one is seeded: the agent has none that holds the conversation\n"
+        ),
+        "{text}"
+    );
+    stage.run("%ipycodex threads ephemeral");
+    let text = said(&stage, "%ipycodex context");
+    assert!(
+        text.contains("\nthread: a new one for each prompt, the earlier exchanges sent with it\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn tools_are_listed_with_their_source() {
+    let stage = stage(vec![says("one")]);
+    let names = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| {
+                line.split_whitespace()
+                    .take(3)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect()
+    };
+    let builtin = names(&said(&stage, "%ipycodex tools"));
+    assert!(
+        builtin.contains(&"pyrun built in".to_owned()),
+        "{builtin:?}"
+    );
+    stage.run(".use &`f`");
+    let with_f = names(&said(&stage, "%ipycodex tools"));
+    assert_eq!(with_f.len(), builtin.len() + 1);
+    assert!(with_f.contains(&"f prompt [2]".to_owned()), "{with_f:?}");
+    stage.run("%ipycodex hide 2");
+    assert_eq!(names(&said(&stage, "%ipycodex tools")), builtin);
+}
+
+#[test]
+fn tokens_are_told_for_each_turn_and_in_sum() {
+    let counted = |input, cached| {
+        let usage = Usage {
+            input,
+            cached,
+            output: 57,
+            reasoning: 21,
+            window: None,
+        };
+        let mut turn = vec![AgentEvent::Usage { turn: TURN, usage }];
+        turn.extend(says("ok"));
+        turn
+    };
+    let mut script =
+        scripted::Script::new(vec![counted(1200, 1024), says("none"), counted(3400, 0)]);
+    script.limits = vec![Limit {
+        window: "5 h".into(),
+        used_percent: 41.6,
+        resets_at: None,
+    }];
+    let stage = with_agent(script);
+    assert_eq!(
+        said(&stage, "%ipycodex usage"),
+        "No tokens have been counted in this session.\n5 h: 42% used"
+    );
+    for text in [".a", ".b", ".c", "%ipycodex hide 2"] {
+        stage.run(text);
+    }
+    assert_eq!(
+        said(&stage, "%ipycodex usage"),
+        "    In         Input        Cached        Output     Reasoning\n     2         1,200         1,024            57            21\n     4         3,400             0            57            21\n   Sum         4,600         1,024           114            42\n5 h: 42% used"
+    );
+}
+
+fn models() -> Vec<Model> {
+    let model = |name: &str, is_default| Model {
+        name: name.into(),
+        description: format!("The {name}."),
+        efforts: vec!["low".into(), "high".into()],
+        default_effort: "low".into(),
+        is_default,
+    };
+    vec![model("big", true), model("small", false)]
+}
+
+#[test]
+fn models_are_listed_and_one_that_is_not_is_set_with_a_warning() {
+    let mut script = scripted::Script::new(vec![says("ok")]);
+    script.models = models();
+    let stage = with_agent(script);
+    assert_eq!(
+        said(&stage, "%ipycodex model"),
+        "self.model=''\n* big    low (default), high [default]  The big.\n  small  low (default), high  The small."
+    );
+    assert_eq!(said(&stage, "%ipycodex model small"), "self.model='small'");
+    assert!(said(&stage, "%ipycodex model").contains("\n* small  low"));
+    assert_eq!(
+        said(&stage, "%ipycodex model huge"),
+        "self.model='huge'\nthe agent does not list a model 'huge'"
+    );
+    assert_eq!(
+        said(&stage, "%ipycodex completion_model small"),
+        "self.completion_model='small'"
+    );
+    assert!(
+        said(&stage, "%ipycodex completion_model")
+            .starts_with("self.completion_model='small'\n  big ")
+    );
+    stage.run(".a");
+    assert_eq!(
+        stage.agent.requests()[0].settings.model.as_deref(),
+        Some("huge")
+    );
+}
+
+#[test]
+fn an_agent_that_is_missing_costs_one_line() {
+    let mut script = scripted::Script::new(Vec::new());
+    script.untold = Some(AgentFailure {
+        kind: FailureKind::Missing,
+        message: "`codex` was not found".into(),
+        hints: vec!["install it".into()],
+    });
+    let stage = with_agent(script);
+    assert_eq!(
+        said(&stage, "%ipycodex model"),
+        "self.model=''\nthe models are not known: `codex` was not found"
+    );
+    assert_eq!(said(&stage, "%ipycodex model any"), "self.model='any'");
+    assert_eq!(
+        said(&stage, "%ipycodex usage"),
+        "No tokens have been counted in this session.\nthe limits of the account are not known: `codex` was not found"
+    );
+}
+
+#[test]
+fn the_conversation_is_told_as_it_was_seen() {
+    let mut turn = calls(&[("f", json!({"x": 1}))], "**done**");
+    turn.insert(
+        0,
+        AgentEvent::Thought {
+            turn: TURN,
+            part: 0,
+            delta: "hm".into(),
+        },
+    );
+    let stage = stage(vec![turn]);
+    assert_eq!(
+        said(&stage, "%ipycodex history"),
+        "nothing has been run or said yet"
+    );
+    for text in ["x = 1\ny = 2", ".use &`f`", "%ipycodex hide 2"] {
+        stage.run(text);
+    }
+    assert_eq!(
+        said(&stage, "%ipycodex history"),
+        "In [2] (hidden): x = 1\n            ...: y = 2\nran x = 1\ny = 2\n42\n\n\
+         In [3]: .use &`f`\n> hm\n\n🔧 f(x=1) => got 1\n\n**done**"
+    );
+    for n in 0..20 {
+        stage.run(&format!("cell_{n}"));
+    }
+    let run = stage.submit("%ipycodex history");
+    let mut paged = None;
+    while let Next::Event(event) = run.next(Some(Duration::from_secs(20))) {
+        if let SessionEvent::Page(bundle) = *event {
+            paged = bundle.text("text/plain");
+        }
+    }
+    assert!(
+        paged
+            .unwrap()
+            .ends_with("In [25]: cell_19\nran cell_19\n42")
+    );
+}
+
+#[test]
+fn a_command_is_done_before_the_next_input() {
+    let stage = talking();
+    let runs: Vec<Run> = [
+        "%ipycodex undo",
+        ".b",
+        "%ipycodex rename it",
+        "%ipycodex sessions",
+    ]
+    .map(|text| stage.submit(text))
+    .into();
+    let said: Vec<_> = runs.iter().map(words).collect();
+    assert_eq!(said[0][1], "Taken out of the conversation: [1] a");
+    assert_eq!(said[1], ["[3]", "> two", "Complete"]);
+    assert!(stage.agent.requests()[1].history.is_empty());
+    assert_eq!(said[2][1], "Session 1 is named 'it'.");
+    assert!(said[3][1].ends_with("  [it] b"), "{said:?}");
+}
+
+fn talking() -> Stage {
+    let stage = stage(vec![says("one"), says("two")]);
+    stage.run(".a");
+    stage
+}
+
+#[test]
+fn an_interrupt_by_command_goes_beside_the_queue() {
+    let stage = stage(Vec::new());
+    assert_eq!(said(&stage, "%ipycodex interrupt"), "nothing is running");
+    let cell = stage.submit("hang");
+    let after = stage.submit("after");
+    while !matches!(cell.next(Some(Duration::from_secs(20))), Next::Event(event) if word(&event) == "= 42")
+    {
+    }
+    assert_eq!(stage.run("%ipycodex interrupt"), ["[3]"]);
+    assert!(words(&cell).contains(&"Interrupted".to_owned()));
+    assert_eq!(words(&after), ["[4]", "ran after", "= 42", "Ok"]);
+}
+
+#[test]
+fn ctrl_c_ends_the_waiting_for_an_agent_that_does_not_tell() {
+    let stage = stage_with(Vec::new(), |parts| {
+        parts.agent = Box::new(|| {
+            let (agent, events) = scripted_mute();
+            (agent, events)
+        });
+    });
+    let run = stage.submit("%ipycodex model");
+    while !matches!(run.next(Some(Duration::from_secs(20))), Next::Event(event) if word(&event) == "self.model=''")
+    {
+    }
+    stage.session.interrupt();
+    assert_eq!(words(&run), ["stopped waiting"]);
+    assert_eq!(stage.run("x"), ["[2]", "ran x", "= 42", "Ok"]);
+}
+
+/// An agent that never tells anything.
+fn scripted_mute() -> (
+    Box<dyn crate::agent::Agent>,
+    tokio::sync::mpsc::Receiver<AgentEvent>,
+) {
+    use crate::agent::{Agent, Capabilities, Facts, Lookup, TurnRequest};
+    struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
+    impl Agent for Mute {
+        fn capabilities(&self) -> Capabilities {
+            Capabilities {
+                name: "mute".into(),
+                tools: true,
+                images: true,
+                resumes: true,
+            }
+        }
+        fn start(&mut self, _: TurnRequest) -> TurnId {
+            TurnId(1)
+        }
+        fn reply(&mut self, _: TurnId, _: AgentReply) {}
+        fn cancel(&mut self, _: TurnId) {}
+        fn look_up(&mut self, _: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+            let (tell, told) = oneshot::channel();
+            self.0.push(tell);
+            told
+        }
+    }
+    let (_, events) = tokio::sync::mpsc::channel(1);
+    (Box::new(Mute(Vec::new())), events)
+}
+
+#[test]
+fn logging_in_is_explained() {
+    let stage = stage(Vec::new());
+    assert_eq!(
+        said(&stage, "%ipycodex login"),
+        "The agent `scripted` needs no login."
+    );
+}
