@@ -109,11 +109,11 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
     std::fs::write(theirs.join("SKILL.md"), text).unwrap();
     let pty = program.repl();
     pty.send_line(".go");
-    pty.wait_for("Read this skill?");
+    pty.wait_for("Read skills of this project?");
     pty.send("n");
     pty.wait_for("In [2]:");
     pty.send_line(".go");
-    pty.wait_for("Read this skill?");
+    pty.wait_for("Read skills of this project?");
     pty.send("y");
     pty.wait_for("Run this code?");
     assert!(pty.screen_text().contains("loaded = 42"));
@@ -134,7 +134,7 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
         program.recorded("SELECT kind || ' ' || decision FROM ipycodex_decisions ORDER BY id"),
         [
             "project skill no",
-            "project skill once",
+            "project skill session",
             "skill code remember"
         ]
     );
