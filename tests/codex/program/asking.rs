@@ -134,7 +134,7 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
         program.recorded("SELECT kind || ' ' || decision FROM ipycodex_decisions ORDER BY id"),
         [
             "project skill no",
-            "project skill session",
+            "project skill once",
             "skill code remember"
         ]
     );
