@@ -55,6 +55,7 @@
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
+//! | `skills` | nothing: it makes the list of skills | the list |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
 //!

@@ -1,13 +1,14 @@
 //! Inputs, outputs and turns: each write as one short transaction, the dialog read back.
 
 use std::collections::HashMap;
-use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::lines::Lines;
 use super::waiting::Entry;
-use super::{Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, usage};
+use super::{
+    Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, decisions, usage,
+};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
 
 /// Where the things of this process lie in the file.
@@ -153,20 +154,7 @@ fn apply(
             )?;
         }
         Write::Decided(decided) => {
-            let asked_at = decided.asked_at.duration_since(UNIX_EPOCH);
-            let asked_at = asked_at.map_or(0, |since| since.as_millis());
-            change.execute(
-                "INSERT INTO ipycodex_decisions (session, line, asked_at, kind, subject, decision)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![
-                    session,
-                    places.lines.of(decided.line),
-                    i64::try_from(asked_at).unwrap_or(i64::MAX),
-                    decided.kind,
-                    decided.subject,
-                    decided.decision
-                ],
-            )?;
+            decisions::write(change, session, places.lines.of(decided.line), decided)?;
         }
         Write::Rename(name) => {
             change.execute(

@@ -6,6 +6,7 @@
 //! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
 mod answers;
+mod decisions;
 mod entries;
 mod file;
 mod lines;

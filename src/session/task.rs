@@ -338,6 +338,7 @@ impl Session {
     async fn leave(mut self) -> Closed {
         self.interrupt();
         self.waiting.clear();
+        self.end_stopped_turn();
         // A record that was locked at the start may have told the number since.
         if self.session_number() == 0 {
             self.start = Some(self.history.session().await);

@@ -1,7 +1,10 @@
 //! Exchanges taken back, replaced and brought back, and what went with prompts: the same after a resume.
 
+use std::time::{Duration, SystemTime};
+
 use ipycodex::agent::Usage;
 use ipycodex::dialog::{Dialog, Expansion};
+use ipycodex::history::Decided;
 use ipycodex::output::mime::MimeBundle;
 use serde_json::Value;
 
@@ -244,4 +247,38 @@ fn tokens_are_counted_for_every_turn() {
         .collect();
     assert_eq!(turns, [(1, Some(usage)), (2, Some(usage)), (3, None)]);
     end(history, reports);
+}
+
+#[test]
+fn what_an_answer_tells_of_and_what_was_decided_is_kept() {
+    let (_directory, path) = directory();
+    let (history, reports) = start(&path, None);
+    cell(&history, 1, "x", "");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
+    cell(&history, 3, "y = 1", "made");
+    history.told(3, 2);
+    let asked_at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_234);
+    history.decided(Decided {
+        line: 2,
+        asked_at,
+        kind: "cells".into(),
+        subject: "y = 1".into(),
+        decision: "no: not now".into(),
+    });
+    history.finish_prompt(turn, Outcome::Complete, "done", None);
+    cell(&history, 4, "z", "");
+    let context = "<context><code>z</code></context>\n";
+    assert_eq!(wait(history.dialog()).next_context(), context);
+    end(history, reports);
+    let (history, reports) = start(&path, Some(1));
+    assert_eq!(wait(history.dialog()).next_context(), context);
+    history.hide(2..=2, true);
+    let dialog = wait(history.dialog());
+    assert_eq!(
+        dialog.next_context(),
+        "<context><code>x</code><code>y = 1</code><output>made</output><code>z</code></context>\n"
+    );
+    end(history, reports);
+    let decided = "SELECT line || ' ' || asked_at || ' ' || kind || ' ' || subject || ' ' || decision FROM ipycodex_decisions";
+    assert_eq!(text(&path, decided), "2 1234 cells y = 1 no: not now");
 }

@@ -248,6 +248,10 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
     ];
     match code.trim_start_matches("#| eval: true\n").trim_end() {
         "hang" | "hang()" => {}
+        "long" => {
+            events.push(output(id, &"a line of it\n".repeat(5_000)));
+            events.push(finish(Ending::Ok));
+        }
         "raise" => {
             events.push(RuntimeEvent::Error { id, error: error() });
             events.push(finish(Ending::Error));

@@ -54,7 +54,7 @@ impl Session {
         let step = match self.toolbox.job.take() {
             Some(Job::Cells(cells)) => self.cell_ran(cells, remains),
             Some(Job::Skill(Loading::Running { skill, ran })) => {
-                self.block_ran(skill, ran, remains)
+                self.block_ran(skill, ran, *remains)
             }
             job => {
                 self.toolbox.job = job;
@@ -94,6 +94,14 @@ impl Session {
             interrupter.interrupt();
         }
         true
+    }
+
+    /// The session ends: a stopped turn waits for its code no longer, and is recorded.
+    pub(in crate::session) fn end_stopped_turn(&mut self) {
+        if let Some(end) = self.toolbox.ended.take() {
+            (self.toolbox.job, self.toolbox.live) = (None, None);
+            self.end_turn(&end);
+        }
     }
 
     /// The code's question was answered: its time runs again.

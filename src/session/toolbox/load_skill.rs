@@ -379,10 +379,10 @@ impl Session {
         &mut self,
         skill: Box<Activation>,
         mut ran: Vec<Remains>,
-        remains: Box<Remains>,
+        remains: Remains,
     ) -> Option<ToolReturn> {
         let ok = remains.ending == Ending::Ok;
-        ran.push(*remains);
+        ran.push(remains);
         if ok {
             return self.next_block(skill, ran);
         }

@@ -25,6 +25,8 @@ use crate::session::turn::ToolReturn;
 
 /// Code points of a cell's output in the result at least, however many cells there are.
 const LEAST_CHARACTERS: usize = 2_000;
+/// Code points for what stands around the outputs.
+const ROOM: usize = 400;
 /// Pictures in one result.
 const MOST_IMAGES: usize = 10;
 /// How long an interrupted cell has before it is interrupted again.
@@ -131,7 +133,9 @@ impl Cells {
     fn result(&self, outputs: &Outputs) -> ToolReturn {
         let last = self.done.last();
         let failure = last.and_then(|ran| ran.failure(self.timeout));
-        let budget = (MODEL_CHARACTERS / self.done.len().max(1)).max(LEAST_CHARACTERS);
+        let budget = ((MODEL_CHARACTERS - ROOM) / self.done.len().max(1))
+            .saturating_sub(ROOM)
+            .max(LEAST_CHARACTERS);
         let mut text = match (&failure, last) {
             (Some(why), Some(ran)) => {
                 let (number, all) = (self.done.len(), self.cells.len());
@@ -294,7 +298,7 @@ impl Session {
     }
 
     fn finished(&mut self, cells: Box<Cells>) -> ToolReturn {
-        let result = cells.result(&self.outputs);
+        let result = self.cut_result(cells.result(&self.outputs));
         // Its lines are asked for when the turn has taken the result.
         self.toolbox.job = Some(Job::Cells(cells));
         result

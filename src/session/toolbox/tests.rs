@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{AgentEvent, AgentReply, InputPart, Subject, TurnId};
 use crate::config::RunCells;
+use crate::output::MODEL_CHARACTERS;
 use crate::session::question::{About, Choice, Reply};
 use crate::session::tests::{Stage, calls, says, stage_with, word, words};
 use crate::session::{Next, Run, SessionEvent};
@@ -468,4 +469,27 @@ fn parallel_calls_run_in_order() {
             "pyrun(code='y')"
         ]
     );
+}
+
+#[test]
+fn a_long_output_is_cut_once_and_can_be_read_on() {
+    let read = (
+        "read_output",
+        json!({"id": "cell-2", "offset": 64_990, "limit": 100}),
+    );
+    let stage = auto(vec![
+        calls(&[cells(&["long"])], "ok"),
+        calls(&[cells(&["long", "long", "long"]), read], "ok"),
+    ]);
+    let markers = |text: &str| text.matches("[…").count();
+    stage.run(".go");
+    let (text, _) = replied(&stage, 0);
+    assert_eq!(markers(&text), 1, "{text}");
+    assert!(text.chars().count() <= MODEL_CHARACTERS && text.contains("cell-2"));
+    stage.run(".go");
+    let (text, _) = replied(&stage, 1);
+    assert_eq!(markers(&text), 3, "{text}");
+    assert!(text.chars().count() <= MODEL_CHARACTERS);
+    let (text, success) = replied(&stage, 2);
+    assert!(success && text.contains("a line of it"), "{text}");
 }

@@ -1,0 +1,31 @@
+//! What the user decided when asked: one row each, never changed.
+
+use std::time::UNIX_EPOCH;
+
+use rusqlite::{Connection, params};
+
+use super::Decided;
+
+/// Adds a decision made in the prompt that has `line` in the file.
+pub(super) fn write(
+    db: &Connection,
+    session: i64,
+    line: u32,
+    decided: &Decided,
+) -> rusqlite::Result<()> {
+    let asked_at = decided.asked_at.duration_since(UNIX_EPOCH);
+    let asked_at = asked_at.map_or(0, |since| since.as_millis());
+    db.execute(
+        "INSERT INTO ipycodex_decisions (session, line, asked_at, kind, subject, decision)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            session,
+            line,
+            i64::try_from(asked_at).unwrap_or(i64::MAX),
+            decided.kind,
+            decided.subject,
+            decided.decision
+        ],
+    )?;
+    Ok(())
+}
