@@ -8,8 +8,7 @@ use std::collections::HashSet;
 
 use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
 use crate::input::{is_ours, note_value};
-use crate::output::limits::{Rest, shorten_naming};
-use crate::output::{MODEL_CHARACTERS, cell_id};
+use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";

@@ -8,4 +8,4 @@ mod sequence;
 pub mod traceback;
 pub mod transcript;
 
-pub use limits::{MODEL_CHARACTERS, cell_id, shorten};
+pub use limits::{MODEL_CHARACTERS, Rest, cell_id, shorten, shorten_naming};
