@@ -1,5 +1,7 @@
 //! The REPL, as people meet it: the real program on a pseudo-terminal with a virtual screen, one file for each topic.
 
+mod agent_cells;
+mod asker;
 mod cells;
 mod deaths;
 mod editing;
@@ -7,6 +9,8 @@ mod escapes;
 mod interrupts;
 mod leaving;
 mod prompts;
+mod questions;
+mod reuse;
 mod sequences;
 mod shell;
 mod surroundings;

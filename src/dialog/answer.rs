@@ -189,14 +189,28 @@ const DETAILS: &str = "<details class='tool-usage-details'>";
 /// Characters a result is cut to on its line.
 const RESULT_CHARACTERS: usize = 100;
 
-/// `f(x=1)`: arguments sorted by name, as Python writes them.
+/// Characters a call is cut to on its line.
+const CALL_CHARACTERS: usize = 200;
+
+/// `f(x=1)` on one line: arguments sorted by name, as Python writes them, cut to 200 characters. Cells to be run are
+/// counted: they are shown as cells.
 pub fn call_line(name: &str, arguments: &Value) -> String {
-    python::call(name, arguments).replace(['\n', '\r'], " ")
+    match arguments["cells"].as_array().map(Vec::len) {
+        Some(1) if name == "run_cells" => return "run_cells(1 cell)".to_owned(),
+        Some(cells) if name == "run_cells" => return format!("run_cells({cells} cells)"),
+        _ => {}
+    }
+    let call = python::call(name, arguments).replace(['\n', '\r'], " ");
+    if call.chars().count() <= CALL_CHARACTERS {
+        return call;
+    }
+    let head: String = call.chars().take(CALL_CHARACTERS - 4).collect();
+    format!("{head}...)")
 }
 
 /// `f(x=1) => 2` on one line, the result cut to 100 characters.
 pub fn tool_line(name: &str, arguments: &Value, result: &str) -> String {
-    result_line(&python::call(name, arguments), result)
+    result_line(&call_line(name, arguments), result)
 }
 
 /// `cmd => output` on one line, with the exit code when it is not 0, the output cut to 100 characters.
@@ -207,8 +221,7 @@ pub fn command_line(command: &str, exit_code: Option<i32>, output: &str) -> Stri
     }
 }
 
-/// `call => result` on one line, the result cut to 100 characters.
-pub fn result_line(call: &str, result: &str) -> String {
+fn result_line(call: &str, result: &str) -> String {
     let call = call.replace(['\n', '\r'], " ");
     let result = result.trim().replace(['\n', '\r'], " ");
     if result.is_empty() {

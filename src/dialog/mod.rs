@@ -10,7 +10,7 @@ mod python;
 
 pub use answer::{
     Answer, CommandRecord, ToolRecord, call_line, command_line, display_form, interrupted,
-    result_line, tool_line, tool_records,
+    tool_line, tool_records,
 };
 pub use context::{
     INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,

@@ -13,6 +13,9 @@ use crate::text::{clusters, columns, is_plain_ascii, split_at_columns};
 /// Columns from tab stop to tab stop.
 const TAB: usize = 4;
 
+/// Bytes of a character with its marks that are kept in one row.
+const LONGEST_CLUSTER: usize = 64;
+
 /// Rows being made.
 pub(super) struct Rows {
     width: usize,
@@ -106,7 +109,9 @@ struct Wrapped<'a> {
 impl Wrapped<'_> {
     fn push(&mut self, mut text: &str, style: Style) {
         while !text.is_empty() {
-            let (fits, rest) = split_at_columns(text, self.width - self.used);
+            // Only as much is measured as can fit: a long line costs its length, not its square.
+            let near = text.floor_char_boundary(self.width * LONGEST_CLUSTER);
+            let (fits, _) = split_at_columns(&text[..near], self.width - self.used);
             if fits.is_empty() && self.used > columns(self.margin) {
                 self.done.push(std::mem::take(&mut self.row));
                 self.row.push(self.margin, Style::new(), None);
@@ -115,15 +120,13 @@ impl Wrapped<'_> {
             }
             let fits = if fits.is_empty() {
                 // Wider than any row: shown all the same.
-                clusters(text).next().map_or(text, |(cluster, _)| cluster)
+                clusters(&text[..near])
+                    .next()
+                    .map_or(text, |(cluster, _)| cluster)
             } else {
                 fits
             };
-            let rest = if rest.len() == text.len() {
-                &text[fits.len()..]
-            } else {
-                rest
-            };
+            let rest = &text[fits.len()..];
             self.row.push(fits, style, None);
             self.used = (self.used + columns(fits)).min(self.width);
             text = rest;

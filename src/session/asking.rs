@@ -10,9 +10,10 @@ use std::time::SystemTime;
 
 use crate::agent::{AgentReply, Subject, TurnId};
 use crate::history::Decided;
-use crate::session::events::SessionEvent;
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::question::{About, Choice, Question, Reply};
 use crate::session::task::Session;
+use crate::text::escape::cut;
 
 /// Who waits for an answer.
 #[derive(Debug, Clone)]
@@ -36,8 +37,8 @@ pub(super) struct Asking {
     last: u64,
     open: Option<Open>,
     waiting: VecDeque<(About, Asker)>,
-    /// Cells of the agent run without a question.
-    pub(super) cells_allowed: bool,
+    /// Cells of the agent were allowed once and for all, but not to drop the variables.
+    pub(super) resets_are_asked: bool,
     /// `pyrun` runs where nothing protects files.
     pub(super) unprotected_allowed: bool,
 }
@@ -57,7 +58,7 @@ impl Asking {
             last: 0,
             open: None,
             waiting: VecDeque::new(),
-            cells_allowed: false,
+            resets_are_asked: false,
             unprotected_allowed: false,
         }
     }
@@ -72,6 +73,8 @@ impl Session {
     /// Asks, now or after the questions before.
     pub(super) fn ask_user(&mut self, about: About, asker: Asker) {
         if !self.asking.asks {
+            let notice = Notice::note(unasked(&about));
+            self.out_or_background().send(SessionEvent::Notice(notice));
             let reply = if about.choices().is_empty() {
                 Reply::Declined
             } else {
@@ -139,6 +142,24 @@ impl Session {
             Asker::Tool => self.on_tool_reply(reply),
         }
     }
+}
+
+/// What is said where nobody can be asked: one line.
+fn unasked(about: &About) -> String {
+    let (kind, subject) = told(about);
+    let verdict = match about {
+        About::Agent(Subject::Form { .. }) => "left a question of the agent open",
+        _ => "did not allow the agent",
+    };
+    let remedy = match about {
+        About::Agent(
+            Subject::Command { .. } | Subject::Edit { .. } | Subject::Permissions { .. },
+        ) => "; with `approvals` set to `never` the sandbox decides",
+        _ => "",
+    };
+    let subject = subject.replace('\n', " ");
+    let subject = cut(&subject, 200);
+    format!("{verdict} ({kind}), nobody can be asked here: {subject}{remedy}")
 }
 
 /// A question as the record has it: its kind, and what it was about.

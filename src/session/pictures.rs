@@ -7,24 +7,22 @@ use crate::agent::InputPart;
 
 /// Pictures sent with one text.
 const MOST: usize = 8;
-/// Bytes of all of them, as base64.
-const MOST_BYTES: usize = 20 << 20;
+/// Bytes of one, as base64; the record sends no larger one again.
+const LARGEST: usize = 4 << 20;
 
 /// Pictures chosen so far.
 #[derive(Debug, Default)]
 pub(super) struct Pictures {
     urls: Vec<String>,
-    bytes: usize,
     left_out: usize,
 }
 
 impl Pictures {
     /// Takes a picture, or counts it when there is no room for it.
     pub(super) fn add(&mut self, url: String) {
-        if self.urls.len() >= MOST || url.len() > MOST_BYTES - self.bytes {
+        if self.urls.len() >= MOST || url.len() > LARGEST {
             self.left_out += 1;
         } else {
-            self.bytes += url.len();
             self.urls.push(url);
         }
     }
@@ -67,8 +65,8 @@ mod tests {
         );
         assert_eq!(pictures.into_urls().len(), MOST);
         let mut pictures = Pictures::default();
-        pictures.add("x".repeat(MOST_BYTES + 1));
-        pictures.add("y".repeat(MOST_BYTES));
+        pictures.add("x".repeat(LARGEST + 1));
+        pictures.add("y".repeat(LARGEST));
         assert!(
             pictures
                 .missing()

@@ -13,9 +13,8 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, Question, ToolCall, Usage};
-use crate::dialog::{Answer, ToolRecord, interrupted, result_line};
+use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
-use crate::session::toolbox::shown_call;
 
 /// What can happen to a turn.
 #[derive(Debug, Clone)]
@@ -181,7 +180,7 @@ impl Turn {
             return Vec::new();
         };
         self.running_tool = Some(call.clone());
-        let line = shown_call(&call);
+        let line = call_line(&call.name, &call.arguments);
         vec![
             TurnAction::Show(AnswerEvent::ToolStarted { call: line }),
             TurnAction::CallTool(call),
@@ -192,7 +191,7 @@ impl Turn {
         let Some(call) = self.running_tool.take() else {
             return Vec::new();
         };
-        let line = result_line(&shown_call(&call), &returned.text);
+        let line = tool_line(&call.name, &call.arguments, &returned.text);
         self.received += returned.text.len() + 1;
         self.answer.tool(&ToolRecord {
             id: call.id.clone(),

@@ -220,8 +220,11 @@ impl Shell {
                 SessionEvent::Numbered { kind, .. } => {
                     typing = self.begin_typing(*kind, &hands, &mut typed);
                 }
-                SessionEvent::AgentCell { .. } => hands.set_cell(self.cells()),
-                SessionEvent::CellStarted => hands.open(),
+                SessionEvent::CellStarted => {
+                    // In a turn nobody knew that a cell comes.
+                    hands.set_cell(self.cells());
+                    hands.open();
+                }
                 SessionEvent::CellEnded { .. } => hands.close(),
                 _ => {}
             }

@@ -1,8 +1,9 @@
 //! Prompts without a terminal: `ask` and prompts between cells.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::home::{Home, Ran};
+use crate::support::peers;
 
 fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
     home.run(&[&["--agent", "demo"], arguments].concat(), stdin)
@@ -154,4 +155,32 @@ fn a_session_is_gone_on_with() {
         second.stdout.contains("- 1 prompt before this one"),
         "{second:?}"
     );
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
+    let mut home = Home::new();
+    std::fs::create_dir_all(home.config()).unwrap();
+    std::fs::write(home.config().join("config.json"), r#"{"approvals": "ask"}"#).unwrap();
+    let command = json!({"ask": "item/commandExecution/requestApproval", "params": {
+        "itemId": "i", "command": "touch a\n\u{1b}]0;t\u{7}", "cwd": "/some/where"}});
+    let script = home.write("script.json", json!([[command]]).to_string());
+    let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/asks.py");
+    let python = peers::plain_python();
+    let words = [python.to_str(), Some(fake), script.to_str()];
+    let words = words.map(|word| word.unwrap());
+    home.set("IPYAI_CODEX_CMD", shlex::try_join(words).unwrap());
+    let ran = home.run(&["ask", "do it"], "");
+    assert_eq!(
+        (ran.code(), ran.stdout.as_str()),
+        (0, "turn over\n"),
+        "{ran:?}"
+    );
+    assert_eq!(
+        ran.stderr,
+        "did not allow the agent (command), nobody can be asked here: touch a ^[]0;t^G (in /some/where); \
+         with `approvals` set to `never` the sandbox decides\n"
+    );
+    let given = std::fs::read_to_string(home.work().join("answers.jsonl")).unwrap();
+    assert_eq!(given, "{\"decision\": \"decline\"}\n");
 }

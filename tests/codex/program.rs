@@ -7,8 +7,10 @@ mod canaries;
 mod context;
 mod failures;
 mod interrupts;
+mod references;
 mod taken_back;
 mod threads;
+mod toolbox;
 mod tools;
 
 use std::path::Path;
@@ -19,7 +21,7 @@ use serde_json::{Value, json};
 use crate::support::home::{Home, Ran};
 use crate::support::peers;
 use crate::support::pty::{Pty, SIZE};
-use crate::support::responses::{Endpoint, conversation};
+use crate::support::responses::{Endpoint, Reply, conversation};
 
 /// The program, its home, and the model behind it.
 pub(super) struct Program {
@@ -88,6 +90,18 @@ impl Program {
     /// The stored answers, oldest first.
     pub(super) fn answers(&self) -> Vec<String> {
         self.recorded("SELECT response FROM ai_prompts ORDER BY id")
+    }
+}
+
+/// A model of each family: plain tools, and code mode.
+pub(super) const MODELS: [&str; 2] = ["gpt-5.5", "gpt-6.1-sol"];
+
+/// How a model of this family calls `f` with these arguments.
+pub(super) fn call(model: &str, name: &str, arguments: &Value) -> Reply {
+    if model == "gpt-5.5" {
+        Reply::calls(&[("c1", name, arguments.clone())])
+    } else {
+        Reply::exec("c1", &format!("text(await tools.{name}({arguments}));"))
     }
 }
 

@@ -111,4 +111,13 @@ fn one_line_for_a_call() {
         &"é".repeat(100),
         &format!("f(s='') => {}", "é".repeat(100)),
     );
+    let cells = |count: usize| json!({"cells": vec![json!({"code": "x"}); count]});
+    assert_eq!(call_line("run_cells", &cells(1)), "run_cells(1 cell)");
+    assert_eq!(
+        tool_line("run_cells", &cells(2), "ran\nx"),
+        "run_cells(2 cells) => ran x"
+    );
+    assert_eq!(call_line("run_cells", &json!([])), "run_cells([])");
+    let long = call_line("f", &json!({"code": "é".repeat(300)}));
+    assert_eq!(long, format!("f(code='{}...)", "é".repeat(188)));
 }

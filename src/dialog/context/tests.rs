@@ -280,3 +280,38 @@ proptest! {
         prop_assert!(elements.next().is_none());
     }
 }
+
+#[test]
+fn what_an_answer_tells_of_is_no_context_while_it_is_part_of_the_conversation() {
+    let made = |told| CellEntry {
+        told,
+        images: vec!["data:image/png;base64,AAAA".into()],
+        ..cell(3, "y = 1", "made")
+    };
+    let dialog = |told, hidden| Dialog {
+        cells: vec![
+            cell(1, "x", ""),
+            cell(2, ".p", ""),
+            made(told),
+            cell(4, "z", ""),
+        ],
+        prompts: vec![PromptEntry {
+            hidden,
+            ..prompt(2, 1, "p", "an answer that holds cell 3")
+        }],
+        reset_line: 0,
+    };
+    let check = |dialog: Dialog, expected: &str, pictures: usize| {
+        assert_eq!(
+            dialog.next_context(),
+            format!("<context>{expected}</context>\n")
+        );
+        assert_eq!(dialog.next_pictures(&Expansion::default()).len(), pictures);
+    };
+    let cells = "<code>y = 1</code><output>made</output><code>z</code>";
+    check(dialog(Some(2), false), "<code>z</code>", 0);
+    check(dialog(None, false), cells, 1);
+    check(dialog(Some(2), true), &format!("<code>x</code>{cells}"), 1);
+    // Its turn failed: there is no such exchange.
+    check(dialog(Some(9), false), cells, 1);
+}

@@ -94,7 +94,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         }
         About::Cells(_) => "Run this in your session?",
         About::Unprotected { .. } => "Run this without protection?",
-        About::ProjectSkill { .. } => "Read this skill?",
+        About::ProjectSkill { .. } => "Read skills of this project?",
         About::SkillCode { .. } => "Run this code?",
     }
 }
@@ -106,6 +106,8 @@ pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
         Choice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
             ('y', "yes, I open it")
         }
+        // A yes is for all skills of the project.
+        Choice::Once if matches!(about, About::ProjectSkill { .. }) => ('y', "yes, all session"),
         Choice::Once => ('y', "yes, this once"),
         Choice::Session => ('s', "yes, all session"),
         Choice::Remember if once => ('a', "yes, always"),
@@ -117,8 +119,9 @@ pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
 }
 
 /// What the line that stays says of the answer.
-pub(super) fn verdict(choice: Choice) -> &'static str {
+pub(super) fn verdict(about: &About, choice: Choice) -> &'static str {
     match choice {
+        Choice::Once if matches!(about, About::ProjectSkill { .. }) => "✓ allowed for this session",
         Choice::Once => "✓ allowed once",
         Choice::Session => "✓ allowed for this session",
         Choice::Remember => "✓ allowed always",
@@ -140,7 +143,7 @@ pub(super) fn brief(about: &About) -> String {
         About::Agent(Subject::Link { url, .. }) => url.clone(),
         About::Cells(cells) => joined(cells.iter().map(|cell| cell.code.trim()).collect()),
         About::Unprotected { code, .. } => code.trim().to_owned(),
-        About::ProjectSkill { skill, .. } => format!("reading the skill {skill}"),
+        About::ProjectSkill { project, .. } => format!("skills of {project}"),
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()
@@ -198,6 +201,9 @@ fn because(rows: &mut Rows, reason: Option<&str>) {
 }
 
 fn label(rows: &mut Rows, name: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     rows.labelled(
         (&format!("  {name}: "), Style::new().dimmed()),
         text,

@@ -64,8 +64,12 @@ impl Form {
 
     /// Options of the field at hand, and one more for text of one's own.
     fn count(&self) -> usize {
-        self.field()
-            .map_or(0, |field| field.options.len() + usize::from(field.free))
+        match self.field() {
+            Some(field) if !field.options.is_empty() => {
+                field.options.len() + usize::from(field.free)
+            }
+            _ => 0,
+        }
     }
 
     /// The field in full, for the scrollback.

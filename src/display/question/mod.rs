@@ -215,7 +215,7 @@ impl Asking {
 
     fn said(&self, reply: &Reply) -> String {
         let verdict = match reply {
-            Reply::Chosen(choice) => body::verdict(*choice),
+            Reply::Chosen(choice) => body::verdict(&self.about, *choice),
             Reply::NoBecause(why) => {
                 return format!("✗ not allowed ({}): {}", visible(why), self.brief());
             }

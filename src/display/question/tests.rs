@@ -196,6 +196,13 @@ fn forms() {
         "4own\x1b[27u1",
         filled(&[("a", &["one"])]),
     );
+    let free = Field {
+        free: true,
+        optional: true,
+        ..field("a")
+    };
+    check(vec![free.clone()], "own\r", filled(&[("a", &["own"])]));
+    check(vec![free], "x\x1b", Some(Reply::Declined));
     check(Vec::new(), "\r", None);
     check(Vec::new(), "y", filled(&[]));
     check(Vec::new(), "n", Some(Reply::Declined));

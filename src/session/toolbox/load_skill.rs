@@ -393,6 +393,7 @@ impl Session {
     fn loaded(&mut self, skill: &Activation, told: &str) -> ToolReturn {
         self.shelf.loaded.insert(skill.path.clone());
         self.exchanges.skill_loaded(skill.text.clone());
+        self.exchanges.skill_loaded(skill.text.clone());
         let mut text = skill.reply();
         if !told.is_empty() {
             if !text.ends_with('\n') {

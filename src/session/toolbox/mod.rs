@@ -26,7 +26,6 @@ use crate::session::turn::{ToolReturn, TurnEnd, TurnEvent};
 
 pub(super) use load_skill::Shelf;
 pub use load_skill::{FindSkills, Skills};
-pub(super) use run_cells::shown_call;
 pub(super) use specs::{Offer, is_built_in};
 
 use load_skill::Loading;

@@ -2,7 +2,7 @@
 //!
 //! Invariants: no cell runs before the user (or the user's settings) allowed the whole call; each takes the next In
 //! number and is in the record before it runs; the first that fails stops the rest; what the user asks the shell to
-//! do (to leave it, to fill the editor) a cell of the agent cannot. A reset is asked for anew each time.
+//! do (to leave it, to fill the editor) a cell of the agent cannot. A yes to all cells is no yes to a reset.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use super::arguments::Arguments;
 use super::{Job, specs};
-use crate::agent::{InputPart, ToolCall};
+use crate::agent::InputPart;
 use crate::config::RunCells;
-use crate::dialog::call_line;
 use crate::input::is_ours;
 use crate::output::MODEL_CHARACTERS;
 use crate::runtime::{Death, Ending, Execute, RuntimeRequest};
@@ -216,8 +215,8 @@ impl Session {
                     "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
                 ));
             }
-            RunCells::Auto => true,
-            RunCells::Ask => self.asking.cells_allowed && !cells.resets(),
+            RunCells::Auto => !(self.asking.resets_are_asked && cells.resets()),
+            RunCells::Ask => false,
         };
         if allowed {
             return self.next_cell(cells);
@@ -239,7 +238,9 @@ impl Session {
         match reply {
             Reply::Chosen(Choice::Once) => self.next_cell(cells),
             Reply::Chosen(Choice::Session | Choice::Remember) => {
-                self.asking.cells_allowed = true;
+                // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
+                self.choices.run_cells = RunCells::Auto;
+                self.asking.resets_are_asked = true;
                 self.next_cell(cells)
             }
             Reply::NoBecause(why) if !why.trim().is_empty() => Some(ToolReturn::failed(&format!(
@@ -355,14 +356,5 @@ impl Session {
                 interrupter.interrupt();
             }
         }
-    }
-}
-
-/// The call as it is shown: the cells of `run_cells` are shown as cells, not in it.
-pub(in crate::session) fn shown_call(call: &ToolCall) -> String {
-    match (call.name.as_str(), call.arguments["cells"].as_array()) {
-        (specs::RUN_CELLS, Some(cells)) if cells.len() == 1 => "run_cells(1 cell)".to_owned(),
-        (specs::RUN_CELLS, Some(cells)) => format!("run_cells({} cells)", cells.len()),
-        _ => call_line(&call.name, &call.arguments),
     }
 }

@@ -1,20 +1,9 @@
 //! Live functions of the session as tools of the real Codex, on both model families.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{leave, program};
+use super::{MODELS, call, leave, program};
 use crate::support::responses::{Endpoint, Reply, tool_outputs};
-
-const MODELS: [&str; 2] = ["gpt-5.5", "gpt-6.1-sol"];
-
-/// How a model of this family calls `f` with these arguments.
-fn call(model: &str, name: &str, arguments: &Value) -> Reply {
-    if model == "gpt-5.5" {
-        Reply::calls(&[("c1", name, arguments.clone())])
-    } else {
-        Reply::exec("c1", &format!("text(await tools.{name}({arguments}));"))
-    }
-}
 
 #[test]
 fn a_live_function_is_called_and_its_result_seen() {
