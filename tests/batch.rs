@@ -2,4 +2,5 @@
 
 mod ask;
 mod cells;
+mod commands;
 mod failures;

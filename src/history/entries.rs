@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::lines::Lines;
 use super::waiting::Entry;
 use super::{
-    Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, decisions, usage,
+    Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, decisions, turns,
+    usage,
 };
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
 
@@ -16,7 +17,7 @@ use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
 pub(super) struct Places {
     /// Rows of the turns that run.
     turns: HashMap<TurnKey, i64>,
-    lines: Lines,
+    pub(super) lines: Lines,
 }
 
 /// Writes changes of `session`, all or none.
@@ -87,7 +88,7 @@ fn apply(
                 .execute(params![session, line, state.name(), i64::try_from(*execution_ms).ok()])?;
         }
         Write::BeginTurn { key, start } => {
-            begin_turn(change, session, places, start, entry.early)?;
+            turns::begin(change, session, places, start, entry.early)?;
             places.turns.insert(*key, change.last_insert_rowid());
         }
         Write::Stream { key, at, text } => {
@@ -126,7 +127,7 @@ fn apply(
                     params![turn, response, state],
                 )?;
             } else {
-                publish(change, turn, response, state)?;
+                turns::publish(change, turn, response, state)?;
             }
         }
         Write::Thread(thread) => {
@@ -145,7 +146,7 @@ fn apply(
                 places.lines.of(*lines.start()),
                 places.lines.of(*lines.end()),
             );
-            hide(change, session, from, to, *hidden)?;
+            turns::hide(change, session, from, to, *hidden)?;
         }
         Write::Told { line, prompt } => {
             change.execute(
@@ -168,7 +169,7 @@ fn apply(
 }
 
 /// Stores the rich forms of an output in their order.
-fn keep_bundles(
+pub(super) fn keep_bundles(
     change: &Connection,
     session: i64,
     line: u32,
@@ -191,69 +192,6 @@ fn keep_bundles(
     Ok(())
 }
 
-/// Adds the row of a turn; it is the last one inserted.
-fn begin_turn(
-    change: &Connection,
-    session: i64,
-    places: &Places,
-    start: &PromptStart,
-    early: bool,
-) -> rusqlite::Result<()> {
-    // Read from the file, it is a number of the file already.
-    let placed = |line: u32| match early {
-        true if line > 0 => places.lines.of(line),
-        _ => line,
-    };
-    let line = places.lines.of(start.line);
-    let pictures: Vec<Bundle> = start
-        .expansion
-        .images
-        .iter()
-        .filter_map(|url| Bundle::of_url(url))
-        .collect();
-    keep_bundles(change, session, line, &pictures)?;
-    let replaces = start.replaces.as_ref();
-    change.execute(
-        "INSERT INTO ipycodex_turns (session, line, history_line, prompt, expansion, replaces_from, replaces_to, state)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running')",
-        params![
-            session,
-            line,
-            placed(start.history_line),
-            start.prompt,
-            start.expansion.xml,
-            replaces.map(|lines| placed(*lines.start())),
-            replaces.map(|lines| placed(*lines.end())),
-        ],
-    )?;
-    Ok(())
-}
-
-/// Marks the entries with these numbers of the file.
-fn hide(
-    change: &Connection,
-    session: i64,
-    from: u32,
-    to: u32,
-    hidden: bool,
-) -> rusqlite::Result<()> {
-    // A session of another program has no rows of ours yet.
-    change.execute(
-        "INSERT OR IGNORE INTO ipycodex_entries (session, line, state)
-         SELECT session, line, 'complete' FROM history WHERE session = ?1 AND line BETWEEN ?2 AND ?3",
-        params![session, from, to],
-    )?;
-    for table in ["ipycodex_entries", "ipycodex_turns"] {
-        change.execute(
-            &format!(
-                "UPDATE {table} SET hidden = ?4 WHERE session = ?1 AND line BETWEEN ?2 AND ?3"
-            ),
-            params![session, from, to, hidden],
-        )?;
-    }
-    Ok(())
-}
-
 /// The place of an input in the file: its own number, or behind the last row when another has it.
 fn free_line(
     db: &Connection,
@@ -271,36 +209,6 @@ fn free_line(
     let free = super::sessions::last_line(db, session)? + 1;
     places.lines.move_to(line, free);
     Ok(free)
-}
-
-/// Makes a finished turn a part of the conversation; its answer is kept there alone. What it replaces leaves.
-pub(super) fn publish(
-    db: &Connection,
-    turn: i64,
-    response: &str,
-    state: &str,
-) -> rusqlite::Result<()> {
-    db.execute(
-        "INSERT INTO ai_prompts (session, prompt, response, history_line)
-             SELECT session, prompt, ?2, history_line FROM ipycodex_turns WHERE id = ?1",
-        params![turn, response],
-    )?;
-    db.execute(
-        "UPDATE ipycodex_turns SET response = '', state = ?2, prompt_row = last_insert_rowid() WHERE id = ?1",
-        params![turn, state],
-    )?;
-    let replaced: Option<(i64, u32, u32)> = db
-        .query_row(
-            "SELECT session, replaces_from, replaces_to FROM ipycodex_turns
-             WHERE id = ?1 AND replaces_from IS NOT NULL",
-            [turn],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )
-        .optional()?;
-    match replaced {
-        Some((session, from, to)) => hide(db, session, from, to, true),
-        None => Ok(()),
-    }
 }
 
 /// The whole session.

@@ -16,6 +16,7 @@ mod schema;
 mod sessions;
 mod settle;
 mod store;
+mod turns;
 mod usage;
 mod waiting;
 

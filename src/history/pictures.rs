@@ -108,6 +108,9 @@ pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
 
 /// Those of `found` that go with the conversation, in its order.
 pub(super) fn kept(mut found: Vec<Found>, dialog: &Dialog) -> Vec<Found> {
+    if found.is_empty() {
+        return found;
+    }
     let cells = dialog
         .cells
         .iter()

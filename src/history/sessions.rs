@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
 use super::{Begin, RecordedThread, SessionRow, SessionStart};
-use super::{answers, entries};
+use super::{answers, turns};
 use crate::dialog;
 
 /// IPython 9.18 writes the start in local time.
@@ -109,7 +109,7 @@ fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
         // A file of the first schema has the answer in the row of its turn.
         let response = earlier_form + &answers::assembled(db, id)?;
         answers::discard(db, id)?;
-        entries::publish(db, id, &dialog::interrupted(&response), "cancelled")?;
+        turns::publish(db, id, &dialog::interrupted(&response), "cancelled")?;
     }
     db.execute(
         "UPDATE ipycodex_entries SET state = 'cancelled' WHERE session = ?1 AND state = 'running'",

@@ -69,6 +69,20 @@ fn prompt_mode_records_code_without_its_mark_and_prompts_with_theirs() {
 }
 
 #[test]
+fn prompt_mode_can_be_left() {
+    let stage = stage(Vec::new());
+    for word in ["exit", "quit", " exit() "] {
+        let run = stage.session.submit(Submission {
+            text: word.into(),
+            prompt_mode: true,
+            ..Submission::default()
+        });
+        assert_eq!(words(&run), ["Leave(0)"], "{word:?}");
+    }
+    assert!(stage.agent.requests().is_empty());
+}
+
+#[test]
 fn empty_input_takes_no_number() {
     let stage = stage(Vec::new());
     for text in ["", " \n", ".", ". \n"] {

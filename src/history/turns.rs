@@ -1,0 +1,101 @@
+//! Turns in the file: begun, made part of the conversation, taken out of it.
+//!
+//! Invariant: what a turn replaces leaves in the transaction in which its own answer becomes part of the conversation.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::entries::{Places, keep_bundles};
+use super::{Bundle, PromptStart};
+
+/// Adds the row of a turn; it is the last one inserted.
+pub(super) fn begin(
+    change: &Connection,
+    session: i64,
+    places: &Places,
+    start: &PromptStart,
+    early: bool,
+) -> rusqlite::Result<()> {
+    // Read from the file, it is a number of the file already.
+    let placed = |line: u32| match early {
+        true if line > 0 => places.lines.of(line),
+        _ => line,
+    };
+    let line = places.lines.of(start.line);
+    let pictures: Vec<Bundle> = start
+        .expansion
+        .images
+        .iter()
+        .filter_map(|url| Bundle::of_url(url))
+        .collect();
+    keep_bundles(change, session, line, &pictures)?;
+    let replaces = start.replaces.as_ref();
+    change.execute(
+        "INSERT INTO ipycodex_turns (session, line, history_line, prompt, expansion, replaces_from, replaces_to, state)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running')",
+        params![
+            session,
+            line,
+            placed(start.history_line),
+            start.prompt,
+            start.expansion.xml,
+            replaces.map(|lines| placed(*lines.start())),
+            replaces.map(|lines| placed(*lines.end())),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Marks the entries with these numbers of the file.
+pub(super) fn hide(
+    change: &Connection,
+    session: i64,
+    from: u32,
+    to: u32,
+    hidden: bool,
+) -> rusqlite::Result<()> {
+    // A session of another program has no rows of ours yet.
+    change.execute(
+        "INSERT OR IGNORE INTO ipycodex_entries (session, line, state)
+         SELECT session, line, 'complete' FROM history WHERE session = ?1 AND line BETWEEN ?2 AND ?3",
+        params![session, from, to],
+    )?;
+    for table in ["ipycodex_entries", "ipycodex_turns"] {
+        change.execute(
+            &format!(
+                "UPDATE {table} SET hidden = ?4 WHERE session = ?1 AND line BETWEEN ?2 AND ?3"
+            ),
+            params![session, from, to, hidden],
+        )?;
+    }
+    Ok(())
+}
+
+/// Makes a finished turn a part of the conversation; its answer is kept there alone. What it replaces leaves.
+pub(super) fn publish(
+    db: &Connection,
+    turn: i64,
+    response: &str,
+    state: &str,
+) -> rusqlite::Result<()> {
+    db.execute(
+        "INSERT INTO ai_prompts (session, prompt, response, history_line)
+             SELECT session, prompt, ?2, history_line FROM ipycodex_turns WHERE id = ?1",
+        params![turn, response],
+    )?;
+    db.execute(
+        "UPDATE ipycodex_turns SET response = '', state = ?2, prompt_row = last_insert_rowid() WHERE id = ?1",
+        params![turn, state],
+    )?;
+    let replaced: Option<(i64, u32, u32)> = db
+        .query_row(
+            "SELECT session, replaces_from, replaces_to FROM ipycodex_turns
+             WHERE id = ?1 AND replaces_from IS NOT NULL",
+            [turn],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    match replaced {
+        Some((session, from, to)) => hide(db, session, from, to, true),
+        None => Ok(()),
+    }
+}

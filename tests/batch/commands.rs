@@ -1,0 +1,69 @@
+//! `%ipycodex` commands in the whole program, with the offline agent.
+
+use crate::support::home::{Home, Ran};
+
+fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
+    let ran = home.run(&[&["--agent", "demo"], arguments].concat(), stdin);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    ran
+}
+
+#[test]
+fn reset_takes_the_last_exchange_out_of_the_namespace() {
+    let there =
+        "print('there:', '_ai_last_prompt' in globals(), '_ai_last_response' in globals())\n";
+    let stdin = format!(".hi\n{there}%ipycodex reset\n{there}%ipycodex reset\n{there}");
+    for engine in [&[][..], &["--no-ipython"]] {
+        let ran = demo(&Home::new(), engine, &stdin);
+        let lines: Vec<&str> = ran
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("there: "))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "there: True True",
+                "there: False False",
+                "there: False False"
+            ],
+            "{ran:?}"
+        );
+        assert!(
+            ran.stdout
+                .contains("Deleted 1 AI prompts from session 1.\n"),
+            "{ran:?}"
+        );
+        assert_eq!(ran.stderr, "");
+    }
+}
+
+#[test]
+fn what_is_hidden_and_what_was_spent_is_known_after_a_resume() {
+    let home = Home::new();
+    demo(
+        &home,
+        &[],
+        "a = 1\n.first\n.second\n%ipycodex hide 2\n%ipycodex rename my work\n",
+    );
+    let ran = demo(
+        &home,
+        &["-r", "1"],
+        "%ipycodex context\n%ipycodex usage\n%ipycodex history\n%ipycodex sessions\n",
+    );
+    let shown = &ran.stdout;
+    assert!(shown.contains("\nearlier exchanges: 1 ("), "{shown}");
+    assert!(shown.contains("\n  [3] "), "{shown}");
+    let rows: Vec<String> = shown
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| matches!(*word, "2" | "3" | "Sum"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(rows, ["2", "3", "Sum"], "{shown}");
+    assert!(
+        shown.contains("In [1]: a = 1\n\nIn [2] (hidden): .first\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("  [my work] second\n"), "{shown}");
+}
