@@ -1,9 +1,11 @@
 //! The Codex adapter on the real app-server (0.169.0) with a scripted model, and on an agent that misbehaves; then the
 //! whole program on both.
 
+mod asked;
 mod bench;
 mod demo;
 mod faults;
+mod offered;
 mod program;
 mod questions;
 mod real;

@@ -8,5 +8,6 @@ mod codex;
 mod history;
 mod repl;
 mod runtime;
+mod skills;
 mod support;
 mod tidy;

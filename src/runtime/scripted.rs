@@ -123,7 +123,7 @@ impl Script {
             RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
             RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),
             RuntimeRequest::Evaluate { variables, shells } => Answer::Evaluated {
-                variables: variables.iter().map(undefined).collect(),
+                variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
             RuntimeRequest::Snapshot { .. } => {
@@ -137,10 +137,10 @@ impl Script {
     }
 }
 
-fn undefined(expression: &String) -> Variable {
+fn undefined(expression: &str) -> Variable {
     Variable::Undefined {
-        expression: expression.clone(),
-        names: vec![expression.clone()],
+        expression: expression.to_owned(),
+        names: vec![expression.to_owned()],
     }
 }
 

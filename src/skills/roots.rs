@@ -2,7 +2,8 @@
 //!
 //! In: the surroundings as values. Out: existing folders, each once. `.agents/skills` of the working directory and of
 //! each parent, `$XDG_CONFIG_HOME/agents/skills`, `~/.agents/skills`. The project goes up to the nearest directory with
-//! a `.git`; above it only directories count that nobody but the user can change.
+//! a `.git`; above it only directories count that nobody but the user can change. A directory everybody puts files into
+//! (`/tmp`) is nobody's project.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -72,23 +73,25 @@ impl Roots {
     fn add_project(&mut self, cwd: &Path, own: &[PathBuf]) {
         let project = cwd
             .ancestors()
-            .find(|directory| directory.join(".git").exists())
+            .find(|directory| directory.join(".git").exists() && !is_shared(directory))
             .unwrap_or(cwd);
         for directory in cwd.ancestors() {
             let folder = directory.join(".agents/skills");
             if own.iter().any(|own| same(own, &folder)) {
                 self.add_own(&folder);
+            } else if is_shared(directory) && folder.is_dir() {
+                let why = "everybody can put files into its directory";
+                self.tell(&folder, true, format!("not searched: {why}"));
             } else if directory.starts_with(project) {
                 self.add(&folder, Origin::Project(project.to_owned()));
             } else if folder.is_dir() {
                 let chain = [directory, &directory.join(".agents"), &folder];
                 match chain.into_iter().find_map(changeable) {
                     None => self.add(&folder, Origin::Project(directory.to_owned())),
-                    Some(why) => self.diagnostics.push(Diagnostic {
-                        path: folder.to_string_lossy().into_owned(),
-                        skipped: true,
-                        message: format!("not searched: it lies above the project, and {why}"),
-                    }),
+                    Some(why) => {
+                        let message = format!("not searched: it lies above the project, and {why}");
+                        self.tell(&folder, true, message);
+                    }
                 }
             }
         }
@@ -99,15 +102,20 @@ impl Roots {
             None => self.add(folder, Origin::Own),
             Some(_) if !folder.is_dir() => {}
             Some(why) => {
-                self.diagnostics.push(Diagnostic {
-                    path: folder.to_string_lossy().into_owned(),
-                    skipped: false,
-                    message: format!("its skills ask first, as a project's do: {why}"),
-                });
+                let message = format!("its skills ask first, as a project's do: {why}");
+                self.tell(folder, false, message);
                 let owner = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
                 self.add(folder, Origin::Project(owner));
             }
         }
+    }
+
+    fn tell(&mut self, folder: &Path, skipped: bool, message: String) {
+        self.diagnostics.push(Diagnostic {
+            path: folder.to_string_lossy().into_owned(),
+            skipped,
+            message,
+        });
     }
 
     fn add(&mut self, folder: &Path, origin: Origin) {
@@ -125,6 +133,12 @@ fn same(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,
     }
+}
+
+/// Everybody can make files in it, and remove their own only: a place like `/tmp`.
+fn is_shared(directory: &Path) -> bool {
+    let metadata = std::fs::metadata(directory);
+    metadata.is_ok_and(|metadata| metadata.mode() & 0o1002 == 0o1002)
 }
 
 /// Neither the file nor the directory it lies in can be changed by somebody else.

@@ -111,6 +111,30 @@ fn above_the_project_only_what_nobody_else_can_change() {
 }
 
 #[test]
+fn a_place_like_tmp_is_nobodys_project() {
+    let world = World::new();
+    world.skill("shared/.agents/skills/planted", "x");
+    std::fs::create_dir_all(world.path("shared/.git")).unwrap();
+    std::fs::create_dir_all(world.path("shared/mine")).unwrap();
+    std::fs::set_permissions(world.path("shared"), PermissionsExt::from_mode(0o1777)).unwrap();
+    world.skill("shared/mine/.agents/skills/mine", "x");
+    for (cwd, expected) in [("shared", vec![]), ("shared/mine", vec!["mine"])] {
+        let catalog = world.catalog(cwd);
+        assert_eq!(names(&catalog), expected);
+        let [told] = catalog.diagnostics() else {
+            panic!("{:?}", catalog.diagnostics());
+        };
+        assert!(
+            told.skipped && told.message.contains("everybody"),
+            "{told:?}"
+        );
+    }
+    let catalog = world.catalog("shared/mine");
+    let project = Origin::Project(world.path("shared/mine"));
+    assert_eq!(catalog.skills()[0].origin, project);
+}
+
+#[test]
 fn what_others_can_change_asks_first() {
     let world = World::new();
     let path = world.skill("home/.agents/skills/mine", "x");

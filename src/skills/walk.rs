@@ -1,8 +1,8 @@
 //! Finds the `SKILL.md` files below a folder.
 //!
 //! In: a folder that may hold links to anywhere. Out: candidates in name order, and what was left out. Level by level,
-//! so that what lies near is found before a limit is met; linked directories are followed, each directory is entered
-//! once. Names that begin with a dot and `node_modules` are not entered.
+//! so that what lies near is found before a limit is met; linked directories are followed, except to one the folder
+//! lies in, and each directory is entered once. Names that begin with a dot and `node_modules` are not entered.
 //!
 //! Limits: [`MOST_DEPTH`] levels, [`MOST_DIRECTORIES`] directories and [`MOST_ENTRIES`] entries for a root.
 
@@ -37,6 +37,7 @@ pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<
     let mut walk = Walk::default();
     walk.enter(root.to_owned());
     let mut depth = 0;
+    let mut above = None;
     while !walk.next.is_empty() {
         for directory in std::mem::take(&mut walk.next) {
             let Some(listing) = walk.list(&directory) else {
@@ -51,14 +52,28 @@ pub(super) fn candidates(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<
             }
             if depth < MOST_DEPTH {
                 for (name, kind) in listing {
-                    let skipped = name.starts_with('.') || name == "node_modules";
-                    if !skipped && (kind.is_dir() || kind.is_symlink()) {
-                        walk.enter(directory.join(name));
+                    let path = directory.join(&name);
+                    if name.starts_with('.') || name == "node_modules" {
+                    } else if kind.is_dir() {
+                        walk.enter(path);
+                    } else if kind.is_symlink() {
+                        if leads_above(root, &path) {
+                            above.get_or_insert(path);
+                        } else {
+                            walk.enter(path);
+                        }
                     }
                 }
             }
         }
         depth += 1;
+    }
+    if let Some(path) = above {
+        diagnostics.push(Diagnostic {
+            path: path.to_string_lossy().into_owned(),
+            skipped: true,
+            message: "not followed: links to a directory it lies in".into(),
+        });
     }
     if walk.full {
         diagnostics.push(Diagnostic {
@@ -99,6 +114,12 @@ pub(super) fn files(directory: &Path) -> Vec<String> {
         found.push(format!("... and {more} more"));
     }
     found
+}
+
+/// A link from below `root` to a directory that holds `root`.
+fn leads_above(root: &Path, link: &Path) -> bool {
+    let target = link.canonicalize();
+    target.is_ok_and(|target| target != root && root.starts_with(target))
 }
 
 fn candidate(root: &Path, path: PathBuf) -> Candidate {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
-    FileChange, InputPart, Question, Search, Threads, ToolCall, ToolSpec, TurnId, TurnRequest,
-    TurnSettings, Usage,
+    Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange, Facts,
+    FileChange, InputPart, Lookup, Question, Search, Threads, ToolCall, ToolSpec, TurnId,
+    TurnRequest, TurnSettings, Usage,
 };
 use serde_json::json;
 
@@ -121,6 +121,15 @@ impl Bench {
         self.runtime
             .block_on(async { tokio::time::timeout(FOREVER, events.recv()).await })
             .expect("an event in time")
+            .expect("an agent that lives")
+    }
+
+    /// Looks something up; the turn that runs meanwhile may go on.
+    pub(crate) fn look_up(&mut self, lookup: Lookup) -> Result<Facts, AgentFailure> {
+        let told = self.agent.look_up(lookup);
+        self.runtime
+            .block_on(async { tokio::time::timeout(FOREVER, told).await })
+            .expect("an answer in time")
             .expect("an agent that lives")
     }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ipycodex::agent::connect::AgentKind;
-use ipycodex::agent::{AgentEvent, Threads};
+use ipycodex::agent::{
+    AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, Threads,
+};
 
 use super::bench::{Bench, exchange, folder, plan, request};
 
@@ -62,6 +64,33 @@ fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
     let again = bench.run(second);
     assert_eq!(again.thread(), told.thread());
     assert!(again.text().contains("- 1 prompt before this one"));
+}
+
+#[test]
+fn it_asks_when_it_is_told_to() {
+    for (approvals, decision, questions, said) in [
+        (Approvals::Ask, Decision::Once, 1, "the answer was `accept`"),
+        (Approvals::Ask, Decision::No, 1, "the answer was `decline`"),
+        (Approvals::Ask, Decision::Stop, 1, ""),
+        (Approvals::Never, Decision::No, 0, "the answer was `accept`"),
+    ] {
+        let folder = folder();
+        let mut bench = demo(folder.path());
+        let mut asked = request("approve", folder.path());
+        asked.settings.approvals = approvals;
+        let turn = bench.agent.start(asked);
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                assert!(matches!(&question.subject, Subject::Command { command, .. } if command == "echo hello"));
+                let answer = QuestionAnswer::Decided(decision);
+                let question = question.id.clone();
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        });
+        assert_eq!(told.questions.len(), questions);
+        assert_eq!(told.interrupted(), decision == Decision::Stop);
+        assert!(told.text().contains(said), "{told:?}");
+    }
 }
 
 #[test]

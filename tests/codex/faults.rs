@@ -18,7 +18,7 @@ fn python() -> String {
         .to_owned()
 }
 
-fn faulty(fault: &str, folder: &Path) -> AgentPlan {
+pub(super) fn faulty(fault: &str, folder: &Path) -> AgentPlan {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fakes/agent.py");
     let kind = AgentKind::Codex {
         command: vec![python(), script.display().to_string(), fault.to_owned()],

@@ -65,6 +65,10 @@ def call(request_id, call_id, tool="weather", arguments=None):
         "threadId": THREAD, "turnId": turn_id(), "callId": call_id, "tool": tool, "arguments": arguments}})
 
 
+def ask(request_id, method, **params):
+    say({"id": request_id, "method": method, "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "i", **params}})
+
+
 def answer_to(request_id):
     while True:
         message = read()
@@ -132,6 +136,53 @@ def turn():
     elif at("request of another turn"):
         say({"id": 9, "method": "item/tool/call", "params": {"threadId": "else", "turnId": "U0", "callId": "c", "tool": "weather", "arguments": {}}})
         done("fine" if "error" in answer_to(9) else "bad")
+    elif at("malformed approvals"):
+        command, edit = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
+        for method, params in [
+            (command, {}), (command, {"command": None}), (command, {"command": ["rm"]}), (command, {"command": ""}),
+            (edit, {}), (edit, {"itemId": "never told"}), (edit, {"itemId": 7}),
+            ("item/permissions/requestApproval", {"permissions": {}}), ("item/permissions/requestApproval", {"permissions": 7}),
+            ("item/tool/requestUserInput", {"questions": []}), ("item/tool/requestUserInput", {"questions": "none"}),
+            ("mcpServer/elicitation/request", {}), ("mcpServer/elicitation/request", {"mode": "form", "requestedSchema": []}),
+            ("mcpServer/elicitation/request", {"mode": "openai/userVerification"}),
+        ]:
+            ask("x", method, **params)
+            if "error" not in answer_to("x"):
+                done(method)
+        fine()
+    elif at("approvals under one id"):
+        ask(0, "item/commandExecution/requestApproval", command="first")
+        ask(0, "item/commandExecution/requestApproval", command="second")
+        done(answer_to(0)["result"]["decision"])
+    elif at("a question with unknown fields"):
+        ask("q", "item/tool/requestUserInput", future=[1], questions=[
+            {"id": "a", "question": "Why?", "options": None, "future": {}}, {"id": "b", "options": [{"label": "x", "future": 1}]}])
+        done(json.dumps(answer_to("q")["result"], sort_keys=True))
+    elif at("a command of 1 MB"):
+        ask(0, "item/commandExecution/requestApproval", command="x" * 1000000, cwd="/")
+        done(answer_to(0)["result"]["decision"])
+    elif at("bad text in a command"):
+        params = b'{"threadId":"T","turnId":"%s","itemId":"i","command":"rm \\u0000\\ud83d\\u202e\xff\\u001b[2J\\n","cwd":"/"}' % turn_id().encode()
+        raw(b'{"id":0,"method":"item/commandExecution/requestApproval","params":' + params + b"}\n")
+        done(answer_to(0)["result"]["decision"])
+    elif at("a question is withdrawn"):
+        for number in range(3):
+            ask(number, "item/commandExecution/requestApproval", command="c%d" % number)
+        for number in [1, 7, None, "x"]:
+            say({"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": number}})
+        delta("fi")
+        decisions = [answer_to(0), answer_to(2)]
+        done("fine")
+    elif at("the turn ends with a question open"):
+        ask(0, "item/commandExecution/requestApproval", command="c")
+        fine()
+    elif at("an exit with a question open"):
+        ask(0, "item/commandExecution/requestApproval", command="c")
+        os._exit(0)
+    elif at("an elicitation that names no turn"):
+        say({"id": 5, "method": "mcpServer/elicitation/request", "params": {"threadId": THREAD, "turnId": None, "serverName": "s",
+            "mode": "form", "message": "m", "requestedSchema": {"type": "object", "required": ["age"], "properties": {"age": {"type": "integer"}}}}})
+        done(json.dumps(answer_to(5)["result"]["content"]))
     elif at("unknown notifications"):
         say({"method": "future/thing", "params": {"threadId": THREAD, "x": [1]}})
         say({"method": "future/other"})
@@ -251,6 +302,20 @@ while True:
     elif at("number for id of " + method):
         say({"id": LAST, "result": {"thread": {"id": 7}, "turn": {"id": 7}}})
         FIRST = False
+    elif method == "model/list" and FAULT == "models on pages":
+        cursor = int(message["params"].get("cursor") or 0)
+        model = {"model": "m%d" % cursor, "description": "a\nb", "hidden": cursor == 1, "isDefault": cursor == 0, "future": 1,
+            "supportedReasoningEfforts": [{"reasoningEffort": "low"}, {"reasoningEffort": "high"}], "defaultReasoningEffort": "low"}
+        say({"id": LAST, "result": {"data": [model], "nextCursor": str(cursor + 1) if cursor < 2 else None}})
+    elif method == "model/list" and FAULT == "models without end":
+        say({"id": LAST, "result": {"data": [], "nextCursor": "again"}})
+    elif method == "account/rateLimits/read" and FAULT == "limits":
+        say({"method": "account/rateLimits/updated", "params": {"rateLimits": {"limitId": "codex", "primary": {"usedPercent": 50, "windowDurationMins": 300}}}})
+        say({"id": LAST, "result": {"rateLimits": {"limitId": "codex", "primary": {"usedPercent": 12, "windowDurationMins": 300, "resetsAt": 9}, "secondary": None}}})
+    elif method == "account/read" and "limits" in FAULT.lower():
+        say({"id": LAST, "result": {"account": {"type": "chatgpt", "email": "a@b", "planType": "plus"}, "requiresOpenaiAuth": True}})
+    elif method == "account/read" and FAULT == "logged out":
+        say({"id": LAST, "result": {"account": None, "requiresOpenaiAuth": True}})
     elif method == "account/read":
         say({"id": LAST, "result": {"account": None, "requiresOpenaiAuth": False}})
     elif method == "thread/start":

@@ -2,7 +2,7 @@
 
 use ipycodex::output::mime::MimeBundle;
 use ipycodex::runtime::{
-    Answer, InputReply, RequestId, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
+    Answer, InputReply, RequestId, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable, parts,
 };
 
 use crate::support::peers;
@@ -270,6 +270,117 @@ fn text(answer: &Answer) -> String {
         Answer::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
         Answer::ToolResult(Err(error)) => error.name.clone(),
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_interrupt_ends_a_tool_wherever_it_is() {
+    for (which, mut bench) in benches() {
+        bench.run(
+            "import asyncio, subprocess, time\ndef naps():\n    print('go', flush=True)\n    time.sleep(1000)\n\
+             def spins():\n    print('go', flush=True)\n    while True: pass\n\
+             def runs():\n    print('go', flush=True)\n    subprocess.run(['sleep', '1000'])\n\
+             async def waits():\n    print('go', flush=True)\n    await asyncio.sleep(1000)",
+        );
+        let interrupter = bench.interrupter();
+        for name in ["naps", "spins", "runs", "waits"] {
+            let mut pressed = false;
+            let (answer, printed) =
+                ask_while(&mut bench, tool(name, Stdin::Refuse), |_, id, event| {
+                    if matches!(event, RuntimeEvent::Output { id: of, .. } if *of == Some(id))
+                        && !pressed
+                    {
+                        pressed = true;
+                        interrupter.interrupt();
+                    }
+                });
+            assert_eq!(text(&answer), "KeyboardInterrupt", "{which} {name}");
+            assert!(printed.starts_with("go\n"), "{which} {name}: {printed:?}");
+        }
+        // Pressed at once, before it can have begun.
+        let asked = bench.runtime().submit(tool("naps", Stdin::Refuse));
+        interrupter.interrupt();
+        let ended = bench.until(|event| match event {
+            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            _ => None,
+        });
+        match &ended {
+            Answer::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
+            ended => assert_eq!(text(ended), "KeyboardInterrupt", "{which}"),
+        }
+        assert_eq!(bench.run("6").shown(), ["6"], "{which}");
+    }
+}
+
+#[test]
+fn results_keep_their_pictures_in_order() {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let mut bench = Bench::start(Form::Pipes);
+    bench.run(&format!("import base64\npng = base64.b64decode('{png}')\ndef two(): return ['a', png, png, 'b']\ndef one(): return png"));
+    let mut shown = |name: &str| -> Vec<String> {
+        let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
+        let Answer::ToolResult(Ok(bundle)) = answer else {
+            panic!("{answer:?}")
+        };
+        let parts = parts(&bundle);
+        let form = |part: &MimeBundle| part.text("image/png").or_else(|| part.text("text/plain"));
+        parts.iter().filter_map(form).collect()
+    };
+    assert_eq!(shown("two"), ["a", png, png, "b"]);
+    assert_eq!(shown("one"), [png]);
+    let (variables, _) = evaluate(&mut bench, &["png"], &[]);
+    let url = format!("data:image/png;base64,{png}");
+    assert!(
+        matches!(&variables[0], Variable::Value { image: Some(image), .. } if *image == url),
+        "{variables:?}"
+    );
+}
+
+#[test]
+fn hostile_names_and_values_do_no_harm() {
+    for (which, mut bench) in benches() {
+        let huge = "n".repeat(1 << 20);
+        bench.run("def echo(**named): return [len(key) for key in named]\ndef nul(a): return a\ndef deep():\n    value = []\n    for n in range(5000): value = [value]\n    return value\ndef wide(): return {'application/json': {'n': 10**400, 'deep': [[[[0]]]]}}");
+        let (variables, _) = evaluate(&mut bench, &[&huge, "a\0b", "\u{202e}x"], &[]);
+        assert!(
+            matches!(&variables[0], Variable::Undefined { names, .. } if names[0] == huge),
+            "{which}"
+        );
+        let mut call = |name: &str, arguments| {
+            let request = RuntimeRequest::CallTool {
+                name: name.into(),
+                arguments,
+                stdin: Stdin::Refuse,
+            };
+            text(&ask(&mut bench, request).0)
+        };
+        assert_eq!(call(&huge, serde_json::json!({})), "NameError", "{which}");
+        assert_eq!(
+            call("echo", serde_json::json!({huge.as_str(): 1})),
+            "[1048576]",
+            "{which}"
+        );
+        assert_eq!(
+            call("nul", serde_json::json!({"a": "x\0\u{fffe}\u{1f600}"})),
+            "x\0\u{fffe}\u{1f600}",
+            "{which}"
+        );
+        assert!(
+            call("deep", serde_json::json!({})).starts_with("[[["),
+            "{which}"
+        );
+        assert!(
+            call("wide", serde_json::json!({})).contains("\"application/json\""),
+            "{which}"
+        );
+        let told = bench.run("value = []\nfor n in range(500): value = [value]\ndisplay({'application/json': {'n': 10**400, 'deep': value}, 'text/plain': 'kept'}, raw=True)");
+        assert_eq!(told.shown(), ["kept"], "{which}");
+        let (printed, _) = look(&mut bench, "print('x' * (1 << 26))");
+        assert!(
+            printed.contains("67,108,865 characters, 1 line in all"),
+            "{which}"
+        );
+        assert_eq!(bench.run("6").shown(), ["6"], "{which}");
     }
 }
 

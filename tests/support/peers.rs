@@ -23,6 +23,9 @@ const PYTHON: [&str; 4] = [
     "rich==15.0.0",
 ];
 
+/// The reference library of agent skills, whose command is `agentskills`.
+const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
+
 /// Codex as npm ships it: the native program where it is found, else npm's wrapper.
 pub fn codex() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_codex);
@@ -34,7 +37,14 @@ pub fn python() -> Option<PathBuf> {
     have("Python with IPython", ipython_environment())
 }
 
-/// The same, or why it cannot be had.
+/// The Python of an environment with the reference validator of agent skills.
+pub fn skills_reference() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("skills-ref", &SKILLS, "skills_ref"));
+    have("the validator of agent skills", &FOUND)
+}
+
+/// As [`python`], or why it cannot be had.
 pub fn ipython_environment() -> &'static Result<PathBuf, String> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_python);
     &FOUND
@@ -108,9 +118,18 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn fetch_python() -> Result<PathBuf, String> {
-    let folder = peers_folder().join("python");
+    fetch_environment(
+        "python",
+        &PYTHON,
+        "IPython, ipykernel, jupyter_client, rich",
+    )
+}
+
+/// A virtual environment with `packages`; `modules` can be imported in it.
+fn fetch_environment(name: &str, packages: &[&str], modules: &str) -> Result<PathBuf, String> {
+    let folder = peers_folder().join(name);
     let python = folder.join("bin/python");
-    fetched(&folder, &PYTHON.join(" "), || {
+    fetched(&folder, &packages.join(" "), || {
         if !python.exists() {
             run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
         }
@@ -122,13 +141,13 @@ fn fetch_python() -> Result<PathBuf, String> {
                 "--quiet",
                 "--disable-pip-version-check",
             ])
-            .args(PYTHON))?;
+            .args(packages))?;
         run(Command::new(&python)
             .args(["-m", "compileall", "-q", "-j", "0"])
             .arg(folder.join("lib"))
             .env_remove("PYTHONDONTWRITEBYTECODE"))
     })?;
-    output(Command::new(&python).args(["-c", "import IPython, ipykernel, jupyter_client, rich"]))?;
+    output(Command::new(&python).args(["-c", &format!("import {modules}")]))?;
     Ok(python)
 }
 

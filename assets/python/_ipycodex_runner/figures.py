@@ -42,6 +42,21 @@ def publish(host):
     already.clear()
 
 
+def open_now():
+    """Numbers of the figures that pyplot keeps open."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set(pyplot.get_fignums()) if hasattr(pyplot, "get_fignums") else set()
+
+
+def close_but(kept):
+    """Closes the others: what code beside the cells has drawn is its result or nothing, the next cell is not to show it."""
+    for number in open_now() - kept:
+        try:
+            sys.modules["matplotlib.pyplot"].close(number)
+        except Exception:
+            pass
+
+
 def is_inline():
     backend = str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
     return backend in ("agg", "") or "inline" in backend

@@ -28,9 +28,33 @@ def picture(value):
         from binascii import a2b_base64
 
         data = a2b_base64(data)
-    if len(data) > LARGEST:
+    if len(data) > LARGEST or max(size(kind, data)) > SIDE:
         kind, data = shrunk(kind, data)
     return kind, mime.carried(kind, data)
+
+
+def size(kind, data):
+    """Width and height in pixels, where the format tells at once."""
+    if kind == "image/png" and len(data) > 24:
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    return 0, 0
+
+
+def bounded(bundle):
+    """A bundle made elsewhere, its picture no larger than ours."""
+    from binascii import a2b_base64
+
+    bundle = dict(bundle)
+    for kind in SHOWN:
+        if isinstance(bundle.get(kind), str):
+            data = a2b_base64(bundle.pop(kind))
+            try:
+                if len(data) > LARGEST or max(size(kind, data)) > SIDE:
+                    kind, data = shrunk(kind, data)
+                bundle[kind] = mime.carried(kind, data)
+            except TooLarge as error:
+                bundle["text/plain"] = "%s\n[%s]" % (bundle.get("text/plain", ""), error)
+    return bundle
 
 
 def is_picture(value):
@@ -122,12 +146,12 @@ def shrunk(kind, data):
 
         from PIL import Image
 
-        small = encoded(Image.open(BytesIO(data)))
+        kind, small = "image/png", encoded(Image.open(BytesIO(data)))
     except Exception:
         small = data
     if len(small) > LARGEST:
         raise TooLarge("%s of %.1f MB: too large to show" % (kind, len(data) / 1e6))
-    return "image/png", small
+    return kind, small
 
 
 def data_url(value):

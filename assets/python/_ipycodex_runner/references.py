@@ -10,7 +10,7 @@ import select
 import sys
 from time import monotonic
 
-from . import cut, pictures, watchdog
+from . import cut, figures, pictures, watchdog
 
 LONGEST = 200_000  # characters of one text
 STR_GETS = 5  # seconds
@@ -22,7 +22,11 @@ MOST_ERRORS = 2000  # characters of standard error told of a command that failed
 
 def evaluate(variables, shells, engine):
     ns = engine.ns
-    return {"variables": [variable(expression, ns) for expression in variables], "shells": [shell(command) for command in shells]}
+    open_figures = figures.open_now()
+    try:
+        return {"variables": [variable(expression, ns) for expression in variables], "shells": [shell(command) for command in shells]}
+    finally:
+        figures.close_but(open_figures)
 
 
 def variable(expression, ns):

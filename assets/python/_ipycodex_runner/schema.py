@@ -1,117 +1,216 @@
-"""A callable's JSON schema for an agent. In: a callable. Out: (description, schema). Never raises: what cannot be told is left open.
-Absent on purpose: validation of arguments."""
+"""A callable's JSON schema for an agent. In: a callable and the namespace. Out: (description, schema). Never raises: what cannot be told
+is left open. A schema stays small however its types refer to each other. Absent on purpose: validation of arguments; conversion of them,
+which reads the same `signatures`."""
 
 import inspect
 import re
-import sys
 import typing
 
+from . import cut, signatures, watchdog
+
 SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", set: "array", frozenset: "array", dict: "object", type(None): "null"}
-GOOGLE = re.compile(r"^\s*(?:Args|Arguments|Parameters|Params):\s*$")
-HEADING = re.compile(r"^\s*(?:Returns?|Raises|Yields|Examples?|Notes?|See Also|Attributes):?\s*$")
+TEXTS = {"bytes": {}, "bytearray": {}, "Path": {}, "PurePath": {}, "PosixPath": {}, "UUID": {"format": "uuid"}, "Pattern": {"format": "regex"}, "datetime": {"format": "date-time"}, "date": {"format": "date"}, "time": {"format": "time"}}
+NUMBERS = ("Decimal", "Fraction", "complex", "timedelta")
+GOOGLE = re.compile(r"^\s*(?:Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments):\s*$")
+HEADING = re.compile(r"^\s*(?:Returns?|Raises|Yields|Examples?|Notes?|See Also|Attributes|Warnings?|References|Todo):?\s*$")
+TELLS_RETURN = re.compile(r"(?m)^\s*(?::returns?:|:rtype:|(?:Returns?|Yields?)\b)")
+LONGEST_DOC = 10_000  # characters
+LONGEST_DEFAULT = 200  # characters
+MOST_CHOICES = 200
+MOST_NODES = 400  # of one schema
+DEEPEST = 8
 
 
-def of(function):
+def of(function, ns):
     try:
-        doc = inspect.getdoc(function) or ""
-        if not (inspect.isroutine(function) or isinstance(function, type)) and doc == (inspect.getdoc(type(function)) or ""):
-            doc = inspect.getdoc(function.__call__) or doc
-    except Exception:
-        doc = ""
+        return watchdog.within(5, described, function, ns)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "", {"type": "object", "properties": {}, "required": [], "additionalProperties": True}
+
+
+def described(function, ns):
+    doc = documentation(function)
     notes = parameters_in(doc)
     for name, text in comments(function).items():
         notes.setdefault(name, text)
+    found = signatures.parameters(function, ns)
+    if found is None:
+        properties = {"args": {"type": "array", "description": "arguments by position"}}
+        return doc, {"type": "object", "properties": properties, "required": [], "additionalProperties": True}
+    shaper = Shaper(ns)
     properties, required, extra = {}, [], False
-    try:
-        signature = inspect.signature(function)
-        target = function if inspect.isroutine(function) or isinstance(function, type) else function.__call__
-        try:
-            hints = typing.get_type_hints(target.__init__ if isinstance(target, type) else target)
-        except Exception:
-            hints = {}
-        for name, parameter in signature.parameters.items():
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                continue
-            if parameter.kind is parameter.VAR_KEYWORD:
-                extra = True
-                continue
-            hint = hints.get(name, parameter.annotation)
-            entry = {} if hint is parameter.empty or isinstance(hint, str) else type_schema(hint, 0)
-            if name in notes:
-                entry = dict(entry, description=notes[name])
-            if parameter.default is parameter.empty:
-                required.append(name)
-            elif isinstance(parameter.default, (str, int, float, bool)) and parameter.default == parameter.default:
-                entry = dict(entry, default=parameter.default)
-            properties[name] = entry
-    except Exception:
-        extra = True
+    for parameter, hint in found:
+        name = parameter.name
+        if parameter.kind is parameter.VAR_KEYWORD:
+            extra = True
+            continue
+        entry = shaper.shape(hint, 0)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            entry = {"type": "array", "items": entry} if entry else {"type": "array"}
+        if notes.get(name):
+            entry = dict(entry, description=notes[name])
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            pass
+        elif parameter.default is parameter.empty:
+            required.append(name)
+        else:
+            known, default = default_of(parameter.default)
+            if known:
+                entry = dict(entry, default=default)
+        properties[name] = entry
     schema = {"type": "object", "properties": properties, "required": required}
     if extra:
         schema["additionalProperties"] = True
-    return doc, schema
+    return with_return(doc, function, ns), schema
 
 
-def type_schema(hint, depth):
+def documentation(function):
+    """The docstring: the function's, or the one of `__call__` of an object whose class has none for its instances."""
     try:
-        return known(hint, depth) if depth < 6 else {}
+        if isinstance(function, (signatures.functools.partial,)):
+            function = function.func
+        doc = inspect.getdoc(function)
+        if not (inspect.isroutine(function) or isinstance(function, type)) and doc in (None, inspect.getdoc(type(function))):
+            doc = inspect.getdoc(type(function).__call__) or doc
+            if doc == type(lambda: 0).__call__.__doc__:
+                doc = inspect.getdoc(type(function))
+        if isinstance(function, type) and doc and hasattr(function, "__dataclass_fields__") and doc.startswith(function.__name__ + "("):
+            doc = None  # the one that `dataclass` makes up
     except Exception:
-        return {}
+        return ""
+    return cut.cut(doc, LONGEST_DOC) if isinstance(doc, str) else ""
 
 
-def known(hint, depth):
-    if hint in (typing.Any, object):
-        return {}
-    if hint in SIMPLE:
-        return {"type": SIMPLE[hint]}
-    if hint is None:
-        return {"type": "null"}
-    origin, arguments = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
-    if hasattr(hint, "__metadata__"):  # Annotated
-        entry = type_schema(hint.__origin__, depth + 1)
-        text = next((item for item in hint.__metadata__ if isinstance(item, str)), None)
-        return dict(entry, description=text) if text else entry
-    if origin is typing.Union or type(hint).__name__ == "UnionType":
-        options = [type_schema(item, depth + 1) for item in arguments]
-        return {"anyOf": options} if len(options) > 1 else options[0]
-    if origin is getattr(typing, "Literal", ()):
-        kinds = {SIMPLE.get(type(item)) for item in arguments}
-        entry = {"enum": list(arguments)}
-        if len(kinds) == 1 and None not in kinds:
-            entry["type"] = kinds.pop()
-        return entry
-    if isinstance(origin, type):
-        if issubclass(origin, dict) or origin.__name__ in ("Mapping", "MutableMapping"):
-            value = type_schema(arguments[1], depth + 1) if len(arguments) == 2 else {}
-            return {"type": "object", "additionalProperties": value} if value else {"type": "object"}
-        items = [item for item in arguments if item is not Ellipsis]
-        if issubclass(origin, (list, set, frozenset, tuple)) or origin.__name__ in ("Sequence", "Iterable", "Collection"):
-            if len(items) == 1:
-                return {"type": "array", "items": type_schema(items[0], depth + 1)}
-            return {"type": "array"}
-    return class_schema(hint, depth)
+def with_return(doc, function, ns):
+    hint = signatures.returned(function, ns)
+    if hint in (signatures.EMPTY, None, type(None)) or TELLS_RETURN.search(doc):
+        return doc
+    line = "Returns: %s" % signatures.named(hint)[:LONGEST_DEFAULT]
+    return doc + "\n\n" + line if doc else line
 
 
-def class_schema(hint, depth):
+def default_of(value):
+    """(True, what JSON calls it) of a default that can be told in a few words."""
     import enum
 
-    if not isinstance(hint, type):
-        return {}
-    if issubclass(hint, enum.Enum):
-        return {"enum": [member.value for member in hint]}
-    if hasattr(hint, "__dataclass_fields__") or hasattr(hint, "__total__"):
-        hints = typing.get_type_hints(hint)
-        fields = getattr(hint, "__dataclass_fields__", None)
-        if fields is not None:
-            missing = sys.modules["dataclasses"].MISSING
-            needed = [name for name, field in fields.items() if field.default is missing and field.default_factory is missing and field.init]
-        else:
-            needed = sorted(getattr(hint, "__required_keys__", hints if hint.__total__ else ()))
-        return {"type": "object", "properties": {name: type_schema(item, depth + 1) for name, item in hints.items()}, "required": needed}
-    for base, name in SIMPLE.items():
-        if issubclass(hint, base):
-            return {"type": name}
-    return {}
+    if isinstance(value, enum.Enum):
+        value = signatures.enum_value(value)
+    if isinstance(value, (list, tuple, dict)) and not value:
+        return True, type(value)() if not isinstance(value, tuple) else []
+    if type(value) in (str, int, float, bool, type(None)) and signatures.plain(value) and not (isinstance(value, str) and len(value) > LONGEST_DEFAULT):
+        return True, value
+    return False, None
+
+
+class Shaper:
+    """Schemas of annotations, of limited size altogether."""
+
+    def __init__(self, ns):
+        self.ns = ns
+        self.nodes = 0
+        self.open = []  # classes being described
+
+    def shape(self, hint, depth):
+        self.nodes += 1
+        if hint is signatures.EMPTY or isinstance(hint, str) or depth > DEEPEST or self.nodes > MOST_NODES:
+            return {}
+        try:
+            return self.known(hint, depth + 1)
+        except Exception:
+            return {}
+
+    def known(self, hint, depth):
+        if hint in (typing.Any, object):
+            return {}
+        if hint in SIMPLE:
+            return {"type": SIMPLE[hint]}
+        if hint is None:
+            return {"type": "null"}
+        if hasattr(hint, "__metadata__"):  # Annotated
+            entry = self.shape(hint.__origin__, depth)
+            texts = (item if isinstance(item, str) else getattr(item, "description", None) or getattr(item, "documentation", None) for item in hint.__metadata__)
+            text = next((item for item in texts if isinstance(item, str)), None)
+            return dict(entry, description=text) if text else entry
+        if hasattr(hint, "__supertype__"):  # NewType
+            return self.shape(hint.__supertype__, depth)
+        if type(hint).__name__ == "TypeAliasType":
+            return self.shape(hint.__value__, depth)
+        if type(hint).__name__ == "TypeVar":
+            return self.shape(hint.__bound__, depth) if hint.__bound__ else {}
+        origin, inner = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
+        if origin is typing.Union or type(hint).__name__ == "UnionType":
+            options = [self.shape(item, depth) for item in inner]
+            if {} in options:
+                return {}
+            simple = all(list(option) == ["type"] for option in options)
+            return {"type": [option["type"] for option in options]} if simple else {"anyOf": options}
+        if origin is signatures.LITERAL:
+            return choices(list(inner))
+        if getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly"):
+            return self.shape(inner[0], depth)
+        if isinstance(origin, type):
+            return self.generic(origin, inner, depth)
+        return self.of_class(hint, depth) if isinstance(hint, type) else {}
+
+    def generic(self, origin, inner, depth):
+        if issubclass(origin, dict) or origin.__name__ in ("Mapping", "MutableMapping"):
+            value = self.shape(inner[1], depth) if len(inner) == 2 else {}
+            return {"type": "object", "additionalProperties": value} if value else {"type": "object"}
+        if issubclass(origin, tuple) and len(inner) > 1 and Ellipsis not in inner:
+            return {"type": "array", "prefixItems": [self.shape(item, depth) for item in inner], "minItems": len(inner), "maxItems": len(inner)}
+        items = [item for item in inner if item is not Ellipsis]
+        if issubclass(origin, (list, set, frozenset, tuple)) or origin.__name__ in ("Sequence", "MutableSequence", "Iterable", "Collection", "Set", "AbstractSet", "deque", "Iterator"):
+            entry = {"type": "array"}
+            if len(items) == 1 and type(items[0]).__name__ != "TypeVar":
+                entry["items"] = self.shape(items[0], depth)
+            if issubclass(origin, (set, frozenset)):
+                entry["uniqueItems"] = True
+            return entry
+        return self.of_class(origin, depth)
+
+    def of_class(self, kind, depth):
+        import enum
+
+        if issubclass(kind, enum.Enum):
+            return choices([signatures.enum_value(member) for member in kind])
+        if signatures.is_record(kind):
+            return self.record(kind, depth)
+        if callable(getattr(kind, "model_json_schema", None)):  # pydantic
+            return kind.model_json_schema()
+        for base, name in SIMPLE.items():
+            if issubclass(kind, base):
+                return {"type": name}
+        if (kind.__module__, kind.__qualname__) in signatures.MAKERS:
+            if kind.__name__ in TEXTS:
+                return dict({"type": "string"}, **TEXTS[kind.__name__])
+            return {"type": "number"} if kind.__name__ in NUMBERS else {"type": "array"} if kind.__name__ in ("ndarray", "Series") else {}
+        return {"type": "array"} if kind.__name__ in ("Sequence", "Iterable", "deque") else {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
+
+    def record(self, kind, depth):
+        if kind in self.open:
+            return {"type": "object", "description": "again %s" % kind.__name__}
+        self.open.append(kind)
+        try:
+            rows = signatures.fields(kind, self.ns)[:MOST_CHOICES]
+            return {
+                "type": "object",
+                "properties": {name: self.shape(hint, depth) for name, hint, _needed in rows},
+                "required": [name for name, _hint, needed in rows if needed],
+            }
+        finally:
+            self.open.pop()
+
+
+def choices(values):
+    values = [signatures.enum_value(value) if hasattr(value, "_member_map_") or hasattr(type(value), "__members__") else value for value in values]
+    values = [value for value in values if signatures.plain(value)]
+    kinds = {SIMPLE.get(type(value)) for value in values}
+    entry = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
+    if 0 < len(values) <= MOST_CHOICES:
+        entry["enum"] = values
+    return entry
 
 
 def parameters_in(doc):
@@ -143,16 +242,37 @@ def section(lines, pattern, found):
 
 
 def comments(function):
-    """`name: int,  # what it is`, when the source can be had."""
-    try:
-        source = inspect.getsource(function.__init__ if isinstance(function, type) else function)
-    except Exception:
-        return {}
+    """`name: int,  # what it is`, when the source can be had: the comment that ends a parameter's line."""
+    import io
+    import tokenize
+
     found = {}
-    for line in source.split("\n"):
-        match = re.match(r"^\s*(?:(?:async\s+)?def\s+\w+\s*\(\s*)?\*{0,2}(\w+)\s*(?::[^#=]+)?(?:=[^#]*)?[,)]?[^#]*#\s*(.+)$", line)
-        if match:
-            found[match.group(1)] = match.group(2).strip()
-        if re.search(r":\s*(#.*)?$", line) and "):" in line.replace(" ", "") or "->" in line:
-            break
-    return found
+    try:
+        source = inspect.getsource(inspect.unwrap(signatures.target(function)))
+        if "#" not in source:
+            return {}
+        depth, name, fresh, begun, line = 0, None, False, False, 0
+        for token in tokenize.generate_tokens(io.StringIO(inspect.cleandoc("\n" + source) + "\n").readline):
+            text = token.string
+            if not begun:
+                begun = token.type == tokenize.NAME and text == "def"
+                continue
+            if token.type == tokenize.OP and text in "([{":
+                depth += 1
+                fresh = fresh or depth == 1
+            elif token.type == tokenize.OP and text in ")]}":
+                depth -= 1
+            elif depth == 1 and text == ",":
+                fresh = True
+            elif depth == 1 and fresh and token.type == tokenize.NAME:
+                name, fresh, line = text, False, token.start[0]
+            elif token.type == tokenize.COMMENT and name and token.start[0] >= line and name not in found:
+                if token.line[: token.start[1]].strip():
+                    found[name] = text.lstrip("# ").strip()
+            elif depth == 0 and text == "->":
+                name = None  # what follows is about the result
+            elif token.type == tokenize.NEWLINE:
+                break
+    except Exception:
+        pass
+    return {name: text for name, text in found.items() if text}

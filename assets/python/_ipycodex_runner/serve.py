@@ -82,6 +82,10 @@ def main(arguments):
         },
         False,
     )
+    try:
+        interrupts.make_bell()
+    except (OSError, ValueError):
+        interrupts.bell = None  # no descriptors left: an interrupt may have to be pressed twice
     start_watching_the_host(request_fd)
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=excuse_own_threads)
@@ -154,10 +158,16 @@ def start_watching_the_host(request_fd):
         from select import poll
         from time import sleep
 
-        poller = poll()
-        poller.register(request_fd, 0)  # reports hang-up and errors only
-        while not poller.poll(10_000):
-            if os.getppid() != parent:
+        hangup, either = poll(), poll()
+        for poller in (hangup, either):
+            poller.register(request_fd, 0)  # reports hang-up and errors only
+        if interrupts.bell is not None:
+            either.register(interrupts.bell[0], 1)  # readable
+        while True:
+            ready = either.poll(10_000)
+            if any(fd == request_fd for fd, _event in ready) or (not ready and os.getppid() != parent):
+                break
+            if ready and interrupts.repeat(hangup.poll):
                 break
         sleep(3)  # an idle runner has left by itself
         os._exit(0)
@@ -254,7 +264,7 @@ class Server:
         from . import tools
 
         if request["op"] == "describe":
-            return {"tools": tools.describe(request["names"], self.engine.ns)}
+            return self.run_user_code(lambda: {"tools": tools.describe(request["names"], self.engine.ns)})
         return self.run_aside(request, lambda: tools.call(request["name"], request.get("args") or {}, self.engine))
 
     def evaluate(self, request):
@@ -272,6 +282,7 @@ class Server:
         """User code beside the cells: it owns no terminal, so nothing reads from one."""
         host = self.host
         host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
+        interrupts.expect()
         if not host.pty:
             host.send({"type": "started"})
             return self.run_user_code(function)
@@ -291,9 +302,8 @@ class Server:
     def run_user_code(self, function):
         """Calls `function` with interrupts on. One that arrives in the last moment is dropped with the flag."""
         before_cell()
-        interrupts.pending = False
         try:
-            interrupts.user = True
+            interrupts.begin()
             return function()
         finally:
             interrupts.user = False
@@ -314,6 +324,7 @@ class Server:
 
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
+        interrupts.expect()
         host.send({"type": "started"})
         try:
             enter(request)
@@ -365,6 +376,7 @@ def enter(request):
 
 def before_cell():
     """Debuggers leave their own SIGINT handler behind; one that the user set stays."""
+    interrupts.hang_bell()
     current = _signal.getsignal(_signal.SIGINT)
     if current is wire.on_sigint:
         return

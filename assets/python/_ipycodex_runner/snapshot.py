@@ -11,10 +11,12 @@ import re
 import select
 import sys
 
-from . import confine, cut, wire
+from . import confine, cut, figures, pictures, wire
 
 MOST_PRINTED = 1 << 20  # bytes kept, of both ends
+MOST_PICTURES = 20
 MOST_RESULT = 48 << 20  # bytes
+TICK = 20  # ms between two looks whether a copy that has closed its pipes is gone
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -23,6 +25,8 @@ def look(code, unprotected, engine, host):
     version, why = confine.probe()
     if why is not None and not unprotected:
         return {"unprotected": why}
+    from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
+
     wire.flush_streams()
     pipes = os.pipe() + os.pipe()
     results, result, prints, output = (wire.private_copy(fd, 210 + index) for index, fd in enumerate(pipes))
@@ -36,6 +40,11 @@ def look(code, unprotected, engine, host):
         child = fork()
         if child == 0:
             become_copy(code, version, engine, host, parent, result, output)  # does not return
+    except OSError as error:  # no memory, no processes
+        for fd in (results, prints):
+            os.close(fd)
+        wire.interrupts.release()
+        return {"printed": "", "error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
     finally:
         if os.getpid() == parent:
             os.close(result)
@@ -45,12 +54,14 @@ def look(code, unprotected, engine, host):
     try:
         try:
             wire.interrupts.release()
-            listen(results, prints, answer, printed)
+            listen(child, results, prints, answer, printed)
         finally:
             wire.interrupts.hold()
-            status = end(child)
-            drain(prints, printed)
-        wire.interrupts.release()
+            try:
+                status = end(child)
+                drain(prints, printed)
+            finally:
+                wire.interrupts.release()
         snapshot = understood(answer, status)
     except KeyboardInterrupt:
         snapshot = {"error": {"ename": "KeyboardInterrupt", "evalue": "", "traceback": []}}
@@ -69,34 +80,36 @@ def fork():
         return os.fork()
 
 
-def listen(results, prints, answer, printed):
-    """Reads until the result is whole or the copy is gone."""
+def listen(child, results, prints, answer, printed):
+    """Reads until the result is whole or the copy is gone; it may go on after it has closed its end."""
     poller = select.poll()
     poller.register(results, select.POLLIN)
     poller.register(prints, select.POLLIN)
+    told = True
     while True:
-        for fd, _event in poller.poll():
+        for fd, _event in poller.poll(None if told else TICK):
             data = os.read(fd, 1 << 16)
-            if fd == prints:
+            if not data:
+                poller.unregister(fd)
+                told = False  # its end of the other pipe may never be closed
+            elif fd == prints:
                 printed.add(data)
-                if not data:
-                    poller.unregister(prints)
-                continue
-            answer += data
-            if not data or len(answer) > MOST_RESULT or data.endswith(b"\n"):
-                return
+            else:
+                answer += data
+                if len(answer) > MOST_RESULT or data.endswith(b"\n"):
+                    return
+        if not told and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
 
 
 def end(child):
     """Ends the copy and all it started; gives its status, that of its own end where it had one."""
-    ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    for kill, which in ((os.killpg, child), (os.kill, child)):
+    for kill in (os.killpg, os.kill):
         try:
-            kill(which, 9)
+            kill(child, 9)
         except OSError:
             pass
-    status = os.waitpid(child, 0)[1]
-    return status if ended is not None else status
+    return os.waitpid(child, 0)[1]
 
 
 def drain(prints, printed):
@@ -212,7 +225,8 @@ class Shown:
         """A display in passing: a picture is kept, a text printed where it stands."""
         kinds = [kind for kind in bundle if kind.startswith("image/") and kind != "image/svg+xml"]
         if kinds:
-            self.pictures.append({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")})
+            if len(self.pictures) < MOST_PICTURES:
+                self.pictures.append(pictures.bounded({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")}))
         else:
             print(bundle.get("text/plain", ""))
 
@@ -220,12 +234,13 @@ class Shown:
 def run(code, engine, host):
     shown = Shown()
     host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
+    figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
     wire.interrupts.held = 0
     wire.interrupts.user = True
     engine.execute(code, False, False, None, None)
     if shown.error is not None:
         return {"error": shown.error}
-    bundle = dict(shown.value)
+    bundle = pictures.bounded(shown.value)
     if "text/plain" in bundle:
         bundle["text/plain"] = cut.cut(plain(bundle["text/plain"]), wire.MAX_PLAIN)
     if not shown.pictures:

@@ -4,17 +4,15 @@ In: names, arguments. Out: descriptions, a bundle or an error. Invariant: looked
 Absent on purpose: which tools an agent may have, which is the host's choice.
 """
 
-import sys
-
-from . import mime
+import builtins
 
 
 def lookup(name, ns):
     """The object of a dotted name. Raises NameError."""
     first, *rest = name.split(".")
-    if first not in ns:
+    if first not in ns and not hasattr(builtins, first):
         raise NameError("Missing tool(s) in user_ns: %s" % name)
-    value = ns[first]
+    value = ns[first] if first in ns else getattr(builtins, first)
     for part in rest:
         value = getattr(value, part)
     return value
@@ -33,65 +31,53 @@ def describe(names, ns):
         if not callable(function):
             rows.append({"name": name, "callable": False})
             continue
-        description, parameters = schema.of(function)
+        description, parameters = schema.of(function, ns)
         rows.append({"name": name, "found": True, "description": description, "schema": parameters})
     return rows
 
 
 def call(name, arguments, engine):
-    """The answer to a call: `tool` with a bundle, or `error`."""
+    """The answer to a call: `tool` with a result, or `error`."""
+    from . import figures
+
+    open_figures = figures.open_now()
     try:
         function = lookup(name, engine.ns)
         if not callable(function):
             raise TypeError("Non-callable tool(s): %s" % name)
-        value = function(**arguments)
+        from . import arguments as given
+        from . import results
+
+        positional, keywords = given.bound(function, arguments, engine.ns)
+        value = function(*positional, **keywords)
         if hasattr(value, "__await__"):
             from . import loop
 
             value = loop.run(awaited(value))
-        return {"tool": {"bundle": result(value)}}
+        elif hasattr(value, "__anext__"):
+            from . import loop
+
+            value = loop.run(collected(value, results.MOST_ITEMS))
+        elif type(value).__name__ == "generator":
+            value = results.listed(value)  # what it raises is the tool's own failure
+        return {"tool": results.result(value)}
     except BaseException as error:
         from . import tracebacks
 
         return {"error": tracebacks.describe(error, getattr(engine, "sources", {}), False)}
+    finally:
+        figures.close_but(open_figures)
 
 
 async def awaited(value):
     return await value
 
 
-def result(value):
-    if isinstance(value, str):
-        return {"text/plain": value}
-    if isinstance(value, (bytes, bytearray)):
-        kind = mime.image_type(bytes(value[:16]))
-        if kind:
-            return {kind: mime.carried(kind, value), "text/plain": "[%s]" % kind}
-    if not isinstance(value, (type(None), bool, int, float, list, tuple, dict)):
-        found = image(value)
-        if found:
-            return found
-    import json
-
-    try:
-        return {"text/plain": json.dumps(value, ensure_ascii=False, default=repr)}
-    except Exception:
-        return {"text/plain": mime.plain(value)}
-
-
-def image(value):
-    data, metadata = {}, {}
-    mime.collect(value, data, metadata, None, None)
-    for kind in ("image/png", "image/jpeg"):
-        if data.get(kind):
-            return {kind: mime.carried(kind, data[kind]), "text/plain": mime.plain(value)}
-    if hasattr(value, "save") and "PIL.Image" in sys.modules:
-        from io import BytesIO
-
-        buffer = BytesIO()
-        try:
-            value.save(buffer, "PNG")
-            return {"image/png": mime.carried("image/png", buffer.getvalue()), "text/plain": mime.plain(value)}
-        except Exception:
-            pass
-    return None
+async def collected(items, most):
+    taken = []
+    async for item in items:
+        taken.append(item)
+        if len(taken) == most:
+            taken.append("[… only the first %d items were taken …]" % most)
+            break
+    return taken

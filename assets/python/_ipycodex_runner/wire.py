@@ -9,7 +9,7 @@ double the start time; their C halves are used directly. Protocol version 1.
 import os
 import sys
 from _operator import is_
-from _signal import default_int_handler
+from _signal import SIGINT, SIGURG, default_int_handler, getsignal, pthread_kill, set_wakeup_fd, signal
 from _thread import RLock, allocate_lock, get_ident, start_new_thread
 
 PROTOCOL = 1
@@ -52,19 +52,24 @@ except ImportError:  # an interpreter without the C half
         return json.dumps(value, default=repr, allow_nan=False, separators=(",", ":"))
 
 
-def clean(value):
-    """The nearest value that JSON and Unicode can carry."""
+DEEPEST = 60  # levels of a value: the host's reader gives up at 128
+
+
+def clean(value, depth=0):
+    """The nearest value that JSON, Unicode and a reader with limits can carry."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {clean(key) if isinstance(key, str) else str(key): clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
+    if isinstance(value, int):
+        return value if value.bit_length() < 64 else "<int of %d bits>" % value.bit_length()
+    if isinstance(value, (dict, list, tuple)) and depth < DEEPEST:
+        if isinstance(value, dict):
+            return {clean(key) if isinstance(key, str) else str(key): clean(item, depth + 1) for key, item in value.items()}
+        return [clean(item, depth + 1) for item in value]
     if isinstance(value, float):
         return value if value - value == 0 else repr(value)
-    if value is None or isinstance(value, (bool, int)):
+    if value is None:
         return value
-    return clean(repr(value))
+    return clean(repr(value)[:MAX_PLAIN])
 
 
 def dump(value):
@@ -86,7 +91,75 @@ class Interrupts:
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
     after_again = None  # called when the repeating is over
+    awaited = False  # the host has been told that user code begins, and it does not run yet
+    early = False  # an interrupt fell into that moment
+    seen = 0  # interrupts that Python has looked at
+    bell = None  # a pipe's two ends: its reading end tells the watching thread of signals that Python may sleep through
     cancel = None  # set by the event loop: returns True when it took the interrupt over
+
+    def expect(self):
+        """The host will be told that user code begins: from then on an interrupt is meant for that."""
+        self.early, self.awaited = False, True
+
+    def begin(self):
+        """User code begins."""
+        self.pending = False
+        self.user = True
+        self.awaited = False
+        if self.early:
+            self.early = False
+            raise KeyboardInterrupt
+
+    def make_bell(self):
+        """Python writes the number of each signal there the moment it comes, long before it looks at it."""
+        ends = os.pipe()
+        self.bell = tuple(private_copy(fd, 202 + index) for index, fd in enumerate(ends))
+        for fd in ends:
+            if fd not in self.bell:
+                os.close(fd)
+        for fd in self.bell:
+            os.set_inheritable(fd, False)
+            os.set_blocking(fd, False)
+        os.register_at_fork(after_in_child=self.leave_bell)
+        signal(SIGURG, is_)  # which does nothing, but ends a system call that sleeps
+        self.hang_bell()
+
+    def hang_bell(self):
+        """Puts the bell back after a cell; another one that user code hung there stays."""
+        if self.bell is not None:
+            old = set_wakeup_fd(self.bell[1], warn_on_full_buffer=False)
+            if old not in (-1, self.bell[1]):
+                set_wakeup_fd(old, warn_on_full_buffer=False)
+
+    def leave_bell(self):
+        """A forked child's signals are its own."""
+        if self.bell is not None:
+            self.bell = None
+            set_wakeup_fd(-1)
+
+    def hush(self):
+        """The signal is being looked at: nobody has to repeat it."""
+        if self.bell is not None:
+            try:
+                os.read(self.bell[0], 64)
+            except OSError:
+                pass
+
+    def repeat(self, patience):
+        """For the watching thread, when the bell has rung: wakes the main thread until it looks at the interrupt, which may have come between
+        its last look and a system call that sleeps. `patience(ms)` waits, and is true when the host is gone."""
+        before = self.seen  # who looks at the signal empties the pipe: a number that is still there has not been looked at
+        try:
+            rung = SIGINT in os.read(self.bell[0], 512)
+        except (OSError, TypeError):
+            return False
+        pause = 2  # ms
+        while rung and self.seen == before and (self.user or self.awaited) and getsignal(SIGURG) is is_:
+            if patience(pause):
+                return True
+            pthread_kill(MAIN, SIGURG)
+            pause = min(pause * 2, 100)
+        return False
 
     def hold(self):
         if get_ident() == MAIN:
@@ -113,8 +186,11 @@ class SigintHandler:
 
     @property
     def __call__(self):
+        interrupts.seen += 1
+        interrupts.hush()
         if not interrupts.user:
             interrupts.again = False
+            interrupts.early = interrupts.early or interrupts.awaited
         elif interrupts.held:
             interrupts.pending = True
         elif sys._getframe(1).f_code in uncut:
@@ -133,7 +209,6 @@ on_sigint = SigintHandler()
 
 def interrupt_again():
     """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call that sleeps."""
-    from _signal import SIGINT, getsignal, pthread_kill
     from time import sleep
 
     pause = 0.002
@@ -244,7 +319,12 @@ class Frames:
 
 def line_of(frame):
     bundle = frame.get("bundle")
+    for kind in ("metadata", "code"):
+        if frame.get(kind):
+            frame[kind] = clean(frame[kind])
     if bundle is not None:
+        if any(type(item) is not str for item in bundle.values()):
+            bundle = frame["bundle"] = {kind: item if type(item) is str else clean(item) for kind, item in bundle.items()}
         text = bundle.get("text/plain")
         if type(text) is str and len(text) > MAX_PLAIN:
             note = "\n... [%d of %d characters not shown]" % (len(text) - MAX_PLAIN, len(text))

@@ -9,6 +9,7 @@ use serde_json::{Value, from_value, json};
 
 use super::driver::{Current, Driver};
 use super::failure::one_line;
+use super::images::checked;
 use super::questions::{self, Asking, Outcome};
 use super::request::{Wanted, result};
 use super::turn::Edits;
@@ -93,7 +94,7 @@ impl Driver {
             return;
         }
         if let Some(id) = current.waiting.settle_call(call) {
-            link.answer(id, Ok(result(success, content)));
+            link.answer(id, Ok(result(success, checked(content))));
             self.tell_next().await;
         }
     }
@@ -162,7 +163,7 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
             from_value(params).map_err(|error| questions::invalid(&error.to_string()))?;
         return Ok(Wanted::Call(ToolCall {
             id: params.call_id,
-            name: params.tool,
+            name: current.names.python(params.tool),
             arguments: match params.arguments {
                 Value::Null => json!({}),
                 arguments => arguments,

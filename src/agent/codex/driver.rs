@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
+use super::facts::Lookups;
 use super::link::{Link, Purpose};
+use super::names::Names;
 use super::request::Waiting;
 use super::turn::{End, Running};
 use super::wire::thread::ThreadParams;
@@ -34,12 +36,15 @@ pub(super) struct Driver {
     pub(super) spoiled: HashSet<String>,
     /// The thread that is being seeded.
     pub(super) seeding: Option<String>,
+    pub(super) lookups: Lookups,
 }
 
 /// The turn at hand.
 pub(super) struct Current {
     pub(super) turn: TurnId,
     pub(super) request: Box<TurnRequest>,
+    /// What its tools are called on the wire.
+    pub(super) names: Names,
     /// Present once `turn/start` was sent.
     pub(super) running: Option<Running>,
     pub(super) waiting: Waiting,
@@ -67,6 +72,7 @@ impl Driver {
             queue: VecDeque::new(),
             spoiled: HashSet::new(),
             seeding: None,
+            lookups: Lookups::default(),
         }
     }
 
@@ -148,7 +154,7 @@ impl Driver {
                 self.begin_next().await;
             }
             Command::Reply(turn, reply) => self.replied(turn, reply).await,
-            Command::LookUp(..) => {}
+            Command::LookUp(lookup, tell) => self.look_up(lookup, tell).await,
             Command::Cancel(turn) => self.cancel(turn).await,
         }
     }
@@ -159,6 +165,7 @@ impl Driver {
         {
             self.current = Some(Current {
                 turn,
+                names: Names::of(&request.tools),
                 request,
                 running: None,
                 waiting: Waiting::default(),
@@ -189,8 +196,12 @@ impl Driver {
             }
             Message::Request { id, method, params } => self.asked(id, &method, params).await,
             Message::Notification { method, params } => {
-                if method == "serverRequest/resolved" {
-                    return self.resolved(&params);
+                match (method.as_str(), &mut self.link) {
+                    ("serverRequest/resolved", _) => return self.resolved(&params),
+                    ("account/rateLimits/updated", Some(link)) => {
+                        return link.limits.update(params);
+                    }
+                    _ => {}
                 }
                 let mut events = Vec::new();
                 let running = self.current.as_mut().and_then(|it| it.running.as_mut());
@@ -303,6 +314,9 @@ impl Driver {
     }
 
     async fn take_failed(&mut self, failure: AgentFailure) {
+        if self.link.is_none() {
+            self.fail_lookups(&failure);
+        }
         let Some(current) = self.current.take() else {
             return;
         };
@@ -342,6 +356,9 @@ impl Driver {
         let purpose = self.link.as_mut().and_then(|link| link.pending.expire(now));
         let patience = match purpose {
             None | Some(Purpose::Courtesy) => return,
+            Some(purpose @ (Purpose::Models(_) | Purpose::Limits(_))) => {
+                return self.lookup_expired(purpose);
+            }
             Some(Purpose::Initialize) => self.plan.patience.initialize,
             Some(_) => self.plan.patience.request,
         };

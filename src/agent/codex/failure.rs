@@ -107,6 +107,15 @@ pub(super) fn silent(name: &str, method: &str, patience: Duration, junk: u64) ->
     )
 }
 
+/// A look-up got no answer; the process is left alone.
+pub(super) fn unanswered(name: &str, method: &str, patience: Duration) -> AgentFailure {
+    let message = format!(
+        "`{name}` did not answer `{method}` within {} s",
+        patience.as_secs_f32()
+    );
+    failure(FailureKind::Silent, message, &["ask again later"])
+}
+
 /// The answer to a request was an error.
 pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
     if error.data.get("input_error_code").and_then(Value::as_str) == Some("input_too_large") {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, to_value};
 
 use super::Program;
+use super::facts::Limits;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::connect::AgentPlan;
 use crate::agent::{Approvals, Search, TurnId};
@@ -26,6 +27,10 @@ pub(super) enum Purpose {
     Open(TurnId),
     Seed(TurnId),
     Begin(TurnId),
+    /// For the look-up of this number.
+    Models(u64),
+    /// The same.
+    Limits(u64),
     /// Interrupts, cleaning, leaving a thread: the answer does not matter.
     Courtesy,
 }
@@ -40,6 +45,8 @@ impl Purpose {
             Purpose::Open(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
             Purpose::Begin(_) => "turn/start",
+            Purpose::Models(_) => "model/list",
+            Purpose::Limits(_) => "account/rateLimits/read",
             Purpose::Courtesy => "a request",
         }
     }
@@ -62,6 +69,9 @@ pub(super) struct Link {
     /// Handshake done and somebody logged in.
     pub(super) ready: bool,
     pub(super) threads: HashMap<String, Loaded>,
+    /// Logged in with ChatGPT, which has limits.
+    pub(super) chatgpt: bool,
+    pub(super) limits: Limits,
     request_patience: Duration,
 }
 
@@ -88,6 +98,8 @@ impl Link {
             pending: Pending::default(),
             ready: false,
             threads: HashMap::new(),
+            chatgpt: false,
+            limits: Limits::default(),
             request_patience: plan.patience.request,
         };
         let params = InitializeParams {

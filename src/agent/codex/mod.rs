@@ -12,9 +12,12 @@
 mod answer;
 mod asked;
 mod driver;
+mod facts;
 mod failure;
 mod form;
+mod images;
 mod link;
+mod names;
 mod opening;
 mod questions;
 mod request;
@@ -123,10 +126,16 @@ impl Codex {
             match started {
                 Ok(running) => self.running = Some(running),
                 Err(error) => {
-                    // Without a thread nothing can be asked; the turn still ends.
-                    if let Command::Start(turn, _) = command {
-                        let failure = failure::no_thread(&error);
-                        let _ = events.try_send(AgentEvent::Failed { turn, failure });
+                    // Without a thread nothing can be asked; a turn still ends.
+                    let failure = failure::no_thread(&error);
+                    match command {
+                        Command::Start(turn, _) => {
+                            let _ = events.try_send(AgentEvent::Failed { turn, failure });
+                        }
+                        Command::LookUp(_, tell) => {
+                            let _ = tell.send(Err(failure));
+                        }
+                        _ => {}
                     }
                     return;
                 }

@@ -3,17 +3,19 @@
 //! In: answers of the app-server, each with what it was for. Invariant: an answer for a turn that is not at hand does
 //! nothing. A thread that cannot be resumed, for whatever reason, is replaced by a new one seeded from the request.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, from_value, json};
 
-use super::driver::Driver;
+use super::driver::{Current, Driver};
 use super::failure;
+use super::images;
 use super::link::{Link, Loaded, Purpose};
 use super::seed;
 use super::turn::Running;
 use super::wire::account::GetAccountResponse;
 use super::wire::thread::{
-    DynamicToolSpec, ThreadInjectItemsParams, ThreadParams, ThreadResponse, ThreadResumeParams,
-    ThreadStartParams,
+    ThreadInjectItemsParams, ThreadParams, ThreadResponse, ThreadResumeParams, ThreadStartParams,
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
 use crate::agent::{
@@ -27,6 +29,7 @@ impl Driver {
         let name = self.program.name;
         match (purpose, outcome) {
             (Purpose::Courtesy, _) => {}
+            (Purpose::Models(_) | Purpose::Limits(_), outcome) => self.looked_up(purpose, outcome),
             (Purpose::Initialize, Ok(_)) => {
                 if let Some(link) = &mut self.link {
                     link.notify("initialized");
@@ -62,8 +65,11 @@ impl Driver {
 
     async fn admitted(&mut self, outcome: Result<Value, RpcError>) {
         // An app-server that cannot tell is asked no further: the turn will show.
-        let account = outcome.map(from_value::<GetAccountResponse>);
-        if matches!(account, Ok(Ok(account)) if account.logged_out()) {
+        let account: GetAccountResponse = outcome
+            .ok()
+            .and_then(|value| from_value(value).ok())
+            .unwrap_or_default();
+        if account.logged_out() {
             // It reads the login once, at its start; after `codex login` another process is needed.
             let link = self.link.take();
             self.fail(failure::logged_out()).await;
@@ -75,6 +81,8 @@ impl Driver {
         }
         if let Some(link) = &mut self.link {
             link.ready = true;
+            link.chatgpt = account.chatgpt();
+            self.send_lookups();
             self.choose_thread().await;
         }
     }
@@ -91,13 +99,13 @@ impl Driver {
             .clone()
             .filter(|id| session && !self.spoiled.contains(id));
         match known {
-            None => open(link, current.turn, request),
+            None => open(link, current),
             Some(id) => match link.threads.get(&id) {
                 Some(loaded) if loaded.search == request.settings.search => {
                     self.begin_turn(id).await;
                 }
                 // How to search is fixed when a thread is loaded.
-                Some(_) => open(link, current.turn, request),
+                Some(_) => open(link, current),
                 None => resume(link, current.turn, &id, request),
             },
         }
@@ -117,7 +125,7 @@ impl Driver {
                 self.begin_turn(id).await;
             }
             // Gone, or not ours: the record is the truth, not the thread.
-            _ => open(link, turn, &current.request),
+            _ => open(link, current),
         }
     }
 
@@ -235,28 +243,25 @@ impl Loaded {
     }
 }
 
-fn open(link: &mut Link, turn: TurnId, request: &TurnRequest) {
+fn open(link: &mut Link, current: &Current) {
+    let request = &current.request;
     let settings = &request.settings;
+    let instructions = match (request.tools.is_empty(), request.instructions.as_str()) {
+        (true, own) => Cow::Borrowed(own),
+        (false, "") => Cow::Borrowed(images::TOLD),
+        (false, own) => Cow::Owned(format!("{own}\n\n{}", images::TOLD)),
+    };
     let params = ThreadStartParams {
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
         approval_policy: policy(settings.approvals),
         sandbox: &settings.sandbox,
         ephemeral: settings.threads == Threads::Ephemeral,
-        developer_instructions: &request.instructions,
-        dynamic_tools: request
-            .tools
-            .iter()
-            .map(|tool| DynamicToolSpec {
-                kind: "function",
-                name: &tool.name,
-                description: &tool.description,
-                input_schema: &tool.schema,
-            })
-            .collect(),
+        developer_instructions: &instructions,
+        dynamic_tools: current.names.offered(&request.tools),
         config: config(settings.search),
     };
-    link.ask(Purpose::Open(turn), "thread/start", &params);
+    link.ask(Purpose::Open(current.turn), "thread/start", &params);
 }
 
 fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {

@@ -5,25 +5,43 @@
 
 use serde_json::{Value, json};
 
+use super::images::checked;
 use super::wire::turn::UserInput;
 use crate::agent::{Exchange, InputPart};
 use crate::dialog::conversation_history;
 
 /// The earlier exchanges as raw items of the model's history, oldest first.
 pub(super) fn items(history: &[Exchange]) -> Vec<Value> {
-    let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
-    history
-        .iter()
-        .flat_map(|exchange| {
-            [
-                message("user", "input_text", &exchange.user),
-                message("assistant", "output_text", &exchange.assistant),
-            ]
-        })
-        .collect()
+    let message = |role: &str, content: Vec<Value>| json!({"type": "message", "role": role, "content": content});
+    let text = |kind: &str, text: &str| json!({"type": kind, "text": text});
+    let mut items = Vec::new();
+    for exchange in history {
+        let mut content = vec![text("input_text", &exchange.user)];
+        content.extend(pictures(exchange).into_iter().map(|part| match part {
+            InputPart::Text(words) => text("input_text", &words),
+            InputPart::Image(url) => json!({"type": "input_image", "image_url": url}),
+        }));
+        items.push(message("user", content));
+        items.push(message(
+            "assistant",
+            vec![text("output_text", &exchange.assistant)],
+        ));
+    }
+    items
 }
 
-/// `input` with the earlier exchanges before it in its first text.
+fn pictures(exchange: &Exchange) -> Vec<InputPart> {
+    checked(
+        exchange
+            .images
+            .iter()
+            .cloned()
+            .map(InputPart::Image)
+            .collect(),
+    )
+}
+
+/// `input` with the earlier exchanges before it in its first text, and their pictures after it.
 pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<InputPart> {
     let mut parts = merged(input);
     if history.is_empty() {
@@ -38,16 +56,25 @@ pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<Inpu
         Some(InputPart::Text(first)) => first.insert_str(0, &text),
         _ => parts.insert(0, InputPart::Text(text)),
     }
+    for (turn, exchange) in (1..).zip(history) {
+        let pictures = pictures(exchange);
+        if !pictures.is_empty() {
+            parts.push(InputPart::Text(format!(
+                "[images of turn {turn} of the conversation:]"
+            )));
+            parts.extend(pictures);
+        }
+    }
     parts
 }
 
-/// `input` with neighbouring texts made one.
+/// `input` with neighbouring texts made one, and words for pictures that cannot be sent.
 pub(super) fn merged(input: &[InputPart]) -> Vec<InputPart> {
     let mut parts: Vec<InputPart> = Vec::new();
-    for part in input {
+    for part in checked(input.to_vec()) {
         match (parts.last_mut(), part) {
-            (Some(InputPart::Text(text)), InputPart::Text(more)) => text.push_str(more),
-            _ => parts.push(part.clone()),
+            (Some(InputPart::Text(text)), InputPart::Text(more)) => text.push_str(&more),
+            (_, part) => parts.push(part),
         }
     }
     parts
@@ -74,6 +101,8 @@ mod tests {
     use proptest::sample::select;
     use serde_json::json;
 
+    const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
     fn exchange(user: &str, assistant: &str) -> Exchange {
         Exchange {
             user: user.into(),
@@ -88,7 +117,7 @@ mod tests {
 
     #[test]
     fn history_is_written_before_the_input_in_one_text() {
-        let image = InputPart::Image("data:,".into());
+        let image = InputPart::Image(PIXEL.into());
         assert_eq!(
             written_out(
                 &[

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::context::{Context, named_tools};
+use super::context::{Context, named_tools, quoted_after};
 use super::threads::Tool;
 
 /// What is performed for one prompt.
@@ -12,6 +12,8 @@ pub(super) struct Answer {
     pub(super) thought: String,
     /// Called one after the other before the answer: name and arguments.
     pub(super) calls: Vec<(String, Value)>,
+    /// A command the user is asked about after the calls; it is not run.
+    pub(super) approval: Option<&'static str>,
     /// The answer, without the results of the calls.
     pub(super) text: String,
     /// With pauses, so that it can be interrupted.
@@ -21,13 +23,14 @@ pub(super) struct Answer {
 /// Answers `input`, given the number of exchanges before it and the functions offered.
 pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
     let context = Context::read(input);
-    let calls: Vec<(String, Value)> = named_tools(&context.request)
+    let mut calls: Vec<(String, Value)> = named_tools(&context.request)
         .into_iter()
         .filter_map(|name| {
             let tool = tools.iter().find(|tool| tool.name == name)?;
             Some((name, arguments(&tool.schema)))
         })
         .collect();
+    calls.extend(wished(&context.request, tools));
     let cells = context.cells.len();
     let earlier = earlier + context.turns;
     let thought = format!(
@@ -41,9 +44,30 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
     Answer {
         thought,
         calls,
+        approval: context.request.contains("approve").then_some("echo hello"),
         text: text(&context, earlier),
         slowly: context.request.contains("slowly"),
     }
+}
+
+/// What a prompt says in words: ``run `1+1` ``, ``pyrun `a` ``, ``skill `path` ``, as far as there is a tool for it.
+fn wished(request: &str, tools: &[Tool]) -> Vec<(String, Value)> {
+    let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let mut calls = Vec::new();
+    if let Some(code) = quoted_after(request, "run") {
+        if offered("run_cells") {
+            calls.push(("run_cells", json!({"cells": [{"code": code}]})));
+        } else {
+            calls.push(("pyrun", json!({"code": code})));
+        }
+    }
+    calls.extend(quoted_after(request, "pyrun").map(|code| ("pyrun", json!({"code": code}))));
+    calls.extend(quoted_after(request, "skill").map(|path| ("load_skill", json!({"path": path}))));
+    calls.retain(|(name, _)| offered(name));
+    calls
+        .into_iter()
+        .map(|(name, arguments)| (name.to_owned(), arguments))
+        .collect()
 }
 
 fn text(context: &Context, earlier: usize) -> String {
@@ -175,6 +199,43 @@ mod tests {
             assert!(answer.text.contains(part), "{part}: {}", answer.text);
         }
         assert!(compose("hello", 0, &[]).calls.is_empty());
+    }
+
+    #[test]
+    fn words_call_the_tools_there_are() {
+        let tools = |names: &[&str]| -> Vec<Tool> {
+            let tool = |name: &&str| Tool {
+                name: (*name).to_owned(),
+                schema: json!({}),
+            };
+            names.iter().map(tool).collect()
+        };
+        for (request, offered, name, arguments) in [
+            (
+                "run `1+1`",
+                vec!["pyrun", "run_cells"],
+                "run_cells",
+                json!({"cells": [{"code": "1+1"}]}),
+            ),
+            ("run `1+1`", vec!["pyrun"], "pyrun", json!({"code": "1+1"})),
+            (
+                "pyrun `a`",
+                vec!["pyrun", "run_cells"],
+                "pyrun",
+                json!({"code": "a"}),
+            ),
+            (
+                "load the skill `s`",
+                vec!["load_skill"],
+                "load_skill",
+                json!({"path": "s"}),
+            ),
+        ] {
+            let answer = compose(request, 0, &tools(&offered));
+            assert_eq!(answer.calls, [(name.to_owned(), arguments)], "{request}");
+            assert!(compose(request, 0, &[]).calls.is_empty());
+        }
+        assert_eq!(compose("approve", 0, &[]).approval, Some("echo hello"));
     }
 
     #[test]

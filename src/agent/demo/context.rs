@@ -58,6 +58,16 @@ pub(super) fn named_tools(text: &str) -> Vec<String> {
     names
 }
 
+/// The backticked text after `word` in `text`, such as ``run `1+1` ``.
+pub(super) fn quoted_after(text: &str, word: &str) -> Option<String> {
+    let lead = format!("{word} `");
+    text.match_indices(&lead).find_map(|(at, _)| {
+        let inside_a_word = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let (quoted, _) = text[at + lead.len()..].split_once('`')?;
+        (!inside_a_word && !quoted.is_empty()).then(|| quoted.to_owned())
+    })
+}
+
 fn request(input: &str) -> String {
     // The request is verbatim and last, so its end is the last end.
     match input.split_once("<user-request>") {
@@ -93,7 +103,7 @@ fn all(text: &str, element: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, named_tools};
+    use super::{Context, named_tools, quoted_after};
 
     #[test]
     fn a_prompt_is_taken_apart() {
@@ -112,6 +122,20 @@ mod tests {
         assert_eq!(context.turns, 1);
         assert_eq!(context.request, "what is </user-request>?");
         assert_eq!(Context::read("hello").request, "hello");
+    }
+
+    #[test]
+    fn code_is_quoted_after_its_word() {
+        for (text, word, expected) in [
+            ("run `1+1`, please", "run", Some("1+1")),
+            ("pyrun `a`", "run", None),
+            ("pyrun `a`; run `b`", "run", Some("b")),
+            ("run ``", "run", None),
+            ("run `open", "run", None),
+            ("run 1+1", "run", None),
+        ] {
+            assert_eq!(quoted_after(text, word).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -180,6 +180,12 @@ impl Performer {
             let result = self.call(job, name, arguments)?;
             results.push_str(&format!("\nThe tool `{name}` says: {result}\n"));
         }
+        if let Some(command) = answer.approval {
+            let decision = self.approval(job, command)?;
+            results.push_str(&format!(
+                "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run it.\n"
+            ));
+        }
         let text = format!("{}{results}", answer.text);
         let message = self.item("msg");
         self.item_event(
@@ -202,21 +208,10 @@ impl Performer {
 
     fn call(&mut self, job: &Job, name: &str, arguments: &Value) -> Result<String, Stopped> {
         let call = self.item("call");
-        let id = {
-            let mut shared = self.stage.lock();
-            let id = Id::Number(shared.calls);
-            shared.calls += 1;
-            shared.call = Some((id.clone(), None));
-            id
-        };
         let item = |status: &str, content: &Value| json!({"type": "dynamicToolCall", "id": call, "tool": name, "arguments": arguments, "status": status, "contentItems": content});
         self.item_event("item/started", job, item("inProgress", &Value::Null));
-        self.say(Message::Request {
-            id,
-            method: "item/tool/call".into(),
-            params: json!({"threadId": job.thread, "turnId": job.turn, "callId": call, "namespace": null, "tool": name, "arguments": arguments}),
-        });
-        let outcome = self.stage.wait_for_answer(&job.turn)?;
+        let params = json!({"threadId": job.thread, "turnId": job.turn, "callId": call, "namespace": null, "tool": name, "arguments": arguments});
+        let outcome = self.ask(job, "item/tool/call", params)?;
         let content = outcome
             .ok()
             .and_then(|result| result.get("contentItems").cloned())
@@ -233,6 +228,47 @@ impl Performer {
             })
             .collect();
         Ok(texts.join(" "))
+    }
+
+    /// Asks whether a command may run; returns the word of the answer.
+    fn approval(&mut self, job: &Job, command: &str) -> Result<String, Stopped> {
+        let item = self.item("exec");
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let params = json!({
+            "threadId": job.thread, "turnId": job.turn, "itemId": item, "kind": "command",
+            "command": format!("/bin/sh -c '{command}'"), "cwd": cwd.display().to_string(),
+            "reason": "to show what a question looks like",
+        });
+        let outcome = self.ask(job, "item/commandExecution/requestApproval", params)?;
+        let decision = outcome
+            .ok()
+            .and_then(|result| Some(result.get("decision")?.as_str()?.to_owned()));
+        match decision.as_deref() {
+            Some("cancel") => Err(Stopped),
+            _ => Ok(decision.unwrap_or_else(|| "none".into())),
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    fn ask(
+        &mut self,
+        job: &Job,
+        method: &str,
+        params: Value,
+    ) -> Result<Result<Value, RpcError>, Stopped> {
+        let id = {
+            let mut shared = self.stage.lock();
+            let id = Id::Number(shared.calls);
+            shared.calls += 1;
+            shared.call = Some((id.clone(), None));
+            id
+        };
+        self.say(Message::Request {
+            id,
+            method: method.into(),
+            params,
+        });
+        self.stage.wait_for_answer(&job.turn)
     }
 
     /// Counts four characters a token, as is usual.

@@ -121,16 +121,16 @@ fn the_agents_command_ends_with_the_turn() {
 #[test]
 fn a_python_tool_is_interrupted() {
     let endpoint = Endpoint::script(vec![
-        Reply::calls(&[("c1", "wait", json!({}))]),
+        Reply::calls(&[("c1", "pause", json!({}))]),
         Reply::text("fine"),
     ]);
     let Some(program) = program("gpt-5.5", endpoint) else {
         return;
     };
     let pty = program.repl();
-    pty.send_line("import time; wait = lambda: [print('waiting'), time.sleep(1000)]");
+    pty.send_line("import time; pause = lambda: [print('waiting'), time.sleep(1000)]");
     pty.wait_for("In [2]:");
-    pty.send_line(".call &`wait`");
+    pty.send_line(".call &`pause`");
     pty.wait_for("\nwaiting");
     pty.send(CTRL_C);
     pty.wait_for("In [3]:");

@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Reasoning(Vec<String>),
     /// A function call: call id, name, arguments.
     Call(String, String, Value),
+    /// A function call in a namespace: call id, namespace, name, arguments.
+    NamespaceCall(String, String, String, Value),
     /// A custom tool call: call id, name, input.
     Custom(String, String, String),
     /// A web search.
@@ -167,6 +169,12 @@ impl<W: Write> Stream<'_, W> {
                 let item = |arguments: String| json!({"type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments});
                 self.added(item(String::new()))?;
                 self.done(item(arguments.to_string()))
+            }
+            Event::NamespaceCall(call, namespace, name, arguments) => {
+                let id = self.item_id("fc");
+                let item = json!({"type": "function_call", "id": id, "call_id": call, "namespace": namespace, "name": name, "arguments": arguments.to_string()});
+                self.added(item.clone())?;
+                self.done(item)
             }
             Event::Custom(call, name, input) => {
                 let id = self.item_id("ctc");

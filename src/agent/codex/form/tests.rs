@@ -2,6 +2,7 @@
 
 use super::Form;
 use crate::agent::Field;
+use crate::properties;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
@@ -138,6 +139,8 @@ fn a_schema_that_cannot_be_filled_in_is_no_form() {
 }
 
 proptest! {
+    #![proptest_config(properties::cases(properties::USUAL))]
+
     #[test]
     fn whatever_is_typed_fits_or_is_refused(values in vec((0..9_usize, vec(any::<String>(), 0..3)), 0..9)) {
         let ids = ["name", "age", "height", "sure", "color", "size", "parts", "kinds", "odd"];

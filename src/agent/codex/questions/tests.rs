@@ -3,6 +3,7 @@
 use super::{Asking, Outcome, read};
 use crate::agent::codex::turn::Edits;
 use crate::agent::{Decision, FileChange, QuestionAnswer, Subject};
+use crate::properties;
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 
@@ -326,6 +327,8 @@ fn what_does_not_say_what_it_wants_is_an_error() {
 }
 
 proptest! {
+    #![proptest_config(properties::cases(properties::USUAL))]
+
     #[test]
     fn no_answer_grants_what_was_not_decided(text in any::<String>(), session in any::<bool>()) {
         let filled = QuestionAnswer::Filled(vec![(text.clone(), vec![text])]);

@@ -7,6 +7,7 @@ pub(crate) mod account;
 pub(crate) mod error;
 pub(crate) mod initialize;
 pub(crate) mod item;
+pub(crate) mod model;
 pub(crate) mod request;
 pub(crate) mod thread;
 pub(crate) mod turn;

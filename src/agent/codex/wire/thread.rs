@@ -1,5 +1,7 @@
 //! `thread/…`: the conversations of the agent.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,7 +32,7 @@ pub(crate) struct DynamicToolSpec<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     pub(crate) name: &'a str,
-    pub(crate) description: &'a str,
+    pub(crate) description: Cow<'a, str>,
     pub(crate) input_schema: &'a Value,
 }
 

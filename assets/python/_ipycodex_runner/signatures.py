@@ -1,0 +1,180 @@
+"""What a callable takes: its parameters with their annotations, resolved as far as they can be.
+
+In: a callable and the namespace. Out: parameters, fields of classes. Invariant: an annotation that cannot be resolved counts as none; it
+never costs the others theirs. Absent on purpose: schemas (`schema`) and conversions (`arguments`), which both read this.
+"""
+
+import functools
+import inspect
+import sys
+import typing
+
+LITERAL = getattr(typing, "Literal", ())
+JSON_TYPES = {str: str, int: int, float: (int, float), bool: bool, list: list, dict: dict, type(None): type(None)}
+EMPTY = inspect.Parameter.empty
+
+
+def target(function):
+    """The function that carries the annotations: of a partial, a class or a callable object."""
+    while isinstance(function, (functools.partial, functools.partialmethod)):
+        function = function.func
+    if isinstance(function, type):
+        made = function.__init__ if function.__init__ is not object.__init__ else function.__new__
+        return made if made is not object.__new__ else function
+    if inspect.isroutine(function):
+        return function
+    call = getattr(type(function), "__call__", None)
+    wrapped = getattr(function, "__wrapped__", None)
+    return wrapped if callable(wrapped) else call if call is not None else function
+
+
+def parameters(function, ns):
+    """[(parameter, annotation)], or None when the callable does not tell."""
+    try:
+        signature = inspect.signature(function)
+    except Exception:
+        return None
+    hints = annotations(target(function), ns)
+    return [(parameter, hints.get(name, usable(parameter.annotation, ns))) for name, parameter in signature.parameters.items()]
+
+
+def returned(function, ns):
+    """The annotation of what a function returns; EMPTY without one."""
+    if isinstance(function, type):
+        return EMPTY
+    try:
+        return annotations(target(function), ns).get("return", EMPTY)
+    except Exception:
+        return EMPTY
+
+
+def annotations(function, ns):
+    """Name to annotation, those that can be resolved."""
+    function = inspect.unwrap(function) if callable(function) else function
+    try:
+        return typing.get_type_hints(function, None, None, **EXTRAS)
+    except Exception:
+        pass
+    scope = dict(ns)
+    scope.update(getattr(getattr(function, "__func__", function), "__globals__", {}))
+    try:
+        written = dict(getattr(function, "__annotations__", None) or {})
+    except Exception:
+        return {}
+    return {name: usable(hint, scope) for name, hint in written.items()}
+
+
+EXTRAS = {"include_extras": True} if sys.version_info >= (3, 9) else {}
+
+
+def usable(hint, scope):
+    """An annotation, resolved when it is a text; EMPTY when it cannot be."""
+    if isinstance(hint, str):
+        try:
+            return eval(hint, dict(scope))
+        except Exception:
+            return EMPTY
+    return hint
+
+
+def is_record(kind):
+    """True for a class with named fields: dataclass, named tuple, attrs class, TypedDict."""
+    return hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__total__") or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def fields(kind, ns):
+    """[(name, annotation, whether it has to be given)] of a record."""
+    scope = dict(ns)
+    scope.update(vars(sys.modules.get(kind.__module__, object)) if kind.__module__ in sys.modules else {})
+    hints = {}
+    for base in reversed(kind.__mro__):
+        written = vars(base).get("__annotations__")
+        if written is None and sys.version_info >= (3, 14):
+            try:
+                written = base.__annotations__
+            except Exception:
+                written = None
+        hints.update(written or {})
+    try:
+        hints.update(typing.get_type_hints(kind, scope, None, **EXTRAS))
+    except Exception:
+        hints = {name: usable(hint, scope) for name, hint in hints.items()}
+    if hasattr(kind, "__dataclass_fields__"):
+        import dataclasses
+
+        none = dataclasses.MISSING
+        rows = [(field.name, field.default is none and field.default_factory is none) for field in kind.__dataclass_fields__.values() if field.init and getattr(field, "_field_type", None) is not dataclasses._FIELD_CLASSVAR]
+    elif hasattr(kind, "__attrs_attrs__"):
+        rows = [(field.alias if hasattr(field, "alias") else field.name.lstrip("_"), str(field.default) == "NOTHING") for field in kind.__attrs_attrs__ if field.init]
+    elif hasattr(kind, "__total__"):
+        needed = getattr(kind, "__required_keys__", hints if kind.__total__ else ())
+        rows = [(name, name in needed) for name in hints]
+    else:
+        rows = [(name, name not in kind._field_defaults) for name in kind._fields]
+    return [(name, hints.get(name, EMPTY), needed) for name, needed in rows]
+
+
+def enum_value(member):
+    """What JSON calls a member: its value where JSON has it, else its name."""
+    value = member.value
+    return value if plain(value) else member.name
+
+
+def plain(value):
+    """True for a value JSON carries as it is, everywhere."""
+    if isinstance(value, float):
+        return value - value == 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 1 << 53
+    return value is None or isinstance(value, (str, bool))
+
+
+def named(hint):
+    """An annotation as one writes it."""
+    if isinstance(hint, type) and not getattr(hint, "__args__", None):
+        return hint.__name__
+    try:
+        return str(hint).replace("typing.", "").replace("__main__.", "")
+    except Exception:
+        return "?"
+
+
+def of_text(kind, value):
+    if not isinstance(value, str):
+        raise TypeError("not a string")
+    return kind(value)
+
+
+def of_iso(kind, value):
+    if isinstance(value, str) and value.endswith("Z") and sys.version_info < (3, 11):
+        value = value[:-1] + "+00:00"
+    if isinstance(value, (int, float)) and hasattr(kind, "fromtimestamp") and hasattr(kind, "hour"):
+        return kind.fromtimestamp(value)
+    return kind.fromisoformat(value)
+
+
+def of_array(kind, value):
+    import numpy
+
+    return numpy.asarray(value)
+
+
+TEXTS = (("pathlib", "Path"), ("pathlib", "PurePath"), ("pathlib", "PosixPath"), ("pathlib._local", "Path"), ("uuid", "UUID"))
+MAKERS = {  # (module, class): (what is expected, how it is made)
+    **{name: ("a string", of_text) for name in TEXTS},
+    ("datetime", "datetime"): ("an ISO 8601 date and time", of_iso),
+    ("datetime", "date"): ("an ISO 8601 date", of_iso),
+    ("datetime", "time"): ("an ISO 8601 time", of_iso),
+    ("datetime", "timedelta"): ("a number of seconds", lambda kind, value: kind(seconds=value)),
+    ("decimal", "Decimal"): ("a number", lambda kind, value: kind(str(value))),
+    ("fractions", "Fraction"): ("a number", lambda kind, value: kind(str(value))),
+    ("builtins", "complex"): ("a number", lambda kind, value: kind(value)),
+    ("builtins", "bytes"): ("a string", lambda kind, value: value.encode("utf-8") if isinstance(value, str) else kind(value)),
+    ("builtins", "bytearray"): ("a string", lambda kind, value: kind(value.encode("utf-8") if isinstance(value, str) else value)),
+    ("re", "Pattern"): ("a regular expression", lambda kind, value: __import__("re").compile(value)),
+    ("numpy", "ndarray"): ("a list of numbers", of_array),
+    ("pandas.core.frame", "DataFrame"): ("a table: list of objects, or object of lists", lambda kind, value: kind(value)),
+    ("pandas.core.series", "Series"): ("a list of values", lambda kind, value: kind(value)),
+    ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", lambda kind, value: kind(value)),
+    ("pandas", "Series"): ("a list of values", lambda kind, value: kind(value)),
+}

@@ -1,0 +1,187 @@
+//! The answers to requests other than cells, as the runner writes them.
+//!
+//! In: the fields of an `answer` frame and what was asked. Out: an [`Answer`]. Invariants: an answer that lacks its
+//! content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose: which
+//! request an answer belongs to.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::super::super::{Answer, Completion, PARTS, Snapshot, ToolLookup, Variable};
+use super::super::wire::Raised;
+use super::{INTERRUPTED, Kind};
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+use crate::text::offset::CodePoints;
+
+/// What an answer to a request of that kind says.
+pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
+    if let Some(error) = raised(&answer) {
+        return match kind {
+            Kind::CallTool => Answer::ToolResult(Err(cell_error(error))),
+            _ if error.ename == "KeyboardInterrupt" => Answer::Failed(INTERRUPTED.into()),
+            _ => Answer::Failed(format!("{}: {}", error.ename, error.evalue)),
+        };
+    }
+    let mut take = |name: &str| answer.remove(name).unwrap_or_default();
+    match kind {
+        Kind::Complete => Answer::Completions(list(take("completions"), completion)),
+        Kind::Inspect => {
+            let found = match take("inspection") {
+                Value::Object(mut found) if found.get("found") != Some(&Value::Bool(false)) => {
+                    found.remove("bundle")
+                }
+                _ => None,
+            };
+            match found {
+                Some(Value::Object(bundle)) => Answer::Inspection(Some(bundle_of(bundle))),
+                _ => Answer::Inspection(None),
+            }
+        }
+        Kind::DescribeTools => Answer::Tools(list(take("tools"), tool)),
+        Kind::CallTool => match take("tool") {
+            Value::Object(result) => Answer::ToolResult(Ok(result_of(result))),
+            _ => Answer::Failed("the tool's result did not arrive".into()),
+        },
+        Kind::Evaluate => Answer::Evaluated {
+            variables: list(take("variables"), variable),
+            shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
+        },
+        Kind::Snapshot => match take("snapshot") {
+            Value::Object(snapshot) => Answer::Snapshot(snapshot_of(snapshot)),
+            _ => Answer::Failed("the snapshot's result did not arrive".into()),
+        },
+        Kind::SetVariables | Kind::Shutdown | Kind::Execute => Answer::Done,
+    }
+}
+
+fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
+    match values {
+        Value::Array(values) => values.into_iter().filter_map(read).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// `{expression, type, text, image?}` or `{expression, undefined: [names]}`.
+fn variable(value: Value) -> Option<Variable> {
+    #[derive(Deserialize)]
+    struct Wire {
+        expression: String,
+        #[serde(default)]
+        undefined: Option<Vec<String>>,
+        #[serde(default, rename = "type")]
+        type_name: String,
+        #[serde(default)]
+        text: String,
+        #[serde(default)]
+        image: Option<String>,
+    }
+    let wire: Wire = serde_json::from_value(value).ok()?;
+    Some(match wire.undefined {
+        Some(names) => Variable::Undefined {
+            expression: wire.expression,
+            names,
+        },
+        None => Variable::Value {
+            expression: wire.expression,
+            type_name: wire.type_name,
+            text: wire.text,
+            image: wire.image,
+        },
+    })
+}
+
+/// `{unprotected: why}`, or `{printed, bundle}`, or `{printed, error}`.
+fn snapshot_of(mut wire: Map<String, Value>) -> Snapshot {
+    let text = |value: Option<Value>| match value {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    if wire.contains_key("unprotected") {
+        return Snapshot::Unprotected(text(wire.remove("unprotected")));
+    }
+    let result = match raised(&wire) {
+        Some(error) => Err(cell_error(error)),
+        None => Ok(Map::new()),
+    };
+    Snapshot::Ran {
+        printed: text(wire.remove("printed")),
+        result: result.map(|_| result_of(wire)),
+    }
+}
+
+/// `{bundle, parts?}`: one bundle, which carries the others under [`PARTS`].
+fn result_of(mut wire: Map<String, Value>) -> MimeBundle {
+    let Some(Value::Object(mut bundle)) = wire.remove("bundle") else {
+        return MimeBundle::default();
+    };
+    if let Some(parts @ Value::Array(_)) = wire.remove("parts") {
+        bundle.insert(PARTS.into(), parts);
+    }
+    bundle_of(bundle)
+}
+
+fn completion(value: Value) -> Option<Completion> {
+    #[derive(Deserialize)]
+    struct Wire {
+        start: usize,
+        end: usize,
+        text: String,
+        #[serde(default)]
+        kind: Option<String>,
+        #[serde(default)]
+        signature: Option<String>,
+    }
+    let wire = Wire::deserialize(value).ok()?;
+    Some(Completion {
+        start: CodePoints(wire.start),
+        end: CodePoints(wire.end),
+        text: wire.text,
+        kind: wire.kind.unwrap_or_default(),
+        signature: wire.signature.unwrap_or_default(),
+    })
+}
+
+fn tool(value: Value) -> Option<ToolLookup> {
+    #[derive(Deserialize)]
+    struct Wire {
+        name: String,
+        #[serde(default)]
+        found: Option<bool>,
+        #[serde(default)]
+        callable: Option<bool>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        schema: Value,
+    }
+    let wire = Wire::deserialize(value).ok()?;
+    Some(match (wire.found, wire.callable) {
+        (_, Some(false)) => ToolLookup::NotCallable(wire.name),
+        (Some(false), _) => ToolLookup::Missing(wire.name),
+        _ => ToolLookup::Found {
+            name: wire.name,
+            description: wire.description.unwrap_or_default(),
+            schema: wire.schema,
+        },
+    })
+}
+
+/// The exception of an answer.
+pub(super) fn raised(answer: &Map<String, Value>) -> Option<Raised> {
+    Raised::deserialize(answer.get("error")?).ok()
+}
+
+/// An exception in the words of the contract.
+pub(super) fn cell_error(error: Raised) -> CellError {
+    CellError {
+        name: error.ename,
+        value: error.evalue,
+        traceback: error.traceback,
+    }
+}
+
+/// A bundle in the words of the contract.
+pub(super) fn bundle_of(entries: Map<String, Value>) -> MimeBundle {
+    MimeBundle::new(entries.into_iter().collect())
+}

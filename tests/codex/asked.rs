@@ -1,0 +1,279 @@
+//! An agent that asks in odd ways, and one that answers look-ups in odd ways: never a hang, never a grant by mistake.
+
+use ipycodex::agent::{
+    AgentEvent, AgentReply, Approvals, Decision, Facts, FailureKind, Limit, Lookup, Model,
+    QuestionAnswer, Subject,
+};
+
+use super::bench::{Bench, Told, folder, request};
+use super::faults::faulty;
+
+/// Plays `fault` in a turn that asks; the n-th question gets the n-th answer, those beyond get none.
+fn ask(fault: &str, answers: &[QuestionAnswer]) -> Told {
+    let folder = folder();
+    let mut bench = Bench::new(faulty(fault, folder.path()));
+    let mut asked = request("first?", folder.path());
+    asked.settings.approvals = Approvals::Ask;
+    let turn = bench.agent.start(asked);
+    let mut answers = answers.iter().cloned();
+    let mut last = None;
+    let told = bench.finish(turn, |agent, turn, event| {
+        if let AgentEvent::Asked { question, .. } = event {
+            last = Some(question.id.clone());
+            if let Some(answer) = answers.next() {
+                let question = question.id.clone();
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        }
+    });
+    if let Some(question) = last {
+        let answer = QuestionAnswer::Decided(Decision::Session);
+        bench
+            .agent
+            .reply(turn, AgentReply::Answered { question, answer });
+    }
+    let next = bench.run(request("second?", folder.path()));
+    assert_eq!(next.text(), "fine", "{fault}: {next:?}");
+    told
+}
+
+fn decided(decision: Decision) -> QuestionAnswer {
+    QuestionAnswer::Decided(decision)
+}
+
+#[test]
+fn what_does_not_say_what_it_wants_is_refused_and_said() {
+    let told = ask("malformed approvals", &[]);
+    assert_eq!(told.text(), "fine", "{told:?}");
+    assert!(told.questions.is_empty(), "{:?}", told.questions);
+    assert_eq!(told.progress.len(), 14, "{:?}", told.progress);
+    assert!(
+        told.progress
+            .iter()
+            .all(|it| it.starts_with("refused what the agent asked (`"))
+    );
+}
+
+#[test]
+fn a_second_question_under_an_id_in_use_is_not_asked() {
+    let told = ask("approvals under one id", &[decided(Decision::Once)]);
+    assert_eq!((told.text().as_str(), told.questions.len()), ("accept", 1));
+    assert!(
+        matches!(&told.questions[0].subject, Subject::Command { command, .. } if command == "first")
+    );
+}
+
+#[test]
+fn questions_with_unknown_fields_are_asked() {
+    let answer = QuestionAnswer::Filled(vec![("b".into(), vec!["x".into()])]);
+    let told = ask("a question with unknown fields", &[answer]);
+    assert_eq!(told.text(), r#"{"answers": {"b": {"answers": ["x"]}}}"#);
+    let Subject::Form { fields, .. } = &told.questions[0].subject else {
+        panic!("{told:?}");
+    };
+    assert_eq!(
+        (fields[0].question.as_str(), fields[0].free, fields[1].free),
+        ("Why?", true, false)
+    );
+}
+
+#[test]
+fn commands_are_asked_about_whole() {
+    let told = ask("a command of 1 MB", &[decided(Decision::No)]);
+    assert_eq!(told.text(), "decline");
+    assert!(
+        matches!(&told.questions[0].subject, Subject::Command { command, .. } if *command == "x".repeat(1_000_000))
+    );
+    let told = ask("bad text in a command", &[decided(Decision::No)]);
+    assert_eq!(told.text(), "decline");
+    let Subject::Command { command, .. } = &told.questions[0].subject else {
+        panic!("{told:?}");
+    };
+    assert_eq!(command, "rm \0\u{fffd}\u{202e}\u{fffd}\u{1b}[2J\n");
+}
+
+#[test]
+fn questions_that_are_over_are_not_asked() {
+    let folder = folder();
+    let mut bench = Bench::new(faulty("a question is withdrawn", folder.path()));
+    let mut asked = request("first?", folder.path());
+    asked.settings.approvals = Approvals::Ask;
+    let turn = bench.agent.start(asked);
+    let mut open = Vec::new();
+    let mut said = false;
+    let told = bench.finish(turn, |agent, turn, event| {
+        match event {
+            AgentEvent::Asked { question, .. } => open.push(question.id.clone()),
+            // It comes after the withdrawal: only then the first is answered.
+            AgentEvent::Text { .. } => said = true,
+            _ => {}
+        }
+        if said {
+            for question in open.drain(..) {
+                let answer = decided(Decision::No);
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        }
+    });
+    assert_eq!(told.text(), "fine");
+    let commands: Vec<_> = told.questions.iter().map(|it| &it.subject).collect();
+    assert!(
+        matches!(&commands[..], [Subject::Command { command: first, .. }, Subject::Command { command: last, .. }] if first == "c0" && last == "c2"),
+        "{commands:?}"
+    );
+    let told = ask("the turn ends with a question open", &[]);
+    assert_eq!((told.text().as_str(), told.questions.len()), ("fine", 1));
+    let told = ask("an exit with a question open", &[]);
+    assert_eq!(told.failure().kind, FailureKind::Died);
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_asked_again() {
+    let age = |age: &str| QuestionAnswer::Filled(vec![("age".into(), vec![age.into()])]);
+    let told = ask(
+        "an elicitation that names no turn",
+        &[age("old"), age("36")],
+    );
+    assert_eq!(told.text(), r#"{"age": 36}"#, "{told:?}");
+    let messages: Vec<_> = told
+        .questions
+        .iter()
+        .map(|question| match &question.subject {
+            Subject::Form { message, .. } => message.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(messages, ["m", "age: a whole number\n\nm"]);
+    assert_ne!(told.questions[0].id, told.questions[1].id);
+}
+
+#[test]
+fn approvals_that_come_though_they_are_off_grant_no_more_than_the_sandbox() {
+    for (sandbox, decision, line) in [
+        (
+            "read-only",
+            "decline",
+            "did not allow the agent to run: first",
+        ),
+        (
+            "danger-full-access",
+            "accept",
+            "allowed the agent to run: first",
+        ),
+    ] {
+        let folder = folder();
+        let mut bench = Bench::new(faulty("approvals under one id", folder.path()));
+        let mut asked = request("first?", folder.path());
+        asked.settings.sandbox = sandbox.into();
+        let told = bench.run(asked);
+        assert_eq!(told.text(), decision, "{told:?}");
+        assert!(told.questions.is_empty());
+        assert!(
+            told.progress.contains(&line.to_owned()),
+            "{:?}",
+            told.progress
+        );
+    }
+}
+
+fn look_up(fault: &str, lookup: Lookup) -> Result<Facts, String> {
+    let folder = folder();
+    let mut bench = Bench::new(faulty(fault, folder.path()));
+    let facts = bench.look_up(lookup);
+    facts.map_err(|failure| format!("{:?}: {}", failure.kind, failure.message))
+}
+
+#[test]
+fn models_are_read_to_the_last_page() {
+    let model = |name: &str, is_default| Model {
+        name: name.into(),
+        description: "a b".into(),
+        efforts: vec!["low".into(), "high".into()],
+        default_effort: "low".into(),
+        is_default,
+    };
+    let expected = Facts::Models(vec![model("m0", true), model("m2", false)]);
+    assert_eq!(look_up("models on pages", Lookup::Models), Ok(expected));
+    assert_eq!(
+        look_up("models without end", Lookup::Models),
+        Ok(Facts::Models(Vec::new()))
+    );
+}
+
+#[test]
+fn limits_are_those_of_the_account() {
+    let limit = Limit {
+        window: "5 h".into(),
+        used_percent: 12.0,
+        resets_at: Some(9),
+    };
+    assert_eq!(
+        look_up("limits", Lookup::Limits),
+        Ok(Facts::Limits(vec![limit]))
+    );
+    assert_eq!(
+        look_up("none", Lookup::Limits),
+        Ok(Facts::Limits(Vec::new())),
+        "no ChatGPT login"
+    );
+}
+
+#[test]
+fn a_look_up_that_fails_says_why() {
+    for (fault, lookup, words) in [
+        (
+            "none",
+            Lookup::Models,
+            "Refused: the answer of `codex` to `model/list` was not understood",
+        ),
+        (
+            "null result of model/list",
+            Lookup::Models,
+            "Refused: the answer of `codex` to `model/list` was not understood",
+        ),
+        (
+            "error of model/list",
+            Lookup::Models,
+            "Refused: `codex` refused `model/list`: \"no\"",
+        ),
+        (
+            "exit at model/list",
+            Lookup::Models,
+            "Died: `codex` ended before the answer did (exit status: 0)",
+        ),
+        (
+            "exit before hello",
+            Lookup::Limits,
+            "Died: `codex` ended before the answer did (exit status: 3): cannot find my home",
+        ),
+        (
+            "silent model/list",
+            Lookup::Models,
+            "Silent: `codex` did not answer `model/list` within 0.7 s",
+        ),
+        (
+            "silent account/rateLimits/read",
+            Lookup::Limits,
+            "Silent: `codex` did not answer",
+        ),
+        (
+            "logged out",
+            Lookup::Models,
+            "LoggedOut: Codex is not logged in",
+        ),
+    ] {
+        let failure = look_up(fault, lookup).expect_err(fault);
+        assert!(failure.starts_with(words), "{fault}: {failure}");
+    }
+}
+
+#[test]
+fn a_look_up_that_gets_no_answer_leaves_the_turn_be() {
+    let folder = folder();
+    let mut bench = Bench::new(faulty("silent model/list", folder.path()));
+    assert!(bench.look_up(Lookup::Models).is_err());
+    // The same process: a second one would behave.
+    let told = bench.run(request("first?", folder.path()));
+    assert_eq!(told.text(), "fine");
+    assert!(bench.look_up(Lookup::Models).is_err());
+}
