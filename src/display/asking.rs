@@ -31,6 +31,9 @@ const PAUSE: Duration = Duration::from_millis(400);
 /// What follows an `ESC` later than this is a key of its own.
 const ESCAPE: Duration = Duration::from_millis(60);
 
+/// Rows below a question.
+const CHOICES: usize = 6;
+
 /// The user at the keyboard, as far as questions need them.
 pub trait Keyboard: Send + Sync {
     /// How long ago the last key was pressed.
@@ -116,8 +119,15 @@ impl Talk {
             return Ok(());
         }
         let asking = Asking::new(question);
-        let width = usize::from(self.screen.size().columns);
-        let body = asking.body(width, &self.appearance);
+        let size = self.screen.size();
+        let width = usize::from(size.columns);
+        let mut body = asking.body(width, &self.appearance);
+        if body.len() + CHOICES > usize::from(size.rows) {
+            let mut note = Rows::new(width);
+            let text = format!("({} lines: its beginning is further up)", body.len());
+            note.text(0, &text, Style::new().dimmed());
+            body.extend(note.into_rows());
+        }
         print(&self.screen, &body)?;
         self.screen.flush()?;
         self.begin(What::Question(Box::new(asking)));
@@ -245,14 +255,13 @@ impl Talk {
                 }
             }
         }
-        if let Some(open) = &mut self.open {
-            if open.last_byte.elapsed() > ESCAPE
-                && let Some(key) = open.decoder.escape()
-            {
-                changed = true;
-                if self.key(&key, &[])? {
-                    return Ok(());
-                }
+        if let Some(open) = &mut self.open
+            && open.last_byte.elapsed() > ESCAPE
+            && let Some(key) = open.decoder.escape()
+        {
+            changed = true;
+            if self.key(&key, &[])? {
+                return Ok(());
             }
         }
         let size = self.screen.size();

@@ -5,7 +5,6 @@
 //!
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
-mod ahead;
 mod background;
 mod blocks;
 mod editor;
@@ -29,7 +28,6 @@ use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
-use ahead::read_ahead;
 use background::Background;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
@@ -203,7 +201,6 @@ impl Shell {
             ..Submission::default()
         };
         let appearance = self.appearance();
-        let typed = read_ahead();
         let run = self.session.submit(submission);
         let hands = Hands::new(self.session.clone());
         let keyboard = Arc::clone(&hands);
@@ -214,11 +211,10 @@ impl Shell {
             Some(keyboard),
         );
         let mut typing = None;
-        let mut typed = Some(typed);
         let shown = follow(&run, &self.screen, &mut display, |event| {
             match event {
                 SessionEvent::Numbered { kind, .. } => {
-                    typing = self.begin_typing(*kind, &hands, &mut typed);
+                    typing = self.begin_typing(*kind, &hands);
                 }
                 SessionEvent::CellStarted => {
                     // In a turn nobody knew that a cell comes.
@@ -234,19 +230,13 @@ impl Shell {
         if let Some(typing) = typing {
             aftermath.typeahead.extend(typing.stop());
         }
-        aftermath.typeahead.extend(typed.unwrap_or_default());
         shown?;
         self.screen.flush()?;
         Ok(aftermath)
     }
 
     /// Gives the keyboard to what runs.
-    fn begin_typing(
-        &self,
-        kind: RunKind,
-        hands: &Arc<Hands>,
-        typed: &mut Option<Vec<u8>>,
-    ) -> Option<Typing> {
+    fn begin_typing(&self, kind: RunKind, hands: &Arc<Hands>) -> Option<Typing> {
         let target = match kind {
             RunKind::Command => return None,
             RunKind::Prompt => Target::Turn,
@@ -268,8 +258,7 @@ impl Shell {
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        let typed = typed.take().unwrap_or_default();
-        Typing::start(target, Arc::clone(hands), typed, on_signal).ok()
+        Typing::start(target, Arc::clone(hands), on_signal).ok()
     }
 
     /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.

@@ -187,15 +187,13 @@ impl Keyboard for Hands {
 }
 
 impl Typing {
-    /// Begins to read; `typed` is what came together with the Enter that began the run. `on_signal` is called on the
-    /// reading thread.
+    /// Begins to read; `on_signal` is called on the reading thread.
     ///
     /// # Errors
     /// When no pipe or thread can be had.
     pub(super) fn start(
         target: Target,
         hands: Arc<Hands>,
-        typed: Vec<u8>,
         on_signal: impl Fn(Signal) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (stopped, stop) = std::io::pipe()?;
@@ -213,7 +211,6 @@ impl Typing {
                 on_signal,
                 tries: Vec::new(),
             };
-            keys.take(&typed);
             let stdin = std::io::stdin();
             loop {
                 let mut sources = [

@@ -160,6 +160,10 @@ fn an_edit_is_a_whole_coloured_diff() {
     for line in ["  -old", "  +line 0", "  +line 30", "  +line 59"] {
         assert!(text.contains(line), "{line}:\n{text}");
     }
+    asker
+        .shell
+        .pty
+        .wait_for("(65 lines: its beginning is further up)");
     let raw = asker.shell.pty.raw();
     let has = |bytes: &[u8]| memchr::memmem::find(&raw, bytes).is_some();
     assert!(has(b"\x1b[32m+line 7") || has(b"\x1b[32m  +line 7"));

@@ -122,26 +122,3 @@ fn a_recalled_prompt_takes_the_place_of_the_old_one() {
     pty.send("\x1br");
     at_text(&asker, "In [7]: (replaces In [6] and after) .last");
 }
-
-#[test]
-fn keys_of_one_burst_with_enter_reach_what_runs() {
-    let asker = Asker::new(json!([[{"text": "go"}, {"until": "never"}]]));
-    let pty = &asker.shell.pty;
-    asker.shell.at(1);
-    pty.send(".wait\r\x03typed");
-    // A prompt that had not left yet comes back before it.
-    pty.wait_until("the next prompt", |screen| {
-        let line = cursor_line(screen);
-        line.starts_with("In [2]: ") && line.trim_end().ends_with("typed")
-    });
-    asker.shell.shows("stopped");
-    pty.send(CTRL_C);
-    asker.shell.at(2);
-    pty.send("import time; time.sleep(600)\r\x03");
-    asker.shell.at(3);
-    asker.shell.shows("KeyboardInterrupt");
-    pty.send("name = input()\rAda\r");
-    asker.shell.at(4);
-    asker.shell.cell(4, "name");
-    asker.shell.shows("Out[4]: 'Ada'");
-}
