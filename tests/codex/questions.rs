@@ -1,6 +1,8 @@
 //! The real app-server asks: commands, edits, permissions, questions of the model and of MCP servers; what each answer
 //! does, and what the model then sees. On a model with plain tools and on one with code mode.
 
+mod mcp;
+
 use std::path::PathBuf;
 
 use ipycodex::agent::{
@@ -280,120 +282,6 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
         assert!(fields[0].free);
         assert!(seen(&real).contains("Green"), "{}", seen(&real));
         assert!(told.progress.is_empty(), "{:?}", told.progress);
-    }
-}
-
-/// The real app-server with an MCP server whose tool elicits `elicited`; the model calls it.
-fn with_asker(model: &str, elicited: &Value) -> Option<Real> {
-    let code = model == CODE;
-    let endpoint = Endpoint::answering(move |index, _| match index {
-        0 if code => Reply::exec(
-            "c",
-            "const r = await tools.mcp__asker__survey({why: 'so'}); text(JSON.stringify(r));",
-        ),
-        0 => Reply::Stream(vec![
-            Event::NamespaceCall(
-                "c".into(),
-                "mcp__asker".into(),
-                "survey".into(),
-                json!({"why": "so"}),
-            ),
-            Event::Completed([1, 0, 1, 0]),
-        ]),
-        _ => Reply::text("done"),
-    });
-    let real = real(model, endpoint)?;
-    let file = real.home().join("elicited.json");
-    std::fs::write(&file, elicited.to_string()).unwrap();
-    let server = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fakes/mcp.py");
-    let config = real.home().join("config.toml");
-    let mut text = std::fs::read_to_string(&config).unwrap();
-    text.push_str(&format!(
-        "[mcp_servers.asker]\ncommand = \"python3\"\nargs = [{server:?}, {file:?}]\n"
-    ));
-    std::fs::write(config, text).unwrap();
-    Some(real)
-}
-
-#[test]
-fn mcp_servers_ask_forms() {
-    let elicited = json!({"message": "Who are you?", "requestedSchema": {"type": "object", "required": ["name"], "properties": {
-        "name": {"type": "string", "title": "Name"}, "age": {"type": "integer", "minimum": 0}, "sure": {"type": "boolean", "default": true},
-    }}});
-    for model in [PLAIN, CODE] {
-        let Some(real) = with_asker(model, &elicited) else {
-            return;
-        };
-        let filled = |age: &str| {
-            QuestionAnswer::Filled(vec![
-                ("name".into(), vec!["Ada".into()]),
-                ("age".into(), vec![age.into()]),
-            ])
-        };
-        let answers = [decided(Decision::Once), filled("old"), filled("36")];
-        let told = ask(&real, &mut real.bench(), "survey", &answers);
-        assert_eq!(told.text(), "done", "{model}: {told:?}");
-        let Subject::Permissions { wanted, .. } = &told.questions[0].subject else {
-            panic!("{told:?}");
-        };
-        assert_eq!(
-            wanted,
-            &[
-                "call the tool survey of the MCP server asker",
-                "with {\"why\":\"so\"}"
-            ]
-        );
-        let Subject::Form {
-            server,
-            message,
-            fields,
-        } = &told.questions[1].subject
-        else {
-            panic!("{told:?}");
-        };
-        assert_eq!(
-            (server.as_str(), message.as_str(), fields.len()),
-            ("asker", "Who are you?", 3)
-        );
-        let seen = seen(&real).replace('\\', "");
-        for part in [
-            "\"action\": \"accept\"",
-            "\"name\": \"Ada\"",
-            "\"age\": 36",
-            "\"sure\": true",
-        ] {
-            assert!(seen.contains(part), "{model}: {part}: {seen}");
-        }
-    }
-}
-
-#[test]
-fn mcp_servers_ask_for_pages_and_are_refused() {
-    let elicited = json!({"mode": "url", "message": "Log in", "url": "https://example.com/login", "elicitationId": "e1"});
-    for (answers, said) in [
-        (
-            vec![decided(Decision::Session), decided(Decision::Once)],
-            "\"action\": \"accept\"",
-        ),
-        (
-            vec![decided(Decision::Once), decided(Decision::No)],
-            "\"action\": \"decline\"",
-        ),
-        (vec![decided(Decision::No)], "user rejected MCP tool call"),
-    ] {
-        let Some(real) = with_asker(PLAIN, &elicited) else {
-            return;
-        };
-        let told = ask(&real, &mut real.bench(), "survey", &answers);
-        assert_eq!(told.text(), "done", "{told:?}");
-        if let Some(question) = told.questions.get(1) {
-            assert!(
-                matches!(&question.subject, Subject::Link { url, .. } if url == "https://example.com/login")
-            );
-        }
-        assert_eq!(told.questions.len(), answers.len());
-        let seen = seen(&real).replace('\\', "");
-        assert!(seen.contains(said), "{seen}");
     }
 }
 
