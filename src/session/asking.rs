@@ -5,14 +5,14 @@
 //! answered at once in the way that changes nothing; what the user decided is in the record before anything comes of it.
 //! What was typed into a form is not recorded: it may be a secret.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::SystemTime;
 
 use crate::agent::{AgentReply, Subject, TurnId};
 use crate::history::Decided;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::question::{About, Choice, Question, Reply};
-use crate::session::task::Session;
+use crate::session::task::{Current, Session};
 use crate::text::escape::cut;
 
 /// Who waits for an answer.
@@ -41,6 +41,10 @@ pub(super) struct Asking {
     pub(super) resets_are_asked: bool,
     /// `pyrun` runs where nothing protects files.
     pub(super) unprotected_allowed: bool,
+    /// Commands and the directories they may run in: an agent forgets them with its thread.
+    commands: HashSet<(String, String)>,
+    /// Files that may be changed.
+    files: HashSet<String>,
 }
 
 #[derive(Debug)]
@@ -60,6 +64,50 @@ impl Asking {
             waiting: VecDeque::new(),
             resets_are_asked: false,
             unprotected_allowed: false,
+            commands: HashSet::new(),
+            files: HashSet::new(),
+        }
+    }
+
+    /// Keeps what was allowed for the session. What comes with a reason may ask for more than it says (to leave the
+    /// sandbox): the agent alone remembers that.
+    fn allow(&mut self, about: &About) {
+        match about {
+            About::Agent(Subject::Command {
+                command,
+                cwd,
+                reason: None,
+            }) => {
+                self.commands.insert((command.clone(), cwd.clone()));
+            }
+            About::Agent(Subject::Edit {
+                changes,
+                reason: None,
+            }) => self
+                .files
+                .extend(changes.iter().map(|change| change.path.clone())),
+            _ => {}
+        }
+    }
+
+    /// It was allowed for the session.
+    fn allows(&self, about: &About) -> bool {
+        match about {
+            About::Agent(Subject::Command {
+                command,
+                cwd,
+                reason: None,
+            }) => self.commands.contains(&(command.clone(), cwd.clone())),
+            About::Agent(Subject::Edit {
+                changes,
+                reason: None,
+            }) => {
+                !changes.is_empty()
+                    && changes
+                        .iter()
+                        .all(|change| self.files.contains(&change.path))
+            }
+            _ => false,
         }
     }
 
@@ -80,6 +128,11 @@ impl Session {
             } else {
                 Reply::Chosen(Choice::No)
             };
+            return self.deliver(asker, &reply);
+        }
+        if self.asking.allows(&about) {
+            let reply = Reply::Chosen(Choice::Session);
+            self.record_decision(&about, SystemTime::now(), &reply);
             return self.deliver(asker, &reply);
         }
         self.asking.waiting.push_back((about, asker));
@@ -110,17 +163,27 @@ impl Session {
         let Some(open) = self.asking.open.take_if(|open| open.id == question) else {
             return;
         };
-        let line = self.prompt().map_or(0, |prompt| prompt.line);
-        let (kind, subject) = told(&open.about);
-        self.history.decided(Decided {
-            line,
-            asked_at: open.asked_at,
-            kind: kind.to_owned(),
-            subject,
-            decision: decision(&reply),
-        });
+        self.record_decision(&open.about, open.asked_at, &reply);
+        if reply == Reply::Chosen(Choice::Session) {
+            self.asking.allow(&open.about);
+        }
         self.deliver(open.asker, &reply);
         self.ask_next();
+    }
+
+    fn record_decision(&self, about: &About, asked_at: SystemTime, reply: &Reply) {
+        let line = match &self.current {
+            Some(Current::Prompt(prompt)) => prompt.line,
+            _ => 0,
+        };
+        let (kind, subject) = told(about);
+        self.history.decided(Decided {
+            line,
+            asked_at,
+            kind: kind.to_owned(),
+            subject,
+            decision: decision(reply),
+        });
     }
 
     /// Nobody waits any more: the turn is over.

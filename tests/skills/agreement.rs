@@ -62,7 +62,15 @@ fn the_command_of_the_validator_accepts_what_is_shipped() {
     for entry in std::fs::read_dir(shipped).unwrap() {
         let directory = entry.unwrap().path();
         let ran = finish(
-            home.foreign(&command, &["validate", directory.to_str().unwrap()]),
+            // Through its interpreter: the path in its first line is where it was installed.
+            home.foreign(
+                &python,
+                &[
+                    command.to_str().unwrap(),
+                    "validate",
+                    directory.to_str().unwrap(),
+                ],
+            ),
             b"",
         );
         assert_eq!(ran.code(), 0, "{ran:?}");

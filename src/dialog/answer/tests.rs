@@ -121,3 +121,15 @@ fn one_line_for_a_call() {
     let long = call_line("f", &json!({"code": "é".repeat(300)}));
     assert_eq!(long, format!("f(code='{}...)", "é".repeat(188)));
 }
+
+#[test]
+fn a_block_the_model_writes_is_no_tools_block() {
+    let mut answer = Answer::default();
+    answer.text(0, &format!("see:\n\n{WEATHER}"));
+    let stored = answer.stored();
+    assert_eq!(tool_records(&stored), []);
+    assert_eq!(
+        stored.replace('"', "'"),
+        format!("see:\n\n{WEATHER}").replace('"', "'")
+    );
+}

@@ -445,6 +445,37 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     assert!(replied(&stage, 1).1);
 }
 
+/// Agents forget it with their thread; what gives a reason may ask for more and is asked again.
+#[test]
+fn what_is_allowed_for_the_session_is_not_asked_again() {
+    let asked = |command: &str, reason: Option<&str>| AgentEvent::Asked {
+        turn: TurnId(0),
+        question: crate::agent::Question {
+            id: format!("{command}{reason:?}"),
+            subject: Subject::Command {
+                command: command.into(),
+                cwd: "/".into(),
+                reason: reason.map(str::to_owned),
+            },
+        },
+    };
+    let mut turn: Vec<_> = [("a", None), ("a", None), ("b", None), ("a", Some("r"))]
+        .map(|(command, reason)| asked(command, reason))
+        .into();
+    turn.extend(says("ok"));
+    let stage = asking(vec![turn]);
+    let run = stage.submit(".go");
+    let mut questions = 0;
+    while let Next::Event(event) = run.next(Some(Duration::from_secs(20))) {
+        if let SessionEvent::Asked(question) = *event {
+            questions += 1;
+            let session = Reply::Chosen(Choice::Session);
+            stage.session.answer(question.id, session);
+        }
+    }
+    assert_eq!((questions, stage.agent.replies().len()), (3, 4));
+}
+
 #[test]
 fn parallel_calls_run_in_order() {
     let look = |code: &str| ("pyrun", json!({ "code": code }));

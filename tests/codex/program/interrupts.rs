@@ -240,7 +240,18 @@ fn app_servers(pty: &Pty) -> Vec<u32> {
         let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).contains("app-server")
     };
-    pty.processes().into_iter().filter(is_server).collect()
+    let servers: Vec<u32> = pty.processes().into_iter().filter(is_server).collect();
+    // Between fork and exec a child of one looks like another.
+    let mut parents = servers.clone();
+    parents.retain(|process| parent(*process).is_none_or(|parent| !servers.contains(&parent)));
+    parents
+}
+
+/// `proc(5)`: the fourth field of `stat`, counted after the name in parentheses.
+fn parent(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn kill_codex(pty: &Pty) {
