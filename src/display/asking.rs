@@ -212,11 +212,16 @@ impl Talk {
         let Some(open) = &self.open else {
             return Ok(());
         };
-        let line = match &open.what {
-            What::Question(asking) => Some(asking.dropped()),
-            What::Input(_) => None,
+        let (line, call) = match &open.what {
+            What::Question(asking) => (Some(asking.dropped()), None),
+            What::Input(input) => (None, Some(input.call)),
         };
-        self.close(line.as_deref(), &[])
+        self.close(line.as_deref(), &[])?;
+        if let (Some(call), Some(keyboard)) = (call, &self.keyboard) {
+            // An interrupt that came before the tool began to wait would leave it waiting; a late reply is ignored.
+            keyboard.reply_input(call, InputReply::Eof);
+        }
+        Ok(())
     }
 
     /// Takes keys, redraws what changed.
