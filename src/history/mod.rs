@@ -252,8 +252,11 @@ enum Message {
     Close,
 }
 
-/// How long an input is waited for.
-const RECORDED: Duration = Duration::from_millis(200);
+/// How long an input is waited for while the file is being opened: a new one takes syncs of the disk, many on a busy
+/// machine. Troubles with it answer earlier; the bound is for a disk that hangs.
+const OPENED: Duration = Duration::from_secs(5);
+/// And once it has been tried: room for the sync of a tidied log.
+const RECORDED: Duration = Duration::from_secs(1);
 
 /// A handle on the record; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
@@ -263,6 +266,8 @@ pub struct History {
     handed: Handed,
     /// The file takes nothing for now.
     stuck: Arc<AtomicBool>,
+    /// Opening the file has been tried.
+    opened: Arc<AtomicBool>,
     recall: Recall,
 }
 
@@ -273,10 +278,12 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
     let recall = Recall::default();
     let handed = Handed::default();
     let stuck = Arc::new(AtomicBool::new(false));
+    let opened = Arc::new(AtomicBool::new(false));
     let shared = store::Shared {
         recall: recall.clone(),
         handed: handed.clone(),
         stuck: stuck.clone(),
+        opened: opened.clone(),
     };
     let store = store::Store::new(opening, begin, tell.clone(), shared);
     let started = std::thread::Builder::new()
@@ -291,6 +298,7 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
         turns: Arc::default(),
         handed,
         stuck,
+        opened,
         recall,
     };
     (history, told)
@@ -323,7 +331,8 @@ impl History {
     /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
     ///
     /// Returns when it is in the file (about 0.1 ms), so that whoever saw what it did finds it there whatever kills us.
-    /// A file that is locked, full or slow is waited for once, 200 ms at most, and not again before it is well.
+    /// A file that is locked or full is tried for 200 ms; a disk that answers nothing is waited for once, 1 s at most
+    /// (5 s while the file is being opened). Neither is waited for again before it is well.
     pub fn input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
         self.write(Write::Input {
@@ -334,7 +343,12 @@ impl History {
         if !self.stuck.load(Ordering::Relaxed) {
             let (reply, tried) = mpsc::sync_channel(1);
             self.send(Message::Tried(reply));
-            if tried.recv_timeout(RECORDED) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let most = if self.opened.load(Ordering::Relaxed) {
+                RECORDED
+            } else {
+                OPENED
+            };
+            if tried.recv_timeout(most) == Err(mpsc::RecvTimeoutError::Timeout) {
                 self.stuck.store(true, Ordering::Relaxed);
             }
         }

@@ -25,6 +25,7 @@ impl Store {
         self.attempt(patience);
         self.tried = Instant::now();
         self.shared.stuck.store(self.failing(), Ordering::Relaxed);
+        self.shared.opened.store(true, Ordering::Relaxed);
     }
 
     fn attempt(&mut self, patience: Duration) {

@@ -40,6 +40,7 @@ pub(super) struct Shared {
     pub(super) recall: Recall,
     pub(super) handed: Handed,
     pub(super) stuck: Arc<AtomicBool>,
+    pub(super) opened: Arc<AtomicBool>,
 }
 
 pub(super) struct Store {

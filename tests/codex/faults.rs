@@ -9,6 +9,7 @@ use ipycodex::agent::connect::{AgentKind, AgentPlan};
 use ipycodex::agent::{AgentEvent, FailureKind};
 
 use super::bench::{Bench, Told, folder, plan, request};
+use crate::support::await_true;
 
 fn python() -> String {
     ["/usr/bin/python3", "/usr/local/bin/python3"]
@@ -293,16 +294,14 @@ fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
     let mut bench = Bench::new(plan);
     bench.agent.warm_up();
     let pids = folder.path().join("pids");
-    while !pids.exists() {
-        std::thread::yield_now();
-    }
+    await_true("the agent has started", || pids.exists());
     drop(bench);
     for pid in std::fs::read_to_string(pids).unwrap().split_whitespace() {
         let stat = PathBuf::from("/proc").join(pid).join("stat");
         // Killed: reaped already, or a zombie that its new parent has yet to reap.
-        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
-            std::thread::yield_now();
-        }
+        await_true("it is killed", || {
+            !std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "))
+        });
     }
 }
 

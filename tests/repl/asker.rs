@@ -75,7 +75,7 @@ impl Asker {
             let lines = text.lines().map(serde_json::from_str);
             lines.filter_map(Result::ok).collect::<Vec<Value>>()
         };
-        super::shell::eventually("the answers", super::shell::LONG, || read().len() >= count);
+        crate::support::await_true("the answers", || read().len() >= count);
         read()
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::shell::{CTRL_C, CTRL_Z, LONG, Shell, eventually};
+use super::shell::{CTRL_C, CTRL_Z, Shell};
+use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::{Pty, SIZE};
@@ -31,7 +32,7 @@ fn interrupted(arguments: &[&str]) {
         shell.pty.wait_raw(begun.as_bytes(), from);
         if code.starts_with("input") {
             // Between the question and the reading Python itself does not notice a signal until the next key.
-            eventually("the interpreter reads", LONG, || asleep(&shell));
+            await_true("the interpreter reads", || asleep(&shell));
         }
         shell.pty.send(CTRL_C);
         shell.at(number + 1);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-use super::shell::{CTRL_D, LONG, Shell, eventually, inputs, record};
+use super::shell::{CTRL_D, Shell, inputs, record};
+use crate::support::await_within;
 use crate::support::home::{Home, finish};
 use crate::support::peers;
 use crate::support::pty::{Pty, SIZE};
@@ -82,7 +83,7 @@ fn given_back(
         .wait_until(&format!("{what}: a terminal without modes"), |screen| {
             !(screen.bracketed_paste() || screen.hide_cursor() || screen.alternate_screen())
         });
-    eventually(&format!("{what}: no process is left"), CHILDREN, || {
+    await_within(&format!("{what}: no process is left"), CHILDREN, || {
         shell.pty.processes().is_empty()
     });
 }
@@ -95,8 +96,7 @@ fn held() -> (Shell, std::fs::File, rustix::termios::Termios) {
         "read _; exec {} --agent demo",
         env!("CARGO_BIN_EXE_ipycodex")
     );
-    let mut pty = Pty::spawn_program(&home, Path::new("/bin/sh"), &["-c", &script], SIZE);
-    pty.patience = LONG;
+    let pty = Pty::spawn_program(&home, Path::new("/bin/sh"), &["-c", &script], SIZE);
     let device = pty.open_device();
     let before = pty.termios();
     pty.send("\r");
@@ -233,12 +233,11 @@ fn a_terminal_that_hangs_up_is_a_save_point() {
             "--agent",
             "demo",
         ];
-        let mut pty = Pty::spawn_program(&home, &peers::plain_python(), &arguments, SIZE);
-        pty.patience = LONG;
+        let pty = Pty::spawn_program(&home, &peers::plain_python(), &arguments, SIZE);
         pty.wait_for("In [1]:");
         let expected = reach(state, &pty, &home);
         pty.signal(Signal::KILL);
-        eventually(
+        await_within(
             &format!("{state:?}: every process has left"),
             CHILDREN,
             || pty.processes().is_empty(),
@@ -272,7 +271,7 @@ fn no_process_outlives_us_even_when_we_are_killed() {
         assert!(shell.pty.processes().len() > 1);
         shell.pty.signal(Signal::KILL);
         shell.pty.exit_status();
-        eventually(&format!("{state:?}: no process is left"), CHILDREN, || {
+        await_within(&format!("{state:?}: no process is left"), CHILDREN, || {
             shell.pty.processes().is_empty()
         });
         // The record is whole and the next start mends what was left.
@@ -302,7 +301,7 @@ fn functions_that_run_at_exit_are_shown_and_those_that_hang_are_not_waited_for()
         "import atexit, time; _ = atexit.register(time.sleep, 600)",
     );
     shell.leave();
-    eventually("no process is left", CHILDREN, || {
+    await_within("no process is left", CHILDREN, || {
         shell.pty.processes().is_empty()
     });
 }
@@ -314,8 +313,7 @@ fn a_terminal_left_raw_by_a_kill_is_sane_after_the_next_start() {
         "{0} --agent demo; {0} --agent demo; stty -a > mode",
         env!("CARGO_BIN_EXE_ipycodex")
     );
-    let mut pty = Pty::spawn_program(&home, Path::new("/bin/sh"), &["-c", &script], SIZE);
-    pty.patience = LONG;
+    let pty = Pty::spawn_program(&home, Path::new("/bin/sh"), &["-c", &script], SIZE);
     let shell = Shell { home, pty };
     shell.cell(1, "1");
     let first = shell.pty.processes().into_iter().find(|process| {

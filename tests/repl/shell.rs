@@ -5,10 +5,10 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::{Pty, SIZE};
 
@@ -40,8 +40,7 @@ impl Shell {
 
     /// With other arguments; not waited for.
     pub fn start<S: AsRef<OsStr>>(home: Home, arguments: &[S], size: (u16, u16)) -> Shell {
-        let mut pty = Pty::spawn(&home, arguments, size);
-        pty.patience = LONG;
+        let pty = Pty::spawn(&home, arguments, size);
         Shell { home, pty }
     }
 
@@ -101,7 +100,7 @@ impl Shell {
     /// The prompts and answers recorded, oldest first, once `count` turns are over.
     pub fn answers(&self, count: i64) -> Vec<(String, String)> {
         let record = self.record();
-        eventually(&format!("{count} turns in the record"), LONG, || {
+        await_true(&format!("{count} turns in the record"), || {
             let ended = "select count(*) from ipycodex_turns where state <> 'running'";
             record
                 .query_row(ended, [], |row| row.get::<_, i64>(0))
@@ -120,7 +119,7 @@ impl Shell {
             assert_eq!(count, 0, "there is no record yet");
             return Vec::new();
         }
-        eventually(&format!("{count} inputs in the record"), LONG, || {
+        await_true(&format!("{count} inputs in the record"), || {
             inputs(&self.record()).len() >= count
         });
         inputs(&self.record())
@@ -150,16 +149,3 @@ pub fn cursor_line(screen: &vt100::Screen) -> String {
         .nth(row)
         .unwrap_or_default()
 }
-
-/// Waits until `reached`, looking again whenever the processor is free; for what no screen shows (processes, files).
-#[track_caller]
-pub fn eventually(what: &str, within: Duration, reached: impl Fn() -> bool) {
-    let deadline = Instant::now() + within;
-    while !reached() {
-        assert!(Instant::now() < deadline, "{what}: not within {within:?}");
-        std::thread::yield_now();
-    }
-}
-
-/// How long anything may take before it counts as hung.
-pub const LONG: Duration = Duration::from_secs(20);

@@ -5,7 +5,7 @@ use ipycodex::runtime::{
     Answer, InputReply, RequestId, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable, parts,
 };
 
-use crate::support::peers;
+use crate::support::{await_true, peers};
 
 use super::bench::{BOTH, Bench, Form, plan};
 
@@ -186,17 +186,22 @@ fn a_snapshot_sees_everything_and_changes_nothing() {
 #[test]
 fn an_interrupted_snapshot_leaves_nothing_behind() {
     for (which, mut bench) in benches() {
-        let code = "import subprocess, sys\nprint('before')\nsys.stdout.flush()\nsubprocess.run('sleep 4242 & sleep 4243', shell=True)";
+        // Of this run of the test and no other.
+        let sleepers = [1, 2].map(|n| format!("{}{n}", std::process::id()));
+        let [first, second] = &sleepers;
+        let code = format!(
+            "import subprocess, sys\nprint('before')\nsys.stdout.flush()\nsubprocess.run('sleep {first} & sleep {second}', shell=True)"
+        );
         bench.run("marker = 1");
         let request = RuntimeRequest::Snapshot {
-            code: code.into(),
+            code,
             unprotected: false,
         };
         let interrupter = bench.interrupter();
         let asked = bench.runtime().submit(request);
-        while !is_running("4243") {
-            std::thread::yield_now();
-        }
+        await_true("both sleepers sleep", || {
+            is_running(&sleepers[0]) && is_running(&sleepers[1])
+        });
         interrupter.interrupt();
         let answer = bench.until(|event| match event {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
@@ -208,10 +213,8 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
         assert_eq!(printed, "before\n", "{which}");
         assert_eq!(result.unwrap_err().name, "KeyboardInterrupt", "{which}");
         assert_eq!(bench.run("marker").shown(), ["1"], "{which}");
-        for sleeper in ["4242", "4243"] {
-            while is_running(sleeper) {
-                std::thread::yield_now();
-            }
+        for sleeper in &sleepers {
+            await_true("no sleeper is left", || !is_running(sleeper));
         }
     }
 }

@@ -4,9 +4,9 @@ use ipycodex::runtime::{Answer, Death, Ending, RuntimeEvent, RuntimeRequest, Std
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
-use super::bench::{BOTH, Bench, Form, LIMIT, plan};
+use super::bench::{BOTH, Bench, Form, plan};
+use crate::support::{await_true, write_executable};
 
 #[test]
 fn deaths_are_told_with_the_last_words() {
@@ -81,9 +81,7 @@ fn start_failure(script: Option<&str>) -> String {
     let (mut plan, folder) = plan(Form::Pipes);
     let path = folder.path().join("strange");
     if let Some(script) = script {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&path, script);
     }
     plan.interpreter = Some(path);
     let mut bench = Bench::with(plan, folder);
@@ -217,16 +215,12 @@ fn under_a_low_limit() {
 fn an_interpreter_killed_before_it_is_ready_ends_what_waits() {
     let (mut plan, folder) = plan(Form::Pipes);
     let script = folder.path().join("slow");
-    std::fs::write(&script, "#!/bin/sh\necho $$ >started\nsleep 1000\n").unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_executable(&script, "#!/bin/sh\necho $$ >started\nsleep 1000\n");
     plan.interpreter = Some(script);
     let mut bench = Bench::with(plan, folder);
     let id = bench.submit("1", Stdin::Refuse);
     let (interrupter, started) = (bench.interrupter(), bench.folder.path().join("started"));
-    let began = Instant::now();
-    while !started.exists() && began.elapsed() < LIMIT {
-        std::thread::yield_now();
-    }
+    await_true("the interpreter has started", || started.exists());
     interrupter.kill();
     let ending = bench.collect(id, |_, _| {}).finish.ending;
     // The second when the kill came before the interpreter was known to be there.

@@ -142,10 +142,7 @@ impl Home {
 
     /// Puts an executable file with this text on the path.
     pub fn install_script(&self, name: &str, text: &str) {
-        let path = self.path().join("bin").join(name);
-        std::fs::write(&path, text).expect("our own folder");
-        let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&path, executable).expect("our own file");
+        super::write_executable(&self.path().join("bin").join(name), text);
     }
 
     /// The variables programs get; there are no others.
