@@ -26,8 +26,9 @@ pub(super) fn faulty(fault: &str, folder: &Path) -> AgentPlan {
     };
     let mut plan = plan(kind, folder, folder);
     if fault.contains("silent") || fault.contains("deaf") {
-        let short = Duration::from_millis(700);
-        plan.patience.initialize = short;
+        // Two agents have to start in the first: the one that is silent, and the next that is not.
+        plan.patience.initialize = Duration::from_secs(4);
+        let short = Duration::from_secs(1);
         plan.patience.request = short;
         plan.patience.cancel = short;
         plan.patience.end = short;
@@ -88,16 +89,16 @@ fn a_dead_agent_fails_the_turn() {
 
 #[test]
 fn a_silent_agent_fails_the_turn() {
-    for (fault, method) in [
-        ("deaf", "initialize"),
-        ("silent initialize", "initialize"),
-        ("silent account/read", "account/read"),
-        ("silent thread/start", "thread/start"),
-        ("silent turn/start", "turn/start"),
+    for (fault, method, seconds) in [
+        ("deaf", "initialize", 4),
+        ("silent initialize", "initialize", 4),
+        ("silent account/read", "account/read", 1),
+        ("silent thread/start", "thread/start", 1),
+        ("silent turn/start", "turn/start", 1),
     ] {
         check(fault, |told| {
             assert_eq!(told.failure().kind, FailureKind::Silent);
-            let expected = format!("`codex` did not answer `{method}` within 0.7 s");
+            let expected = format!("`codex` did not answer `{method}` within {seconds} s");
             assert_eq!(told.failure().message, expected);
         });
     }

@@ -13,7 +13,7 @@ use ipycodex::runtime::{
 };
 
 /// No test waits longer for one event.
-pub(super) const LIMIT: Duration = Duration::from_secs(30);
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
 pub(super) const BOTH: [Form; 2] = [Form::Pipes, Form::Terminal];
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,9 +15,9 @@ use crate::support::responses::{Endpoint, Reply, conversation};
 
 const CTRL_C: &str = "\x03";
 
-/// What waiting for the prompt may take at the most; usual is a tenth. It bounds a failure of the kind that waits for
-/// the agent (seconds).
-const PROMPT_BACK: Duration = Duration::from_secs(1);
+/// What waiting for the prompt may take at the most; usual is 0.1 s. It bounds a failure of the kind that waits for what
+/// an agent is given to obey (5 s), whatever else the machine does.
+const PROMPT_BACK: Duration = Duration::from_secs(4);
 
 fn silent_then_fine() -> Endpoint {
     Endpoint::answering(|index, _| match index {
