@@ -14,6 +14,11 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
+//! On its way a prompt is gathered (`session/gather`: tools looked up, references evaluated once, skills awaited) before
+//! anything is sent. A turn may call tools: functions of the user go to the runtime, ours to `session/toolbox`. It may
+//! ask: `session/asking` hands one [`session::Question`] at a time to the front-end, the answer goes to the record and
+//! back to whoever asked; where nobody can be asked, the answer is the one that changes nothing.
+//!
 //! # Layers
 //!
 //! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower

@@ -12,6 +12,7 @@ use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
 use crate::environment::Environment;
+use crate::output::picture_type;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
@@ -128,32 +129,11 @@ fn schema(ask: &Ask) -> Result<Option<Value>, Report> {
 
 fn image(path: &Path) -> Result<String, Report> {
     let bytes = read(path, LARGEST_IMAGE)?;
-    let mime = match bytes.as_slice() {
-        [0x89, b'P', b'N', b'G', ..] => "image/png",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'G', b'I', b'F', b'8', ..] => "image/gif",
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => "image/webp",
-        _ => {
-            return Err(Report::failure(format!(
-                "`{}` is no picture an agent takes",
-                path.display()
-            ))
-            .hint("give a PNG, JPEG, GIF or WebP file"));
-        }
+    let Some(mime) = picture_type(&bytes) else {
+        return Err(
+            Report::failure(format!("`{}` is no picture an agent takes", path.display()))
+                .hint("give a PNG, JPEG, GIF or WebP file"),
+        );
     };
     Ok(format!("data:{mime};base64,{}", STANDARD.encode(bytes)))
 }

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::{Bundle, Write};
 use crate::dialog::Dialog;
 use crate::output::mime::MimeBundle;
+use crate::output::picture_type;
 
 /// At least so many of the newest are sent, at most twice as many; and the same in bytes of their stored form.
 const STEP: usize = 8;
@@ -179,12 +180,7 @@ fn begins_as(mime: &str, base64: &str) -> bool {
     else {
         return false;
     };
-    match mime {
-        "image/png" => head.starts_with(b"\x89PNG\r\n\x1a\n"),
-        "image/jpeg" => head.starts_with(b"\xff\xd8\xff"),
-        "image/gif" => head.starts_with(b"GIF8"),
-        _ => head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP"),
-    }
+    picture_type(&head) == Some(mime)
 }
 
 /// Puts them into their entries.

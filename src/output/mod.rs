@@ -4,8 +4,10 @@ pub mod filter;
 mod html;
 pub mod limits;
 pub mod mime;
+mod picture;
 mod sequence;
 pub mod traceback;
 pub mod transcript;
 
 pub use limits::{MODEL_CHARACTERS, Rest, cell_id, shorten, shorten_naming};
+pub use picture::picture_type;

@@ -3,6 +3,7 @@
 //! Every test looks at what reached the model, and at the screen or the record.
 
 mod answers;
+mod approvals;
 mod asking;
 mod canaries;
 mod context;

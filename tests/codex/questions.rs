@@ -19,7 +19,7 @@ const PLAIN: &str = "gpt-5.5";
 const CODE: &str = "gpt-6.1-sol";
 
 /// A model that uses these tools of Codex (name, arguments), one after the other, then says `done`.
-fn using(model: &str, calls: &[(&str, Value)]) -> Endpoint {
+pub(super) fn using(model: &str, calls: &[(&str, Value)]) -> Endpoint {
     let code = model == CODE;
     let calls: Vec<(String, Value)> = calls
         .iter()
@@ -39,11 +39,11 @@ fn using(model: &str, calls: &[(&str, Value)]) -> Endpoint {
     })
 }
 
-fn shell(command: &str) -> (&'static str, Value) {
+pub(super) fn shell(command: &str) -> (&'static str, Value) {
     ("exec_command", json!({ "cmd": command }))
 }
 
-fn patch(file: &str) -> (&'static str, Value) {
+pub(super) fn patch(file: &str) -> (&'static str, Value) {
     let patch = format!("*** Begin Patch\n*** Add File: {file}\n+hello\n*** End Patch\n");
     ("apply_patch", json!(patch))
 }

@@ -68,7 +68,7 @@ class Both(Engine):
         host = self.host()
         host.run("big = 'x\\n' * (40 << 20)")
         (value,) = self.values(host, "big")
-        self.assertLess(len(value), 210_000)
+        self.assertLess(len(value), 9_000_000)
         self.assertIn("[… 83,886,080 characters, 41,943,040 lines in all; the middle is left out; print a slice to see it …]", value)
 
     def test_a_text_that_hangs_is_given_up(self):
@@ -95,7 +95,7 @@ class Both(Engine):
         ):
             self.assertEqual(self.shells(host, command), [expected], command)
         (value,) = self.shells(host, "yes | head -c 20000000")
-        self.assertLess(len(value), 210_000)
+        self.assertLess(len(value), 9_000_000)
         self.assertIn("[… 20,000,000 characters, 10,000,000 lines in all;", value)
         host.run("os.mkdir('/tmp/ipycodex-gone-%d' % os.getpid()); os.chdir('/tmp/ipycodex-gone-%d' % os.getpid()); os.rmdir(os.getcwd())")
         self.assertEqual(self.shells(host, "echo here"), ["here"])

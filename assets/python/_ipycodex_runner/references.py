@@ -13,7 +13,7 @@ from time import monotonic
 from . import cut, figures, pictures, watchdog
 from .wire import interrupts
 
-LONGEST = 200_000  # characters of one text
+LONGEST = 8 << 20  # characters of one text: what the host keeps of it
 STR_GETS = 5  # seconds
 DRAWING_GETS = 30  # seconds
 SHELL_GETS = 30  # seconds

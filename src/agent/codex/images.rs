@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::agent::InputPart;
+use crate::output::picture_type;
 
 /// The longest URL that is sent, in bytes.
 pub(super) const LARGEST: usize = 10 * 1024 * 1024;
@@ -77,46 +78,19 @@ pub(super) fn sendable(url: &str) -> Result<Cow<'_, str>, String> {
 
 /// The MIME type of an image whose frame is whole.
 fn kind(data: &[u8]) -> Option<&'static str> {
-    match data {
-        [
-            0x89,
-            b'P',
-            b'N',
-            b'G',
-            b'\r',
-            b'\n',
-            0x1A,
-            b'\n',
-            chunks @ ..,
-        ] => png(chunks).then_some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => {
-            // Some cameras append their own data to the end mark.
-            let end = memchr::memmem::rfind(data, &[0xFF, 0xD9]);
-            end.is_some_and(|at| at > 3).then_some("image/jpeg")
+    let kind = picture_type(data)?;
+    let whole = match kind {
+        "image/png" => png(&data[8..]),
+        // Some cameras append their own data to the end mark.
+        "image/jpeg" => memchr::memmem::rfind(data, &[0xFF, 0xD9]).is_some_and(|at| at > 3),
+        "image/gif" => data.len() > 13 && data.ends_with(b";"),
+        _ => {
+            let length = data.get(4..8).and_then(|length| length.try_into().ok());
+            let length = length.map_or(0, u32::from_le_bytes) as usize;
+            data.len() > 20 && length <= data.len() - 8
         }
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', rest @ ..] => {
-            (rest.len() > 7 && rest.ends_with(b";")).then_some("image/gif")
-        }
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            a,
-            b,
-            c,
-            d,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => {
-            let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
-            (data.len() > 20 && length <= data.len() - 8).then_some("image/webp")
-        }
-        _ => None,
-    }
+    };
+    whole.then_some(kind)
 }
 
 /// True when the chunks go from a header with a size to the end mark.
