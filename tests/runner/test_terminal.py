@@ -59,7 +59,26 @@ class Both(Engine):
         host = self.host()
         self.assertEqual(self.talk(host, "import getpass\ngetpass.getpass('word: ')", ("word: ", "secret")).value, "'secret'")
         self.assertEqual(self.talk(host, "input('p> ')", ("p> ", None)).error, "EOFError")
+        self.assertEqual(self.talk(host, "from getpass import getpass\nask = input\ngetpass('more: ')", ("more: ", "hush")).value, "'hush'")
+        self.assertEqual(host.run("import inspect\ninspect.signature(getpass).parameters['prompt'].default, callable(getpass)").value, "('Password: ', True)")
+        self.assertNotIn("_ipycodex_runner", host.run("import traceback\ntry: getpass(1, 2, 3, 4)\nexcept TypeError: traceback.print_exc()").output)
         self.assertEqual(self.talk(host, "import sys\nprint('now', flush=True)\nsys.stdin.readline()", ("now" if self.terminal else "", "line")).value, "'line\\n'")
+
+    def test_names_bound_early(self):
+        """What a cell imported serves a tool, which owns no terminal, and what a tool bound serves a cell."""
+        host = self.host()
+        host.run("from getpass import getpass\nask = input\ndef f():\n    global late\n    late = input\n    return [getpass('key: '), ask('name: ')]")
+        for round in range(2):
+            host.send(type="tool", op="call", name="f", args={}, stdin="ask")
+            for password in (True, False):
+                question = host.frame("input_request")
+                self.assertEqual(question["password"], password)
+                self.assertIn(question["prompt"], ("key: ",) if password else ("name: ", ""))  # Python's own prints it
+                host.send(type="input_reply", id=question["call"], value="word%d" % round)
+            cell = host.finish("answer")
+            self.assertEqual(str(cell.last["tool"]).count("word%d" % round), 2, cell.last)
+            self.assertEqual(self.talk(host, "late('p> '), ask('q> '), getpass('r> ')", ("p> ", "a"), ("q> ", "b"), ("r> ", "c")).value, "('a', 'b', 'c')")
+        self.assertEqual(host.ask("tool", op="call", name="f", args={}, stdin="refuse")["error"]["ename"], "EOFError")
 
     def test_interrupted_program(self):
         host = self.host()

@@ -232,7 +232,7 @@ fn is_running(seconds: &str) -> bool {
 fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
     for (which, mut bench) in benches() {
         bench.run(
-            "import os, subprocess, getpass\ndef asks():\n    return input('n? ') + getpass.getpass('p? ')\n\
+            "import os, subprocess\nfrom getpass import getpass\ndef asks():\n    return input('n? ') + getpass('p? ')\n\
              def reads():\n    return [os.read(0, 9).decode(), subprocess.run(['cat'], stdout=-1).stdout.decode()]\n\
              def debugs():\n    import pdb; pdb.set_trace()\n    return 'after'",
         );

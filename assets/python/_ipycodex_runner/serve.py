@@ -54,8 +54,10 @@ def main(arguments):
     faulthandler.register(_signal.SIGQUIT, 2)
     host = Host(request_fd, frame_fd, nonce, pty)
     package.host = host
+    from . import stdin
+
     if pty:
-        from . import stdin, terminal
+        from . import terminal
 
         terminal.remember()
         if sys.stdout is not None:
@@ -68,6 +70,7 @@ def main(arguments):
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     debug.watch_imports(package.parts.after_import)
+    stdin.watch_imports(package.parts.after_import)
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(

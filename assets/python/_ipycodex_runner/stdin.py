@@ -3,8 +3,8 @@ as they are printed, and in a flood of them into a pipe in blocks.
 
 In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`; printed text. Out: `input_request` frames, bytes on fd 1. Invariants:
 no read blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by the output of a program that was
-started after it; an interrupt neither loses nor repeats a byte; a signal handler may print at any time. Absent on purpose: `getpass`'s
-own file handling, which is replaced when it is imported; blocks on a terminal, where other writers are seen at once.
+started after it; an interrupt neither loses nor repeats a byte; a signal handler may print at any time; a name that user code bound early
+(`from getpass import getpass`, `ask = input`) does what the running code may do. Absent on purpose: `getpass`'s own file handling; blocks on a terminal, where other writers are seen at once.
 """
 
 import builtins
@@ -66,10 +66,6 @@ def install():
     installed = True
     builtins.input = ask_input
     sys.stdin = AskedStdin()
-    hooks = sys.modules[__package__].parts.after_import
-    hooks["getpass"] = patch_getpass
-    if "getpass" in sys.modules:
-        patch_getpass(sys.modules["getpass"])
 
 
 def uninstall():
@@ -77,24 +73,42 @@ def uninstall():
     installed = False
     builtins.input = python_input
     sys.stdin = python_stdin
-    sys.modules[__package__].parts.after_import.pop("getpass", None)
-    module = sys.modules.get("getpass")
-    if module is not None and hasattr(module, "python_getpass"):
-        module.getpass = module.python_getpass
+
+
+def watch_imports(hooks):
+    """`getpass` is ours from its import on."""
+    hooks["getpass"] = patch_getpass
+    if "getpass" in sys.modules:
+        patch_getpass(sys.modules["getpass"])
 
 
 def patch_getpass(module):
-    if not hasattr(module, "python_getpass"):
-        module.python_getpass = module.getpass
-    module.getpass = ask_password
+    module.getpass = Getpass(module.getpass)
+
+
+class Getpass:
+    """`getpass.getpass`. `__call__` is a property that picks the function at the moment of the call: on a terminal Python's own, with no
+    frame of the runner above it."""
+
+    def __init__(self, python_getpass):
+        self.__wrapped__ = python_getpass
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(self, name, getattr(python_getpass, name, None))
+
+    @property
+    def __call__(self):
+        return ask_password if installed else self.__wrapped__
+
+    def __repr__(self):
+        return repr(self.__wrapped__)
 
 
 def ask_password(prompt="Password: ", stream=None, **_options):
-    return ask(prompt, True)
+    return ask(str(prompt), True)
 
 
 def ask_input(prompt="", /):
-    return ask(str(prompt), False)
+    return ask(str(prompt), False) if installed else python_input(prompt)
 
 
 def ask(prompt, password):
