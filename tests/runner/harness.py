@@ -16,7 +16,7 @@ import tempfile
 import time
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python")
-LIMIT = 15  # seconds
+LIMIT = 60  # seconds; it bounds a hang and measures nothing
 MARK = re.compile(rb"\x1b\]7717;TEST;(\w+)\x07")
 staged = tempfile.TemporaryDirectory()
 shutil.copytree(SOURCE, os.path.join(staged.name, "python"), ignore=shutil.ignore_patterns("*.parts*", "__pycache__"))
