@@ -126,7 +126,7 @@ class Host(object):
 
     def stop(self):
         """Ctrl-C until the cell ends: Python itself can sleep through one that comes between its last look and the system call."""
-        return self.finish(again=self.interrupt)
+        return self.finish(again=self.interrupt, every=5)  # a second one may fall into what the first is shown with
 
     def finish(self, last="done", again=None, every=0.5):
         """Frames until `last`, with all output that came before it. `again` is called every so many seconds."""
