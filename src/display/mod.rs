@@ -41,8 +41,6 @@ const HELD: usize = 512;
 pub struct Aftermath {
     /// Text for the editor.
     pub refill: String,
-    /// Typed while the cell ran and not read by it.
-    pub typeahead: Vec<u8>,
     /// The user asked to leave with this status.
     pub leave: Option<i32>,
     /// The last thing that was shown shortened, whole, ready to print.
@@ -199,8 +197,7 @@ impl Display {
                 self.in_cell = true;
                 self.screen.flush()
             }
-            SessionEvent::CellEnded { typeahead, .. } => {
-                self.aftermath.typeahead.extend(typeahead);
+            SessionEvent::CellEnded { .. } => {
                 self.in_cell = false;
                 self.cell.end()
             }

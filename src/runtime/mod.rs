@@ -293,7 +293,8 @@ pub struct Finish {
     pub milliseconds: f64,
     /// The interpreter's working directory afterwards.
     pub cwd: Option<String>,
-    /// What was typed and not read by the cell.
+    /// What its terminal took and the cell did not read, whole and in order. Empty for a dead interpreter: its terminal
+    /// is gone with what was in it, and what the cell had read (passwords among it) is not told from the rest.
     pub typeahead: Vec<u8>,
 }
 
@@ -490,8 +491,10 @@ pub trait Interrupter: Send + Sync {
 
 /// The terminal a cell owns while it runs.
 pub trait CellTerminal: Send + Sync {
-    /// Types bytes into the cell's terminal. Never blocks long; bytes that do not fit are dropped.
-    fn type_bytes(&self, bytes: &[u8]);
+    /// Types bytes for the cell that runs and returns how many of them it took, from the front: none when no cell
+    /// runs, fewer than all when its terminal is full. What was taken and not read comes back as
+    /// [`Finish::typeahead`]; the rest is still the caller's. Never blocks.
+    fn type_bytes(&self, bytes: &[u8]) -> usize;
 
     /// Tells the cell the new size.
     fn resize(&self, size: TerminalSize);

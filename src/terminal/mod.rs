@@ -164,7 +164,7 @@ impl Shell {
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
-                    let aftermath = self.run(text, replaces)?;
+                    let (aftermath, typed) = self.run(text, replaces)?;
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
                     }
@@ -175,7 +175,7 @@ impl Shell {
                         self.editor.set_folded(folded);
                     }
                     begin_with = aftermath.refill;
-                    begin_with.push_str(&typed_text(&aftermath.typeahead));
+                    begin_with.push_str(&typed_text(&typed));
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -192,8 +192,8 @@ impl Shell {
         matches!(classify(text, mode), Input::Prompt(_))
     }
 
-    /// Runs one input to its end.
-    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<Aftermath, Report> {
+    /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         let submission = Submission {
             text,
             prompt_mode: self.prompt_mode,
@@ -221,18 +221,17 @@ impl Shell {
                     hands.set_cell(self.cells());
                     hands.open();
                 }
-                SessionEvent::CellEnded { .. } => hands.close(),
+                SessionEvent::CellEnded { typeahead, .. } => hands.close(typeahead),
                 _ => {}
             }
             Ok::<(), Report>(())
         });
-        let mut aftermath = display.into_aftermath();
         if let Some(typing) = typing {
-            aftermath.typeahead.extend(typing.stop());
+            typing.stop();
         }
         shown?;
         self.screen.flush()?;
-        Ok(aftermath)
+        Ok((display.into_aftermath(), hands.take_rest()))
     }
 
     /// Gives the keyboard to what runs.

@@ -1,10 +1,11 @@
 //! The keyboard while a cell or a turn runs.
 //!
 //! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal,
-//! from the moment the interpreter began with it (earlier ones would come back as unread); while a turn runs Ctrl-C
-//! stops it and everything else is kept for the editor, except while the agent runs a cell (then keys are the cell's)
-//! and while a question listens (then they are the question's). One thread per run reads, and is stopped through a
-//! pipe, so no byte is read once the run is over.
+//! from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything else is kept for the
+//! editor, except while the agent runs a cell (then keys are the cell's) and while a question listens (then they are
+//! the question's). One thread per run reads, and is stopped through a pipe, so no byte is read once the run is over.
+//! Invariant: every byte that nobody read is kept, once and in the order it was typed: what a cell left unread, what
+//! its terminal did not take because the cell was over by then, what was typed besides.
 
 use std::borrow::Cow;
 use std::io::PipeWriter;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::display::Keyboard;
 use crate::runtime::{CellTerminal, InputReply};
@@ -25,6 +26,12 @@ const CTRL_BACKSLASH: u8 = 0x1c;
 
 /// A second Ctrl-C within this time is a second try, not a new one.
 const SECOND_TRY: Duration = Duration::from_secs(2);
+
+/// How long a terminal that took no more is left alone.
+const REFUSED_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 
 /// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
 pub(super) fn editable(text: &str) -> Cow<'_, str> {
@@ -63,7 +70,6 @@ pub(super) enum Signal {
 pub(super) struct Typing {
     stop: PipeWriter,
     reader: JoinHandle<()>,
-    hands: Arc<Hands>,
 }
 
 /// Who has the keyboard; shared by the thread that reads and those who are typed for.
@@ -73,8 +79,10 @@ pub(super) struct Hands {
 }
 
 struct State {
-    /// What was typed and not handed on.
+    /// What was typed and nobody read.
     kept: Vec<u8>,
+    /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
+    refused: Vec<u8>,
     /// The terminal of the cell that runs or is about to.
     cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
@@ -91,7 +99,11 @@ struct State {
 impl State {
     fn keep(&mut self, bytes: &[u8]) {
         match &self.cell {
-            Some(terminal) if self.open => terminal.type_bytes(bytes),
+            Some(terminal) if self.open => {
+                self.refused.extend_from_slice(bytes);
+                let taken = terminal.type_bytes(&self.refused);
+                self.refused.drain(..taken);
+            }
             _ => self.kept.extend_from_slice(bytes),
         }
     }
@@ -104,6 +116,7 @@ impl Hands {
             session,
             state: Mutex::new(State {
                 kept: Vec::new(),
+                refused: Vec::new(),
                 cell: None,
                 open: false,
                 turn: false,
@@ -123,18 +136,38 @@ impl Hands {
     /// The cell has begun: it gets what was typed for it, and what will be.
     pub(super) fn open(&self) {
         let mut state = self.state();
-        if let Some(terminal) = state.cell.clone() {
+        if state.cell.is_some() {
+            state.open = true;
             // What was typed during a turn was not typed for a cell nobody knew of.
             if !state.turn {
-                terminal.type_bytes(&std::mem::take(&mut state.kept));
+                let kept = std::mem::take(&mut state.kept);
+                state.keep(&kept);
             }
-            state.open = true;
         }
     }
 
-    /// The cell has ended: what is typed from now on is for the editor.
-    pub(super) fn close(&self) {
-        self.state().open = false;
+    /// The cell has ended and did not read `unread`: what is typed from now on is for the editor.
+    pub(super) fn close(&self, unread: &[u8]) {
+        let mut state = self.state();
+        state.open = false;
+        state.kept.extend_from_slice(unread);
+        let refused = std::mem::take(&mut state.refused);
+        state.kept.extend(refused);
+    }
+
+    /// What was typed and nobody read, once.
+    pub(super) fn take_rest(&self) -> Vec<u8> {
+        self.close(&[]);
+        std::mem::take(&mut self.state().kept)
+    }
+
+    /// Offers the cell's terminal what it has not taken; true while there is more.
+    fn offer_refused(&self) -> bool {
+        let mut state = self.state();
+        if state.open && !state.refused.is_empty() {
+            state.keep(&[]);
+        }
+        !state.refused.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -204,10 +237,9 @@ impl Typing {
                 Target::Turn => state.turn = true,
             }
         }
-        let shared = Arc::clone(&hands);
         let read = move || {
             let mut keys = Keys {
-                hands: shared,
+                hands,
                 on_signal,
                 tries: Vec::new(),
             };
@@ -217,7 +249,9 @@ impl Typing {
                     PollFd::new(&stopped, PollFlags::IN),
                     PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
                 ];
-                match poll(&mut sources, None) {
+                let pause = keys.hands.offer_refused().then_some(&REFUSED_PAUSE);
+                match poll(&mut sources, pause) {
+                    Ok(0) => continue,
                     Ok(_) => {}
                     Err(rustix::io::Errno::INTR) => continue,
                     Err(_) => break,
@@ -237,19 +271,14 @@ impl Typing {
         let reader = std::thread::Builder::new()
             .name("typing".into())
             .spawn(read)?;
-        Ok(Typing {
-            stop,
-            reader,
-            hands,
-        })
+        Ok(Typing { stop, reader })
     }
 
-    /// Stops reading; returns what was typed for nobody.
-    pub(super) fn stop(self) -> Vec<u8> {
+    /// Stops reading.
+    pub(super) fn stop(self) {
         drop(self.stop);
         // A reader that panicked has ended the program.
         let _ = self.reader.join();
-        std::mem::take(&mut self.hands.state().kept)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Cells that own a terminal: typing, control-C, typeahead, raw mode, size, programs that take the screen.
 
-use ipycodex::runtime::{Ending, Stdin, TerminalSize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use ipycodex::runtime::{CellTerminal, Ending, Stdin, TerminalSize};
 
 use super::bench::{Bench, Form};
 
@@ -127,4 +131,100 @@ fn programs_that_own_the_screen_are_marked() {
     // The echo of the line before may be read together with it.
     let is_screen = |(kind, text): &(&str, String)| *kind == "foreign" && text.ends_with("\x1b[2J");
     assert!(told.steps.iter().any(is_screen), "{told:?}");
+}
+
+/// A keyboard that is hammered on, from a thread of its own.
+struct Hammer {
+    taken: Arc<Mutex<Vec<u8>>>,
+    budget: Arc<AtomicUsize>,
+    stopped: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Hammer {
+    /// What a line of the terminal holds, with room to spare; the kernel drops what is more.
+    const KEYS: usize = 500;
+
+    fn start(terminal: Arc<dyn CellTerminal>) -> Self {
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let budget = Arc::new(AtomicUsize::new(Self::KEYS));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let type_on = {
+            let (taken, budget, stopped) = (taken.clone(), budget.clone(), stopped.clone());
+            move || {
+                let mut number = 0;
+                while !stopped.load(Ordering::SeqCst) {
+                    let mut taken = taken.lock().unwrap();
+                    if budget.load(Ordering::SeqCst) > 0 {
+                        let key = format!("{number} ");
+                        let count = terminal.type_bytes(key.as_bytes());
+                        assert!(count == 0 || count == key.len());
+                        if count > 0 {
+                            number += 1;
+                            budget.fetch_sub(1, Ordering::SeqCst);
+                            taken.extend_from_slice(key.as_bytes());
+                        }
+                    }
+                    drop(taken);
+                    std::thread::yield_now();
+                }
+            }
+        };
+        Hammer {
+            taken,
+            budget,
+            stopped,
+            thread: Some(std::thread::spawn(type_on)),
+        }
+    }
+
+    /// What the terminal took since the last time; from here on it may take as much again.
+    fn taken(&self) -> String {
+        let mut taken = self.taken.lock().unwrap();
+        self.budget.store(Self::KEYS, Ordering::SeqCst);
+        String::from_utf8(std::mem::take(&mut *taken)).unwrap()
+    }
+}
+
+impl Drop for Hammer {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        let joined = self.thread.take().unwrap().join();
+        assert!(joined.is_ok() || std::thread::panicking());
+    }
+}
+
+#[test]
+fn every_key_a_terminal_took_comes_back_with_the_cell_it_was_typed_at() {
+    let mut bench = Bench::start(Form::Terminal);
+    let hammer = Hammer::start(bench.terminal());
+    bench.ready();
+    assert_eq!(hammer.taken(), "", "no cell runs");
+    let mut cells_typed_at = 0;
+    for round in 0..200 {
+        let code = ["1", "print('x')", "import os; os.getpid()", "1/0"][round % 4];
+        let told = bench.run(code);
+        let taken = hammer.taken();
+        cells_typed_at += usize::from(!taken.is_empty());
+        let unread = String::from_utf8(told.finish.typeahead).unwrap();
+        assert_eq!(unread, taken, "round {round}");
+    }
+    assert!(cells_typed_at > 20, "{cells_typed_at}");
+}
+
+#[test]
+fn nothing_is_taken_where_no_cell_runs() {
+    let mut bench = Bench::start(Form::Terminal);
+    let terminal = bench.terminal();
+    assert_eq!(terminal.type_bytes(b"early"), 0);
+    bench.ready();
+    assert_eq!(terminal.type_bytes(b"ready"), 0);
+    let told = bench.run("1");
+    assert_eq!(told.finish.typeahead, b"");
+    assert_eq!(terminal.type_bytes(b"between"), 0);
+    let told = bench.run("import os; os._exit(3)");
+    assert!(matches!(told.finish.ending, Ending::Died(_)));
+    assert_eq!(terminal.type_bytes(b"dead"), 0);
+    bench.ready();
+    assert_eq!(bench.run("2").finish.typeahead, b"");
 }

@@ -219,6 +219,8 @@ class Server:
             name = self.host.id = request.get("id", "")
             if kind == "exec":
                 self.execute(request)
+            elif kind == "take_back":
+                self.take_back()
             elif kind == "exit":
                 break
             elif kind in self.actions:
@@ -228,6 +230,12 @@ class Server:
         from . import leave
 
         leave.leave(0)
+
+    def take_back(self):
+        """What was typed between the end of a cell and the host's seeing it."""
+        from . import terminal
+
+        self.host.send({"type": "typed", "typeahead": terminal.typeahead(terminal.take_back())})
 
     def refuse(self, name, text):
         error = {"ename": "ProtocolError", "evalue": text, "traceback": []}

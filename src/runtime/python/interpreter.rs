@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::super::OutputStream;
+use super::super::{Death, OutputStream};
 use super::control::Control;
 use super::find::Candidate;
 use super::order::Order;
@@ -411,4 +412,16 @@ fn nonce() -> io::Result<String> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(format!("{:016x}", u64::from_ne_bytes(random)))
+}
+
+/// What an end means to a session.
+pub(super) fn death_of(status: io::Result<ExitStatus>) -> Death {
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => Death::Exited(code),
+            (None, Some(signal)) => Death::Signalled(signal),
+            (None, None) => Death::Confused(status.to_string()),
+        },
+        Err(error) => Death::Confused(error.to_string()),
+    }
 }

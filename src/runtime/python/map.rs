@@ -168,7 +168,7 @@ impl Underway {
                 .then_some(id)
         };
         Some(match frame {
-            Frame::Ready { .. } | Frame::Unknown => return None,
+            Frame::Ready { .. } | Frame::Typed { .. } | Frame::Unknown => return None,
             Frame::Started { id } => {
                 let id = known(id)?;
                 self.current = Some(id);
@@ -268,7 +268,7 @@ impl Underway {
                         ending,
                         milliseconds: ms,
                         cwd,
-                        typeahead: STANDARD.decode(typeahead).unwrap_or_default(),
+                        typeahead: typed_bytes(&typeahead),
                     },
                 }
             }
@@ -292,6 +292,11 @@ impl Underway {
             }
         })
     }
+}
+
+/// Typed bytes as a frame carries them.
+pub(super) fn typed_bytes(base64: &str) -> Vec<u8> {
+    STANDARD.decode(base64).unwrap_or_default()
 }
 
 /// What Python's `exit(code)` means to the system: nothing is 0, a number is itself, anything else is 1.

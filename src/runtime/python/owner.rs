@@ -6,9 +6,6 @@
 //! minute the next start waits for a cell. Absent on purpose: async.
 
 use std::collections::VecDeque;
-use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,13 +16,14 @@ use super::super::{
     Answer, Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
+use super::ends::Ends;
 use super::events::Events;
-use super::interpreter::{Interpreter, Step};
-use super::map::{Kind, Underway, finished, interrupted};
+use super::interpreter::{Interpreter, Step, death_of};
+use super::map::{Kind, Underway, finished, interrupted, typed_bytes};
 use super::order::Item;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
-use super::wire::{reply_line, request_line};
+use super::wire::{Frame, reply_line, request_line, take_back_line};
 use crate::runtime::Ending;
 use crate::runtime::connect::RuntimePlan;
 
@@ -45,6 +43,7 @@ pub(super) struct Owner {
     terminal: Option<Arc<InnerTerminal>>,
     events: Events,
     underway: Underway,
+    ends: Ends,
     deaths: VecDeque<Instant>,
     /// An interpreter was ready before.
     restarted: bool,
@@ -81,6 +80,7 @@ impl Owner {
             terminal,
             events,
             underway: Underway::default(),
+            ends: Ends::default(),
             deaths: VecDeque::new(),
             restarted: false,
         }
@@ -200,6 +200,9 @@ impl Owner {
                 self.emit(item, &mut interpreter);
             }
             self.tell_screen(&interpreter);
+            if self.ends.left().is_some_and(|left| left.is_zero()) {
+                self.release_end();
+            }
             if self.control.is_closing() {
                 self.end(interpreter);
                 return Next::Close;
@@ -209,6 +212,7 @@ impl Owner {
                 true => Some(urge.unwrap_or(MARK_PATIENCE).min(MARK_PATIENCE)),
                 false => urge,
             };
+            let patience = patience.into_iter().chain(self.ends.left()).min();
             match interpreter.step(&self.control, patience) {
                 Step::Active => {}
                 Step::Idle => {
@@ -267,15 +271,15 @@ impl Owner {
                 bytes,
                 foreign,
             } => RuntimeEvent::Output {
-                id: self.underway.current,
+                id: self.underway.current.or(self.ends.id()),
                 stream,
                 bytes,
                 foreign,
             },
-            Item::Frame(frame) => match self.underway.event(frame) {
+            Item::Frame(frame) => match self.event(frame, interpreter) {
                 Some(event) => event,
                 None => {
-                    // It may be the silent beginning of a request.
+                    // It may be the silent beginning or end of a request.
                     self.tell_running();
                     return;
                 }
@@ -291,9 +295,46 @@ impl Owner {
             interpreter.order.reclaim_screen();
             self.tell_running();
         }
+        if let (RuntimeEvent::Started { .. }, Some(terminal)) = (&event, &self.terminal) {
+            terminal.begin_cell();
+        }
         // Who learns of an event may ask for the mode at once.
         self.tell_screen(interpreter);
         self.events.send(event);
+    }
+
+    /// What a frame means at this moment; `None` when it means nothing, or not yet.
+    fn event(&mut self, frame: Frame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
+        if let Frame::Typed { id, typeahead } = frame {
+            return self.ends.typed(id.0, typed_bytes(&typeahead));
+        }
+        if matches!(frame, Frame::Started { .. }) {
+            // What was typed in between is in the next cell's hands by now.
+            self.release_end();
+        }
+        match self.underway.event(frame)? {
+            RuntimeEvent::Finished { id, finish } => {
+                let is_coming = self.end_cell();
+                if is_coming {
+                    interpreter.request(&take_back_line(id));
+                }
+                self.ends.end(id, finish, is_coming)
+            }
+            event => Some(event),
+        }
+    }
+
+    /// The running cell is over; true when bytes were typed for it.
+    fn end_cell(&self) -> bool {
+        let terminal = self.terminal.as_ref();
+        terminal.is_some_and(|terminal| terminal.end_cell())
+    }
+
+    /// Tells the end that waits for what was typed, with what is known.
+    fn release_end(&mut self) {
+        if let Some(event) = self.ends.release() {
+            self.events.send(event);
+        }
     }
 
     fn tell_screen(&self, interpreter: &Interpreter) {
@@ -370,6 +411,8 @@ impl Owner {
             Some(what) => Death::Confused(what),
             None => death_of(status),
         };
+        self.end_cell();
+        self.release_end();
         for (id, kind) in self.underway.abandon() {
             self.events.send(kind.end(id, &death));
         }
@@ -401,22 +444,12 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         // The contract's last promise: whatever was asked has an end, if anyone still listens.
+        self.release_end();
         for (id, kind) in self.underway.abandon() {
             self.events.send(match kind {
                 Kind::Execute => finished(id, Ending::Died(Death::Killed)),
                 kind => kind.end(id, &Death::Killed),
             });
         }
-    }
-}
-
-fn death_of(status: io::Result<ExitStatus>) -> Death {
-    match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => Death::Exited(code),
-            (None, Some(signal)) => Death::Signalled(signal),
-            (None, None) => Death::Confused(status.to_string()),
-        },
-        Err(error) => Death::Confused(error.to_string()),
     }
 }

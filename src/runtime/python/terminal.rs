@@ -1,8 +1,9 @@
 //! The pseudo-terminal the cells own: made once for every interpreter, one handle for all of them.
 //!
 //! In: what the user types, the size of the window. Out: the master's bytes are read by `interpreter.rs`. Invariants:
-//! a handle outlives every interpreter and does nothing between two of them; writing never blocks; a suspend character
-//! is never acted upon (nobody could resume the interpreter). Absent on purpose: the user's own terminal.
+//! a handle outlives every interpreter and does nothing between two of them; a byte is taken only while a cell runs, as
+//! its frames tell, so none waits in the terminal for a later cell; writing never blocks; a suspend character is never
+//! acted upon (nobody could resume the interpreter). Absent on purpose: the user's own terminal.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,6 +33,10 @@ struct State {
     master: Option<Arc<OwnedFd>>,
     size: TerminalSize,
     foreground_program: bool,
+    /// A cell runs: it has begun, and its end has not been seen.
+    in_cell: bool,
+    /// Bytes were typed for it.
+    typed: bool,
 }
 
 impl InnerTerminal {
@@ -40,6 +45,8 @@ impl InnerTerminal {
             master: None,
             size,
             foreground_program: false,
+            in_cell: false,
+            typed: false,
         };
         InnerTerminal {
             state: Mutex::new(state),
@@ -78,12 +85,28 @@ impl InnerTerminal {
         let master = Arc::new(master);
         state.master = Some(Arc::clone(&master));
         state.foreground_program = false;
+        state.in_cell = false;
         Ok((master, slave))
     }
 
     /// The interpreter is gone.
     pub(super) fn close(&self) {
-        self.state().master = None;
+        let mut state = self.state();
+        state.master = None;
+        state.in_cell = false;
+    }
+
+    /// A cell has begun: from now on bytes are taken.
+    pub(super) fn begin_cell(&self) {
+        let mut state = self.state();
+        state.in_cell = true;
+        state.typed = false;
+    }
+
+    /// The cell is over: no more bytes are taken. True when some were, of which some may be unread.
+    pub(super) fn end_cell(&self) -> bool {
+        let mut state = self.state();
+        std::mem::take(&mut state.in_cell) && state.typed
     }
 
     /// Whether a program of the cell owns the screen.
@@ -93,25 +116,30 @@ impl InnerTerminal {
 }
 
 impl CellTerminal for InnerTerminal {
-    fn type_bytes(&self, bytes: &[u8]) {
+    fn type_bytes(&self, bytes: &[u8]) -> usize {
         if self.control.is_starting() {
             // A signal would hit Python's own start-up: cancel what waits for it instead.
             if bytes.contains(&INTERRUPT) {
                 self.control.interrupt();
-                return;
+                return bytes.len();
             }
         }
-        let state = self.state();
-        let Some(master) = &state.master else { return };
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match rustix::io::write(master, rest) {
-                Ok(count @ 1..) => rest = &rest[count..],
+        // Held while writing: the end of the cell comes before a byte or after it.
+        let mut state = self.state();
+        let Some(master) = state.master.clone().filter(|_| state.in_cell) else {
+            return 0;
+        };
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match rustix::io::write(&master, &bytes[taken..]) {
+                Ok(count @ 1..) => taken += count,
                 Err(rustix::io::Errno::INTR) => {}
-                // Full, or nobody there: dropped, as the contract says.
-                _ => return,
+                // Full, or nobody there.
+                _ => break,
             }
         }
+        state.typed |= taken > 0;
+        taken
     }
 
     fn resize(&self, size: TerminalSize) {

@@ -102,6 +102,12 @@ pub(super) fn reply_line(call: &Value, reply: &InputReply) -> Vec<u8> {
     })
 }
 
+/// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
+/// [`Frame::Typed`].
+pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
+    line_of(&json!({"type": "take_back", "id": id.0}))
+}
+
 fn line_of(value: &Value) -> Vec<u8> {
     let mut line = value.to_string().into_bytes();
     line.push(b'\n');
@@ -197,6 +203,12 @@ pub(super) enum Frame {
         ms: f64,
         #[serde(default)]
         cwd: Option<String>,
+        #[serde(default)]
+        typeahead: String,
+    },
+    Typed {
+        #[serde(default)]
+        id: FrameId,
         #[serde(default)]
         typeahead: String,
     },

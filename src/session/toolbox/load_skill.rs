@@ -214,18 +214,15 @@ impl Session {
             return Some(ToolReturn::text(text));
         }
         let project = match &skill.origin {
-            Origin::Project(project) if !self.shelf.trusts(project) => project.clone(),
+            // Where nobody can be asked its text is read, as any file would be; nothing of it runs.
+            Origin::Project(project) if self.asking.somebody() && !self.shelf.trusts(project) => {
+                project.clone()
+            }
             _ => {
                 self.read_skill(skill.path);
                 return None;
             }
         };
-        if !self.asking.somebody() {
-            return Some(ToolReturn::failed(
-                "not loaded: it comes with the project, whose skills the user has not allowed yet, and there is \
-                 nobody here to ask; a session in a terminal asks",
-            ));
-        }
         let about = About::ProjectSkill {
             skill: skill.name,
             path: skill.path.clone(),
@@ -392,8 +389,12 @@ impl Session {
 
     fn loaded(&mut self, skill: &Activation, told: &str) -> ToolReturn {
         self.shelf.loaded.insert(skill.path.clone());
-        self.exchanges.skill_loaded(skill.text.clone());
-        self.exchanges.skill_loaded(skill.text.clone());
+        if !matches!(&skill.origin, Origin::Project(project) if !self.shelf.trusts(project)) {
+            self.exchanges.skill_loaded(skill.text.clone());
+        }
+        if !matches!(&skill.origin, Origin::Project(project) if !self.shelf.trusts(project)) {
+            self.exchanges.skill_loaded(skill.text.clone());
+        }
         let mut text = skill.reply();
         if !told.is_empty() {
             if !text.ends_with('\n') {

@@ -200,11 +200,25 @@ fn ctrl_c_in_code_of_a_skill_ends_the_turn_after_it() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_skill_of_the_project_stays_shut() {
-    let (project, state) = (project(&[]), tempfile::tempdir().unwrap());
-    let stage = stage(project.path(), state.path(), false, vec![load("demo")]);
-    stage.run(".go");
+fn where_nobody_can_be_asked_a_skill_of_the_project_is_read_and_nothing_of_it_runs() {
+    let (project, state) = (project(&["a"]), tempfile::tempdir().unwrap());
+    let file = project.path().join(".agents/skills/demo/SKILL.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let declared = text.replacen(
+        "---\n",
+        "---\nshell-cmds: touch /made\nexposed-vars: x\n",
+        1,
+    );
+    std::fs::write(&file, declared).unwrap();
+    let turns = vec![load("demo"), says("next")];
+    let stage = stage(project.path(), state.path(), false, turns);
+    assert!(!stage.run(".go").iter().any(|word| word == "ran a"));
     let (text, success) = replied(&stage, 0);
-    assert!(text.contains("nobody here to ask") && !success, "{text}");
-    assert!(!text.contains("Text."));
+    assert!(text.contains("Text.") && success, "{text}");
+    assert!(
+        text.contains("was not run: the user has to allow it"),
+        "{text}"
+    );
+    stage.run(".next");
+    assert_eq!(stage.sent(1), "<user-request>next</user-request>");
 }
