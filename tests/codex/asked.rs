@@ -249,7 +249,7 @@ fn a_look_up_that_fails_says_why() {
         (
             "silent model/list",
             Lookup::Models,
-            "Silent: `codex` did not answer `model/list` within 0.7 s",
+            "Silent: `codex` did not answer `model/list` within 1 s",
         ),
         (
             "silent account/rateLimits/read",

@@ -148,7 +148,7 @@ class Both(Engine):
         host.wait_output(b"ask")
         host.type(b"yes\n")
         self.assertEqual(host.finish().value, "'yes'")
-        host.send(code="import tty, time; tty.setraw(0); print('raw'); time.sleep(0.2)")
+        host.send(code="import tty, select; tty.setraw(0); print('raw'); _ = select.select([0], [], [])")
         host.wait_output(b"raw")
         host.type(b"ahead")
         self.assertEqual(base64.b64decode(host.finish().last["typeahead"]), b"ahead")
@@ -160,8 +160,7 @@ class Both(Engine):
         self.assertEqual([word for word in cell.words if not word.isdigit()], ["own", "back"])
         host.send(code="print('go'); import time; time.sleep(60)")
         host.wait_output(b"go")
-        host.type(b"\x03")
-        self.assertTrue(host.finish().last["cancelled"])
+        self.assertTrue(host.finish(again=lambda: host.type(b"\x03")).last["cancelled"])
 
 
 class BuiltIn(Both, unittest.TestCase):

@@ -29,7 +29,7 @@ fn cells(codes: &[&str]) -> (&'static str, Value) {
 pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
     let (mut words, mut replies) = (Vec::new(), replies.iter());
     loop {
-        match run.next(Some(Duration::from_secs(20))) {
+        match run.next(Some(Duration::from_secs(60))) {
             Next::Ended => {
                 assert_eq!(replies.next(), None, "asked less often: {words:?}");
                 return words;
@@ -52,7 +52,7 @@ pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<Stri
 pub(super) fn until(run: &Run, stop: &str) -> Vec<String> {
     let mut words = Vec::new();
     loop {
-        match run.next(Some(Duration::from_secs(20))) {
+        match run.next(Some(Duration::from_secs(60))) {
             Next::Event(event) => words.push(word(&event)),
             other => panic!("{other:?} after {words:?}"),
         }
@@ -425,7 +425,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     let run = stage.submit(".go");
     let mut abouts = Vec::new();
     loop {
-        match run.next(Some(Duration::from_secs(20))) {
+        match run.next(Some(Duration::from_secs(60))) {
             Next::Ended => break,
             Next::Nothing => panic!("{abouts:?}"),
             Next::Event(event) => {
@@ -466,7 +466,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
     let stage = asking(vec![turn]);
     let run = stage.submit(".go");
     let mut questions = 0;
-    while let Next::Event(event) = run.next(Some(Duration::from_secs(20))) {
+    while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
         if let SessionEvent::Asked(question) = *event {
             questions += 1;
             let session = Reply::Chosen(Choice::Session);

@@ -107,7 +107,7 @@ fn trust_is_remembered() {
     let (project, state) = (project(&[]), tempfile::tempdir().unwrap());
     let first = stage(project.path(), state.path(), true, vec![load("demo")]);
     answering(&first, &first.submit(".go"), &[REMEMBER]);
-    first.session.close(std::time::Duration::from_secs(20));
+    first.session.close(std::time::Duration::from_secs(60));
     // Written by another thread.
     while !find(project.path(), state.path())
         .consent
