@@ -423,13 +423,9 @@ class Requests:
         while self.read_more():
             lines, self.lines = self.lines, []
             for line in lines:
-                try:
-                    if b'_reply"' in line and self.parse(line) is None:
-                        continue
-                except ValueError:
-                    pass
-                self.queue.put(line)
-                self.wake()
+                if not self.is_reply(line):
+                    self.queue.put(line)
+                    self.wake()
         self.queue.put(None)
         self.wake()
         for box in list(self.replies.values()):
@@ -440,11 +436,10 @@ class Requests:
 
     def ask(self, call, send):
         """Sends a question and waits for the reply with that id; None at the end of the stream. Requests that come in
-        between are kept for later."""
+        between stay for later. An interrupt ends the waiting before anything is taken from the stream, or after it."""
         box = [allocate_lock()]
         box[0].acquire()
         self.replies[call] = box
-        kept = []
         try:
             send()
             if get_ident() != MAIN:
@@ -453,22 +448,35 @@ class Requests:
                 return box[1] if len(box) > 1 else None
             while len(box) == 1 and self.queue is None:
                 with self.lock:
-                    if not self.lines and not self.read_more():
+                    if not self.take_replies() and len(box) == 1:
                         return None
-                    while self.lines and len(box) == 1:
-                        line = self.lines.pop(0)
-                        try:
-                            if self.parse(line) is None:
-                                continue
-                        except ValueError:
-                            pass
-                        kept.append(line)
             if len(box) == 1:
                 box[0].acquire()
             return box[1] if len(box) > 1 else None
         finally:
-            self.lines[:0] = kept
             self.replies.pop(call, None)
+
+    def take_replies(self):
+        """Waits for more of the stream and hands out the replies in it; requests stay in `lines`. False at the end."""
+        from select import poll
+
+        poller = poll()
+        poller.register(self.fd, 1)  # POLLIN; the end of the stream is always told
+        poller.poll()
+        interrupts.hold()
+        try:
+            alive = self.read_more()
+            self.lines[:] = [line for line in self.lines if not self.is_reply(line)]
+        finally:
+            interrupts.release()
+        return alive
+
+    def is_reply(self, line):
+        """True after a reply was handed to the caller that waits for it."""
+        try:
+            return b'_reply"' in line and self.parse(line) is None
+        except ValueError:
+            return False
 
     def start_thread_when_free(self):
         """From another thread: while the main thread waits for requests it hands replies out itself, and holds the lock."""
