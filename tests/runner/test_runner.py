@@ -6,6 +6,7 @@
 import base64
 import os
 import re
+import signal
 import sys
 import unittest
 
@@ -123,6 +124,19 @@ class Both(Engine):
         self.assertEqual(host.ask("nonsense")["error"]["ename"], "ProtocolError")
         os.write(host.requests, b"{broken\n")
         self.assertEqual(host.finish("answer").last["id"], "")
+
+    def test_request_that_meets_an_interrupt_is_not_lost(self):
+        host = self.host()
+        for _turn in range(3):
+            host.send(code="input('?')")
+            host.frame("input_request")
+            os.kill(host.pid, signal.SIGSTOP)  # what follows is there at once when it goes on
+            host.send(code="6 * 7")
+            host.interrupt()
+            os.kill(host.pid, signal.SIGCONT)
+            self.assertTrue(host.frame("done")["cancelled"])
+            self.assertEqual(host.frame("result")["bundle"]["text/plain"], "42")
+            host.frame("done")
 
     def test_end_runs_atexit_despite_a_thread(self):
         host = self.host()
