@@ -263,6 +263,7 @@ fn ctrl_c_ends_a_prompt_whose_command_runs() {
     pty.wait_gone("In [3]: .wait");
     pty.send_line("n + 1");
     pty.wait_for("Out[3]: 2");
+    pty.wait_for("In [4]:");
     pty.send_line(".hello");
     pty.wait_for("fine");
     pty.wait_for("In [5]:");
