@@ -61,6 +61,7 @@
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `skills` | nothing: it makes the list of skills | the list |
+//! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
 //!
