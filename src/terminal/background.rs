@@ -14,7 +14,7 @@ use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
 use crate::report::Report;
 use crate::session::{Next, Run, SessionEvent};
-use crate::terminal::editor::Shared;
+use crate::terminal::snapshot::{Shared, look};
 
 /// How often a held-back line is tried again.
 const RETRY: Duration = Duration::from_millis(50);
@@ -125,11 +125,7 @@ impl Background {
     }
 
     fn hand_over(&self) {
-        let in_last_line = self
-            .snapshot
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .cursor_in_last_line();
+        let in_last_line = look(&self.snapshot).cursor_in_last_line();
         if !in_last_line || !self.editing.load(Ordering::SeqCst) {
             return;
         }

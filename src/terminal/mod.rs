@@ -5,12 +5,16 @@
 //!
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
+mod action;
 mod background;
 mod blocks;
 mod editor;
+mod highlight;
+mod keys;
 mod prompt;
 mod recall;
 mod signals;
+mod snapshot;
 mod typing;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,0 +1,50 @@
+//! What is being typed, shared by painter, keys and whoever prints beside the input.
+//!
+//! The painter writes it at every paint; keys that came in one read are parsed before any is painted, so who decides by
+//! it takes it only while it is fresh.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::input::Mode;
+
+/// What is on the screen, as of the last paint: shared by painter and keys.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    /// All of the text.
+    pub(super) text: String,
+    /// Bytes from its start.
+    pub(super) cursor: usize,
+    /// No key has come since the paint.
+    pub(super) fresh: bool,
+    /// How the text will be read.
+    pub(super) mode: Mode,
+}
+
+/// A snapshot all sides hold.
+pub(super) type Shared = Arc<Mutex<Snapshot>>;
+
+/// Locks it.
+pub(super) fn look(shared: &Shared) -> MutexGuard<'_, Snapshot> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Snapshot {
+    /// Nothing typed yet.
+    pub(super) fn new(mode: Mode) -> Shared {
+        Arc::new(Mutex::new(Snapshot {
+            text: String::new(),
+            cursor: 0,
+            fresh: false,
+            mode,
+        }))
+    }
+
+    /// True when a message may be printed above the input: the cursor stands in its last line.
+    pub(super) fn cursor_in_last_line(&self) -> bool {
+        !self
+            .text
+            .get(self.cursor..)
+            .unwrap_or_default()
+            .contains('\n')
+    }
+}
