@@ -1,6 +1,7 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{Showing, died};
+use crate::display::{Showing, died, theme_rows};
+use crate::markdown::Theme;
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
@@ -87,6 +88,11 @@ impl Showing for Plain {
             SessionEvent::Text(text) | SessionEvent::Help(text) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
+            }
+            SessionEvent::Themes(in_force) => {
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let rows = theme_rows(theme, false).join("\n");
+                self.screen.trusted(format!("{rows}\n").as_bytes())
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
             SessionEvent::RuntimeDied { death, restarting } => {

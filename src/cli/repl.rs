@@ -31,6 +31,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         appearance,
         recall,
         prompt_mode: settings.prompt_mode,
+        asks_background: !settings.code_theme_chosen,
         reports,
     };
     terminal::run(&session, background, options)

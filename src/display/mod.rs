@@ -14,13 +14,14 @@ mod help;
 mod question;
 mod rows;
 mod source;
+mod themes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nu_ansi_term::{Color, Style};
 
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme};
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, Notice, RunKind, SessionEvent};
@@ -30,8 +31,8 @@ use asking::Talk;
 use cell::CellView;
 
 pub use asking::Keyboard;
-pub use colours::paint;
 pub use follow::follow;
+pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -235,6 +236,15 @@ impl Display {
                 let columns = usize::from(self.screen.size().columns);
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
+            }
+            SessionEvent::Themes(in_force) => {
+                self.settle_views()?;
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let theme = theme.like(self.appearance.theme);
+                for row in theme_rows(theme, self.screen.colour()) {
+                    self.screen.trusted(format!("{row}\n").as_bytes())?;
+                }
+                Ok(())
             }
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;

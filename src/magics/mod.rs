@@ -29,6 +29,8 @@ pub enum Order {
     Say(String),
     /// Show this page of help, in markdown.
     Help(String),
+    /// Show the themes for code, this one being in force.
+    Themes(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -114,7 +116,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "code_theme",
         "[NAME]",
-        "show or set the theme of code in answers",
+        "show the themes of code, or set one",
     ),
     choose::row(
         "log_exact",

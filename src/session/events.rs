@@ -95,6 +95,8 @@ pub enum SessionEvent {
     Text(String),
     /// A page of help: our own markdown.
     Help(String),
+    /// The themes for code, this one being in force.
+    Themes(String),
     /// One thing the user should know.
     Notice(Notice),
     /// Text that goes back into the editor.

@@ -50,6 +50,7 @@ use tokio::sync::oneshot;
 use crate::agent::InputPart;
 use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
+use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
 
@@ -150,6 +151,7 @@ enum Command {
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
+    OnBackground(Background),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
     SkillsFound(Box<Skills>),
@@ -286,6 +288,11 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Choices(answer)).ok()?;
         answered.blocking_recv().ok()
+    }
+
+    /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
+    pub fn on_background(&self, background: Background) {
+        let _ = self.commands.send(Command::OnBackground(background));
     }
 
     /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.

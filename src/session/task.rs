@@ -225,6 +225,11 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::OnBackground(background) => {
+                if !self.choices.code_theme_chosen {
+                    self.choices.code_theme = background.theme().to_owned();
+                }
+            }
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::SkillsFound(skills) => self.on_skills_found(*skills),

@@ -13,6 +13,7 @@ mod front;
 mod highlight;
 mod keys;
 mod prompt;
+mod query;
 mod recall;
 mod signals;
 mod snapshot;
@@ -56,6 +57,8 @@ pub struct Options {
     pub recall: Recall,
     /// Everything is a prompt.
     pub prompt_mode: bool,
+    /// Nobody has said which theme code has: it follows the terminal's background.
+    pub asks_background: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
 }
@@ -118,6 +121,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         background,
         guard,
         attached,
+        asks_background: options.asks_background,
         ending,
     };
     for report in &options.reports {
@@ -147,6 +151,8 @@ struct Shell {
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    /// The terminal may still be asked for its background.
+    asks_background: bool,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
 }
@@ -163,7 +169,6 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
-            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -173,6 +178,7 @@ impl Shell {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
+                    self.editor.set_theme(self.appearance().theme);
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
                     }
@@ -208,9 +214,10 @@ impl Shell {
             replaces,
             ..Submission::default()
         };
-        let appearance = self.appearance();
-        let run = self.session.submit(submission);
         let hands = Hands::new(self.session.clone());
+        let run = self.session.submit(submission);
+        self.ask_background(&hands)?;
+        let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
             self.screen.clone(),
@@ -240,6 +247,21 @@ impl Shell {
         shown?;
         self.screen.flush()?;
         Ok((display.into_aftermath(), hands.take_rest()))
+    }
+
+    /// Once, while the first input is on its way: nobody else reads the terminal then.
+    fn ask_background(&mut self, hands: &Hands) -> Result<(), Report> {
+        if !std::mem::take(&mut self.asks_background) || !self.screen.colour() {
+            return Ok(());
+        }
+        self.screen.trusted(query::BACKGROUND)?;
+        self.screen.flush()?;
+        let heard = query::listen();
+        hands.set_ahead(heard.typed);
+        if let Some(background) = heard.background {
+            self.session.on_background(background);
+        }
+        Ok(())
     }
 
     /// Gives the keyboard to what runs.

@@ -58,6 +58,7 @@ impl Session {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),

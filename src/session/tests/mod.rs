@@ -155,6 +155,7 @@ fn stage_of(
         think: Effort::Low,
         search: Search::Off,
         code_theme: "monokai".into(),
+        code_theme_chosen: false,
         log_exact: false,
         threads: Threads::Session,
         approvals: Approvals::Never,
