@@ -22,6 +22,7 @@ mod prompt;
 mod question;
 mod routing;
 mod slots;
+mod suggest;
 mod task;
 mod toolbox;
 mod tools;
@@ -35,6 +36,7 @@ pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use slots::{ConnectAgent, ConnectRuntime};
+pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
 
@@ -161,6 +163,8 @@ enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
+    Suggest(Box<suggest::Wish>),
+    SuggestFrom(Box<crate::dialog::Dialog>, Box<suggest::Wish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }

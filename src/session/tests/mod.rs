@@ -6,6 +6,7 @@ mod commands;
 mod conversation;
 mod references;
 mod stops;
+mod suggestions;
 mod taken_back;
 mod tools;
 
