@@ -23,6 +23,7 @@ mod question;
 mod replay;
 mod routing;
 mod slots;
+mod suggest;
 mod task;
 mod toolbox;
 mod tools;
@@ -37,6 +38,7 @@ pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutc
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use slots::{ConnectAgent, ConnectRuntime};
+pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
 
@@ -165,6 +167,8 @@ enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
+    Suggest(Box<suggest::Wish>),
+    SuggestFrom(Box<crate::dialog::Dialog>, Box<suggest::Wish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }

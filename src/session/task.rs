@@ -242,6 +242,8 @@ impl Session {
             Command::SkillsFound(skills) => self.on_skills_found(*skills),
             Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
+            Command::Suggest(wish) => self.suggest(wish),
+            Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {

@@ -7,6 +7,7 @@ mod conversation;
 mod references;
 mod replay;
 mod stops;
+mod suggestions;
 mod taken_back;
 mod tools;
 
