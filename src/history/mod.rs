@@ -7,6 +7,7 @@
 
 mod answers;
 mod decisions;
+mod earlier;
 mod entries;
 mod file;
 mod lines;
@@ -34,6 +35,7 @@ use crate::dialog::{Dialog, Expansion};
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
 
+pub use earlier::{Earlier, EarlierEntry, RecordedCell};
 pub use recall::Recall;
 
 use answers::Handed;
@@ -238,6 +240,11 @@ enum Message {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
+    Earlier {
+        most: u32,
+        reply: oneshot::Sender<Option<Earlier>>,
+    },
+    Cells(oneshot::Sender<Vec<RecordedCell>>),
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
     Sessions {
@@ -447,6 +454,16 @@ impl History {
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
         self.ask(Message::Dialog).await
+    }
+
+    /// The end of the session: at most `most` entries of it, whatever its size.
+    pub async fn earlier(&self, most: u32) -> Option<Earlier> {
+        self.ask(|reply| Message::Earlier { most, reply }).await
+    }
+
+    /// Every cell of the session, in order, prompts and commands left out.
+    pub async fn cells(&self) -> Vec<RecordedCell> {
+        self.ask(Message::Cells).await
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.
