@@ -6,14 +6,17 @@
 //! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
 mod answers;
+mod archive;
 mod decisions;
 mod earlier;
 mod entries;
 mod file;
 mod lines;
+mod listing;
 mod pictures;
 mod recall;
 mod schema;
+mod search;
 mod sessions;
 mod settle;
 mod store;
@@ -35,8 +38,11 @@ use crate::dialog::{Dialog, Expansion};
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
 
+pub use archive::{Archive, Glance};
 pub use earlier::{Earlier, EarlierEntry, RecordedCell};
+pub use listing::Scope;
 pub use recall::Recall;
+pub use search::{Found, FoundKind};
 
 use answers::Handed;
 
@@ -119,6 +125,10 @@ pub struct SessionRow {
     pub name: Option<String>,
     /// Working directory.
     pub cwd: String,
+    /// Its first prompt, up to 2,000 characters; empty when there is none.
+    pub first_prompt: String,
+    /// Its last input of any kind, up to 2,000 characters.
+    pub last_input: String,
 }
 
 /// An agent thread that holds the conversation, and the digest of what it holds.

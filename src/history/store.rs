@@ -18,8 +18,8 @@ use super::entries::{self, Places};
 use super::recall::Recall;
 use super::waiting::Waiting;
 use super::{
-    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, pictures,
-    sessions, usage,
+    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, listing,
+    pictures, sessions, usage,
 };
 use crate::dialog::Dialog;
 use crate::report::Report;
@@ -247,7 +247,7 @@ impl Store {
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {
-                drop(reply.send(self.read(Vec::new(), |db, _| sessions::list(db, &cwd, all))));
+                drop(reply.send(self.read(Vec::new(), |db, _| listing::list(db, &cwd, all))));
             }
             Message::Reset(reply) => {
                 let count = self.dialog().prompts.len();
