@@ -8,6 +8,7 @@
 mod answers;
 mod archive;
 mod decisions;
+mod earlier;
 mod entries;
 mod file;
 mod lines;
@@ -38,6 +39,7 @@ use crate::output::mime::MimeBundle;
 use crate::report::Report;
 
 pub use archive::{Archive, Glance};
+pub use earlier::{Earlier, EarlierEntry, RecordedCell};
 pub use listing::Scope;
 pub use recall::Recall;
 pub use search::{Found, FoundKind};
@@ -248,6 +250,11 @@ enum Message {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
+    Earlier {
+        most: u32,
+        reply: oneshot::Sender<Option<Earlier>>,
+    },
+    Cells(oneshot::Sender<Vec<RecordedCell>>),
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
     Sessions {
@@ -457,6 +464,16 @@ impl History {
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
         self.ask(Message::Dialog).await
+    }
+
+    /// The end of the session: at most `most` entries of it, whatever its size.
+    pub async fn earlier(&self, most: u32) -> Option<Earlier> {
+        self.ask(|reply| Message::Earlier { most, reply }).await
+    }
+
+    /// Every cell of the session, in order, prompts and commands left out.
+    pub async fn cells(&self) -> Vec<RecordedCell> {
+        self.ask(Message::Cells).await
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.
