@@ -244,6 +244,7 @@ impl Store {
                 let _ = reply.send(end);
             }
             Message::Cells(reply) => drop(reply.send(self.cells())),
+            Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {

@@ -22,6 +22,7 @@ mod prompt;
 mod question;
 mod replay;
 mod routing;
+mod shown;
 mod slots;
 mod suggest;
 mod task;
