@@ -22,9 +22,13 @@ pub(super) struct Rules(pub(super) Shared);
 
 impl Validator for Rules {
     fn validate(&self, text: &str) -> ValidationResult {
-        match completeness(text, look(&self.0).mode) {
+        let mut snapshot = look(&self.0);
+        match completeness(text, snapshot.mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
-            Completeness::Complete | Completeness::Invalid => ValidationResult::Complete,
+            Completeness::Complete | Completeness::Invalid => {
+                snapshot.submitted = true;
+                ValidationResult::Complete
+            }
         }
     }
 }
@@ -100,7 +104,10 @@ impl Keys {
         }
         match completeness(&text, mode) {
             Completeness::Incomplete { indent } => spaces(indent),
-            Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
+            Completeness::Complete | Completeness::Invalid => {
+                look(&self.snapshot).submitted = true;
+                ReedlineEvent::Submit
+            }
         }
     }
 
@@ -121,6 +128,7 @@ impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let seen = {
             let mut snapshot = look(&self.snapshot);
+            snapshot.submitted = false;
             std::mem::take(&mut snapshot.fresh).then(|| (snapshot.text.clone(), snapshot.cursor))
         };
         let event: Event = match raw.into() {

@@ -10,6 +10,7 @@ mod background;
 mod blocks;
 mod editor;
 mod field;
+mod front;
 mod highlight;
 mod keys;
 mod panel;
@@ -19,6 +20,7 @@ mod recall;
 mod signals;
 mod snapshot;
 mod typing;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -88,7 +90,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let asked = session.clone();
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
-        colour: options.screen.colour(),
+        screen: options.screen.clone(),
+        theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
         printer,
         on_prompt: Box::new(move || {
@@ -163,6 +166,7 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
+            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
