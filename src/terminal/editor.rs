@@ -16,6 +16,7 @@ use crate::report::Report;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
+use crate::terminal::complete::{self, Sources};
 use crate::terminal::highlight::Highlight;
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
@@ -60,6 +61,8 @@ pub(super) struct Options {
     pub suspend: Box<dyn Fn()>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
+    /// Who knows what could be typed.
+    pub sources: Sources,
 }
 
 impl Editor {
@@ -83,6 +86,7 @@ impl Editor {
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
+        let line = complete::install(line, options.sources, Arc::clone(&snapshot), options.colour);
         Editor {
             line,
             snapshot,
