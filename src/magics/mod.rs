@@ -7,11 +7,14 @@ mod choose;
 mod entries;
 mod help;
 mod settings;
+mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::session::Choices;
+
+pub use values::{Values, values};
 
 /// What a command may know.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 mod action;
 mod background;
 mod blocks;
+mod complete;
 mod editor;
 mod field;
 mod front;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use reedline::ExternalPrinter;
 
 use crate::display::{Aftermath, Display, follow, say};
+use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify};
 use crate::markdown::{Appearance, Theme, warm_up};
@@ -38,6 +40,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
+use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
@@ -61,6 +64,8 @@ pub struct Options {
     pub prompt_mode: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Home directory and search path.
+    pub environment: Environment,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -103,6 +108,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        sources: Sources::new(session.clone(), options.environment),
     });
     let background = Background::start(
         background,
