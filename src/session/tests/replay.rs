@@ -195,7 +195,7 @@ fn a_dead_interpreter_ends_it() {
     let stage = stage(Vec::new());
     let run = replay(&stage, true, vec![anew("die"), anew("b")]);
     let said = words(&run);
-    assert!(said[2].starts_with("RuntimeDied"), "{said:?}");
+    assert!(said[3].starts_with("RuntimeDied"), "{said:?}");
     assert_eq!(
         said.last().unwrap(),
         "it: 0 of 2 replayed, stopped at In [1] (the interpreter ended), 1 more not run"
