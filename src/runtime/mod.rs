@@ -368,6 +368,8 @@ pub struct Completion {
     pub signature: String,
     /// Name of an instance's type, or empty.
     pub type_name: String,
+    /// There in every session: not a name the user has made.
+    pub everywhere: bool,
 }
 
 /// What an expression of a prompt gave.

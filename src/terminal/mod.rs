@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, say};
+use crate::display::{Aftermath, Display, follow, page, say};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify};
@@ -80,6 +80,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let ending = Arc::new(AtomicBool::new(false));
+    let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -87,6 +88,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         restorer,
         Arc::clone(&attached),
         Arc::clone(&ending),
+        Arc::clone(&lent),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
@@ -108,7 +110,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
-        sources: Sources::new(session.clone(), options.environment),
+        sources: Sources::new(session.clone(), options.environment.clone()),
     });
     let background = Background::start(
         background,
@@ -128,6 +130,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard,
         attached,
         ending,
+        lent,
+        environment: options.environment,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -158,6 +162,9 @@ struct Shell {
     attached: Attached,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
+    /// Another program has the terminal.
+    lent: Arc<AtomicBool>,
+    environment: Environment,
 }
 
 impl Shell {
@@ -256,7 +263,16 @@ impl Shell {
         }
         shown?;
         self.screen.flush()?;
-        Ok((display.into_aftermath(), hands.take_rest()))
+        let mut aftermath = display.into_aftermath();
+        self.lent.store(true, Ordering::SeqCst);
+        let paged = std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            });
+        self.lent.store(false, Ordering::SeqCst);
+        paged?;
+        Ok((aftermath, hands.take_rest()))
     }
 
     /// Gives the keyboard to what runs.

@@ -1,7 +1,7 @@
 """Completion: attributes of live objects, names, parameters, keys, modules, magics, files after a quote or in `!` lines; and the same
 from IPython's own completer, in the same form.
 
-In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type}. Invariants: nothing of the user's
+In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}. Invariants: nothing of the user's
 runs to follow a chain (`live`); modules are not imported to be looked into; describing what was found takes bounded time. Absent on
 purpose: guessing types of code that has not run (`deeper`).
 """
@@ -24,6 +24,7 @@ IMPORT = re.compile(r"^\s*(?:import\s+(?:[\w.]+\s*(?:as\s+\w+)?\s*,\s*)*|from\s+
 FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+(?:.*,\s*|\(\s*)?(\w*)$")
 MAGIC = re.compile(r"^\s*(%{1,2})(\w*)$")
 PATH = re.compile(r"[^\s'\"]*$")
+OFFERED = ("In", "Out", "get_ipython", "exit", "quit", "open", "__builtins__")  # by the engines
 UNKNOWN = object()  # in place of an object that is not to be looked at
 
 
@@ -41,13 +42,14 @@ class Answer:
             return False
         self.seen.add(text)
         signature = type_name = ""
+        everywhere = value is not UNKNOWN and (text in OFFERED or vars(builtins).get(text, UNKNOWN) is value)
         if value is not UNKNOWN:
             kind = kind or live.kind_of(value)
             if kind == "instance":
                 type_name = type(value).__name__
             elif kind in ("function", "class") and self.in_time():
                 signature = live.signature_of(value, bound)
-        self.found.append({"start": start, "end": self.position, "text": text, "kind": kind, "signature": signature, "type": type_name})
+        self.found.append({"start": start, "end": self.position, "text": text, "kind": kind, "signature": signature, "type": type_name, "everywhere": everywhere})
         return len(self.found) >= LIMIT
 
     def in_time(self):

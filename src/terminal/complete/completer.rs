@@ -311,6 +311,7 @@ fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<Fo
     for item in items {
         let wanted = match keep {
             Keep::All | Keep::Magics => true,
+            Keep::Callables | Keep::Values if item.everywhere => false,
             Keep::Callables => matches!(item.kind.as_str(), "function" | "class"),
             Keep::Values => !matches!(
                 item.kind.as_str(),

@@ -137,6 +137,8 @@ fn completion(value: Value) -> Option<Completion> {
         signature: Option<String>,
         #[serde(default, rename = "type")]
         type_name: Option<String>,
+        #[serde(default)]
+        everywhere: bool,
     }
     let wire = Wire::deserialize(value).ok()?;
     Some(Completion {
@@ -146,6 +148,7 @@ fn completion(value: Value) -> Option<Completion> {
         kind: wire.kind.unwrap_or_default(),
         signature: wire.signature.unwrap_or_default(),
         type_name: wire.type_name.unwrap_or_default(),
+        everywhere: wire.everywhere,
     })
 }
 
