@@ -6,12 +6,14 @@
 
 mod completeness;
 mod note;
+mod private;
 mod references;
 mod scan;
 mod split;
 
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
+pub use private::is_private;
 pub use references::{References, is_expression, is_name, references};
 pub use split::split_piped;
 

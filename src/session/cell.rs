@@ -35,6 +35,8 @@ pub(super) struct CellRun {
 pub(super) enum Whose {
     /// The user, under this In number.
     User(u32),
+    /// The user, who keeps it private: numbered, recorded nowhere.
+    Private,
     /// The agent, under this In number.
     Agent(u32),
     /// A skill: not numbered, not recorded, no cell to a front-end.
@@ -156,7 +158,7 @@ impl CellRun {
     }
 
     fn is_users(&self) -> bool {
-        matches!(self.whose, Whose::User(_))
+        matches!(self.whose, Whose::User(_) | Whose::Private)
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
