@@ -12,6 +12,7 @@ mod leaving;
 mod looks;
 mod prompts;
 mod questions;
+mod recall;
 mod reuse;
 mod sequences;
 mod shell;

@@ -107,6 +107,8 @@ pub struct Submission {
     pub schema: Option<Value>,
     /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
     pub replaces: Option<u32>,
+    /// A cell or a command of this submission is recorded nowhere; a prompt always is, the conversation being the record.
+    pub private: bool,
 }
 
 impl Submission {
