@@ -236,6 +236,7 @@ impl Store {
                 }),
             })),
             Message::Dialog(reply) => drop(reply.send(self.dialog())),
+            Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {

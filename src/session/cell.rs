@@ -2,14 +2,17 @@
 //!
 //! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
 
+use std::borrow::Cow;
+
 use crate::artifacts::MOST_BYTES;
 use crate::history::{History, State};
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
-use crate::output::transcript::{Transcript, TranscriptText};
+use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
 use crate::session::outputs::Outputs;
+use crate::session::shown::Shown;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -22,8 +25,7 @@ pub(super) struct CellRun {
     pub id: RequestId,
     whose: Whose,
     source: String,
-    shown: Transcript,
-    bundles: Vec<MimeBundle>,
+    shown: Shown,
     raised: Option<String>,
     leaving: bool,
     out: RunSender,
@@ -80,8 +82,7 @@ impl CellRun {
             id,
             whose,
             source,
-            shown: Transcript::new(KEPT),
-            bundles: Vec::new(),
+            shown: Shown::new(KEPT),
             raised: None,
             leaving: false,
             out,
@@ -114,17 +115,16 @@ impl CellRun {
                 });
             }
             RuntimeEvent::Display { display, .. } => {
-                self.shown.own_lines(&display.bundle.for_model());
-                self.bundles.push(display.bundle.clone());
+                self.shown.display(&display);
                 self.out.send(SessionEvent::Display(display));
             }
             RuntimeEvent::Error { error, .. } => {
-                self.shown.own_lines(&error.plain());
+                self.shown.error(&error);
                 self.raised = Some(error.summary());
                 self.out.send(SessionEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
-                self.shown = Transcript::new(KEPT);
+                self.shown = Shown::new(KEPT);
                 self.out.send(SessionEvent::Clear { wait });
             }
             RuntimeEvent::Page { bundle, .. } => self.out.send(SessionEvent::Page(bundle)),
@@ -165,20 +165,18 @@ impl CellRun {
             Ending::Error => State::Failed,
             Ending::Interrupted => State::Cancelled,
             Ending::Died(death) => {
-                self.shown
-                    .own_lines(&format!("[the interpreter ended: {death}]"));
+                self.shown.say(&format!("[the interpreter ended: {death}]"));
                 State::Failed
             }
         };
-        self.shown.finish();
-        let shown = self.shown.snapshot();
+        let (shown, bundles, layout) = std::mem::replace(&mut self.shown, Shown::new(0)).finish();
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "saturates; a duration in ms"
         )]
         let took = finish.milliseconds.max(0.0) as u64;
-        let images = self.bundles.iter().filter_map(MimeBundle::image);
+        let images = bundles.iter().filter_map(MimeBundle::image);
         let remains = Box::new(Remains {
             ending: finish.ending.clone(),
             images: images
@@ -190,15 +188,15 @@ impl CellRun {
             shown,
         });
         if let Whose::User(line) | Whose::Agent(line) = self.whose {
-            let bundles = std::mem::take(&mut self.bundles);
             let shown = &remains.shown;
-            let text = if shown.cut || shown.text.len() > RECORDED {
+            let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // With room for the line that says so: a second cut would state the sizes of the first one's rest.
-                &self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200)
+                let text = self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
+                (Cow::Owned(text), layout.unplaced())
             } else {
-                &shown.text
+                (Cow::Borrowed(shown.text.as_str()), layout)
             };
-            history.output(line, text, bundles, state, took);
+            history.showed(line, &text, bundles, &layout, state, took);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(_)) => {

@@ -21,6 +21,7 @@ mod pictures;
 mod prompt;
 mod question;
 mod routing;
+mod shown;
 mod slots;
 mod task;
 mod toolbox;

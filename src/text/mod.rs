@@ -5,4 +5,5 @@ pub mod frontmatter;
 pub mod offset;
 pub mod width;
 
+pub use escape::xml_text;
 pub use width::{clusters, columns, is_plain_ascii, split_at_columns};
