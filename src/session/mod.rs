@@ -21,6 +21,7 @@ mod pictures;
 mod prompt;
 mod question;
 mod routing;
+mod saving;
 mod shown;
 mod slots;
 mod task;
@@ -35,6 +36,7 @@ pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
+pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
@@ -88,6 +90,8 @@ pub struct Parts {
     pub artifacts: PathBuf,
     /// The file the session is recorded in.
     pub record: PathBuf,
+    /// Where notebooks lie.
+    pub notebooks: NotebookPlaces,
 }
 
 /// One input, and what comes with it.
