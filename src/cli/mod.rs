@@ -7,6 +7,7 @@ mod ask;
 mod crash;
 mod export;
 mod repl;
+mod resume;
 mod run;
 mod sessions;
 mod skills;

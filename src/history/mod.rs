@@ -6,14 +6,18 @@
 //! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
 mod answers;
+mod archive;
 mod decisions;
+mod earlier;
 mod entries;
 mod file;
 mod lines;
+mod listing;
 mod pictures;
 mod recall;
 mod saved;
 mod schema;
+mod search;
 mod sessions;
 mod settle;
 mod store;
@@ -37,7 +41,11 @@ use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
 use crate::report::Report;
 
+pub use archive::{Archive, Glance};
+pub use earlier::{Earlier, EarlierEntry, RecordedCell};
+pub use listing::Scope;
 pub use recall::Recall;
+pub use search::{Found, FoundKind};
 
 use answers::Handed;
 
@@ -120,6 +128,10 @@ pub struct SessionRow {
     pub name: Option<String>,
     /// Working directory.
     pub cwd: String,
+    /// Its first prompt, up to 2,000 characters; empty when there is none.
+    pub first_prompt: String,
+    /// Its last input of any kind, up to 2,000 characters.
+    pub last_input: String,
 }
 
 /// An agent thread that holds the conversation, and the digest of what it holds.
@@ -243,6 +255,11 @@ enum Message {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
+    Earlier {
+        most: u32,
+        reply: oneshot::Sender<Option<Earlier>>,
+    },
+    Cells(oneshot::Sender<Vec<RecordedCell>>),
     Saved {
         session: Option<i64>,
         reply: oneshot::Sender<Option<SavedSession>>,
@@ -470,6 +487,16 @@ impl History {
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
         self.ask(Message::Dialog).await
+    }
+
+    /// The end of the session: at most `most` entries of it, whatever its size.
+    pub async fn earlier(&self, most: u32) -> Option<Earlier> {
+        self.ask(|reply| Message::Earlier { most, reply }).await
+    }
+
+    /// Every cell of the session, in order, prompts and commands left out.
+    pub async fn cells(&self) -> Vec<RecordedCell> {
+        self.ask(Message::Cells).await
     }
 
     /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`

@@ -9,7 +9,7 @@ use crate::history::{History, State};
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
-use crate::runtime::{Death, Ending, Finish, RequestId, RuntimeEvent};
+use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
 use crate::session::outputs::Outputs;
 use crate::session::shown::Shown;
@@ -28,8 +28,20 @@ pub(super) struct CellRun {
     shown: Shown,
     raised: Option<String>,
     leaving: bool,
+    voice: Voice,
     out: RunSender,
     outputs: Outputs,
+}
+
+/// How much of the cell is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// All.
+    Loud,
+    /// Nothing as long as it goes well.
+    Hushed,
+    /// Nothing any more, not even that it was interrupted.
+    Skipped,
 }
 
 /// Who brought the code.
@@ -39,6 +51,8 @@ pub(super) enum Whose {
     User(u32),
     /// The agent, under this In number.
     Agent(u32),
+    /// The user, by a replay: under this In number, recorded or not.
+    Replay { line: u32, recorded: bool },
     /// A skill: not numbered, not recorded, no cell to a front-end.
     Skill,
 }
@@ -85,6 +99,7 @@ impl CellRun {
             shown: Shown::new(KEPT),
             raised: None,
             leaving: false,
+            voice: Voice::Loud,
             out,
             outputs,
         }
@@ -93,6 +108,39 @@ impl CellRun {
     /// Where its events go.
     pub(super) fn out(&self) -> &RunSender {
         &self.out
+    }
+
+    /// What it shows is told only if it fails.
+    pub(super) fn hush(&mut self) {
+        self.voice = Voice::Hushed;
+    }
+
+    /// The user wants nothing more of it.
+    pub(super) fn skip(&mut self) {
+        self.voice = Voice::Skipped;
+    }
+
+    fn tell(&self, event: SessionEvent) {
+        if self.voice == Voice::Loud {
+            self.out.send(event);
+        }
+    }
+
+    /// It did not go well: what it had shown so far is told, as text.
+    fn speak_up(&mut self) {
+        if self.voice != Voice::Hushed {
+            return;
+        }
+        self.voice = Voice::Loud;
+        let mut text = self.shown.text();
+        if !text.is_empty() {
+            text.push('\n');
+            self.out.send(SessionEvent::Output {
+                stream: OutputStream::Stdout,
+                bytes: text.into_bytes(),
+                foreign: false,
+            });
+        }
     }
 
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
@@ -108,7 +156,7 @@ impl CellRun {
                 ..
             } => {
                 self.shown.push(&bytes);
-                self.out.send(SessionEvent::Output {
+                self.tell(SessionEvent::Output {
                     stream,
                     bytes,
                     foreign,
@@ -116,18 +164,19 @@ impl CellRun {
             }
             RuntimeEvent::Display { display, .. } => {
                 self.shown.display(&display);
-                self.out.send(SessionEvent::Display(display));
+                self.tell(SessionEvent::Display(display));
             }
             RuntimeEvent::Error { error, .. } => {
+                self.speak_up();
                 self.shown.error(&error);
                 self.raised = Some(error.summary());
-                self.out.send(SessionEvent::Raised(error));
+                self.tell(SessionEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
                 self.shown = Shown::new(KEPT);
-                self.out.send(SessionEvent::Clear { wait });
+                self.tell(SessionEvent::Clear { wait });
             }
-            RuntimeEvent::Page { bundle, .. } => self.out.send(SessionEvent::Page(bundle)),
+            RuntimeEvent::Page { bundle, .. } => self.tell(SessionEvent::Page(bundle)),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,
@@ -187,7 +236,16 @@ impl CellRun {
             cwd: finish.cwd,
             shown,
         });
-        if let Whose::User(line) | Whose::Agent(line) = self.whose {
+        if finish.ending != Ending::Ok {
+            self.speak_up();
+        }
+        if let Whose::User(line)
+        | Whose::Agent(line)
+        | Whose::Replay {
+            line,
+            recorded: true,
+        } = self.whose
+        {
             let shown = &remains.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // With room for the line that says so: a second cut would state the sizes of the first one's rest.

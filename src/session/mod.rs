@@ -20,10 +20,12 @@ mod outputs;
 mod pictures;
 mod prompt;
 mod question;
+mod replay;
 mod routing;
 mod saving;
 mod shown;
 mod slots;
+mod suggest;
 mod task;
 mod toolbox;
 mod tools;
@@ -36,8 +38,10 @@ pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
+pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
+pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
 
@@ -147,7 +151,9 @@ struct Shared {
 /// What a handle asks of the loop, and what tasks of the loop report back.
 enum Command {
     Submit(Submission, events::RunSender),
+    Replay(Replay, events::RunSender),
     Interrupt,
+    SkipStep,
     ReplyInput(u64, InputReply),
     Answer(u64, Reply),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
@@ -166,6 +172,8 @@ enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
+    Suggest(Box<suggest::Wish>),
+    SuggestFrom(Box<crate::dialog::Dialog>, Box<suggest::Wish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
@@ -206,6 +214,19 @@ impl SessionHandle {
         // A loop that ended drops the sender, which ends the run.
         let _ = self.commands.send(Command::Submit(submission, sender));
         run
+    }
+
+    /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
+    pub fn replay(&self, replay: Replay) -> Run {
+        let (sender, run) = events::stream();
+        // As in `submit`.
+        let _ = self.commands.send(Command::Replay(replay, sender));
+        run
+    }
+
+    /// Leaves out the cell of the replay that runs, and goes on with the next step.
+    pub fn skip_step(&self) {
+        let _ = self.commands.send(Command::SkipStep);
     }
 
     /// The number the next input takes.

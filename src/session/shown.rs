@@ -68,6 +68,11 @@ impl Shown {
         self.layout.error(range, error);
     }
 
+    /// The text so far.
+    pub(super) fn text(&self) -> String {
+        self.transcript.snapshot().text
+    }
+
     /// Everything shown, in the end.
     pub(super) fn finish(mut self) -> (TranscriptText, Vec<MimeBundle>, Layout) {
         self.transcript.finish();

@@ -137,7 +137,15 @@ impl Editor {
                     Some(Action::Indent) => self.indent(),
                     Some(Action::Suspend) => (self.suspend)(),
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    None => {}
+                    Some(
+                        Action::Complete
+                        | Action::Inspect
+                        | Action::Suggest
+                        | Action::SearchHistory
+                        | Action::PromptMode
+                        | Action::OpenEditor,
+                    )
+                    | None => {}
                 },
                 _ => {}
             }

@@ -9,8 +9,11 @@ mod action;
 mod background;
 mod blocks;
 mod editor;
+mod field;
 mod highlight;
 mod keys;
+mod panel;
+pub mod picker;
 mod prompt;
 mod recall;
 mod signals;
@@ -204,8 +207,13 @@ impl Shell {
             replaces,
             ..Submission::default()
         };
-        let appearance = self.appearance();
         let run = self.session.submit(submission);
+        self.show(&run)
+    }
+
+    /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+        let appearance = self.appearance();
         let hands = Hands::new(self.session.clone());
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
@@ -215,10 +223,13 @@ impl Shell {
             Some(keyboard),
         );
         let mut typing = None;
-        let shown = follow(&run, &self.screen, &mut display, |event| {
+        let shown = follow(run, &self.screen, &mut display, |event| {
             match event {
                 SessionEvent::Numbered { kind, .. } => {
                     typing = self.begin_typing(*kind, &hands);
+                }
+                SessionEvent::Replaying { .. } if typing.is_none() => {
+                    typing = self.type_at(Target::Replay(self.cells()), &hands);
                 }
                 SessionEvent::CellStarted => {
                     // In a turn nobody knew that a cell comes.
@@ -245,6 +256,10 @@ impl Shell {
             RunKind::Prompt => Target::Turn,
             RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
         };
+        self.type_at(target, hands)
+    }
+
+    fn type_at(&self, target: Target, hands: &Arc<Hands>) -> Option<Typing> {
         let (screen, guard) = (self.screen.clone(), self.guard.clone());
         let on_signal = move |signal| {
             let said = match signal {

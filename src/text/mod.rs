@@ -2,6 +2,7 @@
 
 pub mod escape;
 pub mod frontmatter;
+pub mod needle;
 pub mod offset;
 pub mod width;
 
