@@ -19,19 +19,20 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 use super::theme::{Theme, monokai};
 
 /// Longer lines (minified files) are shown plain: highlighting is superlinear in the line's length.
-const LONGEST_LINE: usize = 2_000;
+pub(super) const LONGEST_LINE: usize = 2_000;
 
 /// Runs of one line.
 pub(crate) type Runs = Vec<(String, Style)>;
 
-struct Tables {
-    syntaxes: SyntaxSet,
-    themes: ThemeSet,
+/// What syntect knows.
+pub(super) struct Tables {
+    pub(super) syntaxes: SyntaxSet,
+    pub(super) themes: ThemeSet,
 }
 
 static TABLES: OnceLock<Tables> = OnceLock::new();
 
-fn tables() -> &'static Tables {
+pub(super) fn tables() -> &'static Tables {
     TABLES.get_or_init(|| {
         let mut themes = ThemeSet::load_defaults();
         themes.themes.insert("monokai".to_owned(), monokai());
@@ -179,7 +180,7 @@ fn language(info: &str) -> &str {
 }
 
 /// Names models use that syntect's tables do not know.
-fn syntax_token(info: &str) -> &str {
+pub(super) fn syntax_token(info: &str) -> &str {
     let language = language(info);
     match language.to_ascii_lowercase().as_str() {
         "ipython" | "python3" | "pycon" | "py3" => "python",

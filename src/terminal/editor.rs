@@ -18,6 +18,7 @@ use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
+use crate::terminal::complete::{self, Sources};
 use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
@@ -67,6 +68,8 @@ pub(super) struct Options {
     pub suspend: Box<dyn Fn()>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
+    /// Who knows what could be typed.
+    pub sources: Sources,
 }
 
 impl Editor {
@@ -87,7 +90,7 @@ impl Editor {
                 (size.columns, size.rows)
             }),
         );
-        let mut line = Reedline::create()
+        let line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
@@ -99,6 +102,7 @@ impl Editor {
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
+        let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
         let repaint = line.repaint_signal();
         look.repaint_with(move || repaint.request_repaint());
         Editor {
@@ -170,7 +174,15 @@ impl Editor {
                     Some(Action::Indent) => self.indent(),
                     Some(Action::Suspend) => (self.suspend)(),
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    None => {}
+                    Some(
+                        Action::Complete
+                        | Action::Inspect
+                        | Action::Suggest
+                        | Action::SearchHistory
+                        | Action::PromptMode
+                        | Action::OpenEditor,
+                    )
+                    | None => {}
                 },
                 _ => {}
             }

@@ -11,6 +11,7 @@ use reedline::{
 use crate::input::{Completeness, completeness};
 use crate::terminal::action::Action;
 use crate::terminal::blocks::Wish;
+use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
 
@@ -56,6 +57,7 @@ impl Keys {
             KeyCode::Char('z'),
             Action::Suspend.event(),
         );
+        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, complete::back_tab());
         Keys {
             emacs: Emacs::new(keys),
             snapshot,
@@ -110,18 +112,6 @@ impl Keys {
             }
         }
     }
-
-    /// Tab makes spaces to the next multiple of four, in white space at the start of a line and elsewhere.
-    fn tab(seen: Option<(String, usize)>) -> ReedlineEvent {
-        let column = seen.map_or(0, |(text, cursor)| {
-            let before = &text[..cursor.min(text.len())];
-            before.chars().count()
-                - before
-                    .rfind('\n')
-                    .map_or(0, |at| before[..=at].chars().count())
-        });
-        ReedlineEvent::Edit(vec![EditCommand::InsertString(" ".repeat(4 - column % 4))])
-    }
 }
 
 impl EditMode for Keys {
@@ -150,8 +140,8 @@ impl EditMode for Keys {
             && *kind != KeyEventKind::Release
         {
             match code {
-                KeyCode::Enter => return self.enter(seen),
-                KeyCode::Tab => return Self::tab(seen),
+                KeyCode::Enter => return complete::or_take(self.enter(seen)),
+                KeyCode::Tab => return complete::tab(),
                 // C1 control characters come as characters; they would be painted as they are.
                 KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}
