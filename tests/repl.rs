@@ -15,3 +15,4 @@ mod reuse;
 mod sequences;
 mod shell;
 mod surroundings;
+mod tmux;

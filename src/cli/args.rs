@@ -23,9 +23,9 @@ pub(super) struct Arguments {
     /// Run this cell and leave
     #[arg(short, value_name = "CODE")]
     pub code: Option<String>,
-    /// Take up an earlier session by its number
-    #[arg(short, long, value_name = "ID")]
-    pub resume: Option<i64>,
+    /// Take up an earlier session by its number or name; without one, pick it from a list
+    #[arg(short, long, value_name = "ID", num_args = 0..=1)]
+    pub resume: Option<Option<String>>,
     /// Start in prompt mode (turns the configured value round)
     #[arg(short)]
     pub prompt_mode: bool,

@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod crash;
 mod repl;
+mod resume;
 mod run;
 mod sessions;
 mod skills;

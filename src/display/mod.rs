@@ -13,6 +13,7 @@ mod follow;
 mod help;
 mod pager;
 mod question;
+mod replay;
 mod rows;
 mod source;
 
@@ -30,6 +31,7 @@ use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
+use replay::ReplayView;
 
 pub use asking::Keyboard;
 pub use colours::paint;
@@ -59,6 +61,7 @@ pub struct Display {
     /// A cell of the agent is running: its output is a cell's.
     in_cell: bool,
     answer: Option<AnswerView>,
+    replay: Option<ReplayView>,
     talk: Talk,
     /// There is a keyboard to turn pages with.
     pages: bool,
@@ -114,6 +117,7 @@ impl Display {
             cell: CellView::new(screen.clone(), appearance, guard),
             in_cell: false,
             answer: None,
+            replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
@@ -177,7 +181,12 @@ impl Display {
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
-                _ => self.cell.output(&bytes, foreign),
+                _ => {
+                    if let Some(replay) = &mut self.replay {
+                        replay.settle()?;
+                    }
+                    self.cell.output(&bytes, foreign)
+                }
             },
             SessionEvent::Display(display) => {
                 self.settle_views()?;
@@ -188,6 +197,9 @@ impl Display {
                 self.page(&bundle)
             }
             SessionEvent::Raised(error) => {
+                if let Some(replay) = &mut self.replay {
+                    replay.raised()?;
+                }
                 self.settle_views()?;
                 self.cell.raised(&error)
             }
@@ -205,9 +217,32 @@ impl Display {
                 self.in_cell = true;
                 self.screen.flush()
             }
-            SessionEvent::CellEnded { .. } => {
+            SessionEvent::CellEnded { ending, .. } => {
                 self.in_cell = false;
+                if let Some(replay) = &mut self.replay {
+                    replay.ended(&ending)?;
+                }
                 self.cell.end()
+            }
+            SessionEvent::Replaying {
+                step,
+                of,
+                line,
+                kind,
+                source,
+                ..
+            } => {
+                self.settle_views()?;
+                let screen = &self.screen;
+                let replay = self
+                    .replay
+                    .get_or_insert_with(|| ReplayView::new(screen.clone()));
+                replay.begin((step, of), line, kind, &source)
+            }
+            SessionEvent::ReplayEnded(replayed) => {
+                self.settle_views()?;
+                self.replay = None;
+                say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
                 let answer = self
@@ -312,14 +347,20 @@ impl Display {
     fn settle_views(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
             Some(answer) if !self.in_cell => answer.settle(),
-            _ => self.cell.start_line(),
+            _ => {
+                if let Some(replay) = &mut self.replay {
+                    replay.settle()?;
+                }
+                self.cell.start_line()
+            }
         }
     }
 }
 
 impl Showing for Display {
     fn is_live(&self) -> bool {
-        self.answer.is_some() || self.talk.is_open()
+        let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
+        self.answer.is_some() || replays || self.talk.is_open()
     }
 
     fn listens(&self) -> bool {
@@ -337,7 +378,7 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ => Ok(()),
+            _ => self.replay.as_mut().map_or(Ok(()), ReplayView::tick),
         }
     }
 

@@ -9,11 +9,13 @@ mod note;
 mod references;
 mod scan;
 mod split;
+mod start;
 
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
 pub use references::{References, is_expression, is_name, references};
 pub use split::split_piped;
+pub use start::code_start;
 
 use std::borrow::Cow;
 

@@ -87,6 +87,12 @@ pub enum RuntimeRequest {
         /// Shell commands, run in the interpreter's directory and environment.
         shells: Vec<String>,
     },
+    /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
+    /// [`Answer::Missing`].
+    Missing {
+        /// Sources of cells, in the order they ran.
+        sources: Vec<String>,
+    },
     /// Runs code in a copy of the interpreter that can change nothing. Answer: [`Answer::Snapshot`].
     Snapshot {
         /// Python; the value of a last expression is the result.
@@ -337,6 +343,8 @@ pub enum Answer {
         /// Standard output of the commands without trailing white space, or `Error: …`.
         shells: Vec<String>,
     },
+    /// To `Missing`: in the order in which they were bound first.
+    Missing(Vec<String>),
     /// To `Snapshot`.
     Snapshot(Snapshot),
     /// Done, nothing to say.

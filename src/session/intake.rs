@@ -10,7 +10,7 @@ use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::cell::{CellRun, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::prompt::PromptRun;
-use crate::session::task::{Current, Session};
+use crate::session::task::{Current, Session, Work};
 use crate::session::{Command, Submission};
 
 impl Session {
@@ -28,17 +28,26 @@ impl Session {
         if self.current.is_some() && !self.numbering_unknown && beside(&submission.text) {
             return self.begin(submission, out);
         }
-        self.waiting.push_back((submission, out));
+        self.wait_for(Work::Input(submission), out);
+    }
+
+    /// Takes up work in its turn.
+    pub(super) fn wait_for(&mut self, work: Work, out: RunSender) {
+        self.waiting.push_back((work, out));
         self.take_next();
     }
 
     /// Works off what waits, one at a time.
     pub(super) fn take_next(&mut self) {
         while self.current.is_none() && !self.numbering_unknown {
-            let Some((submission, out)) = self.waiting.pop_front() else {
-                return;
-            };
-            self.begin(submission, out);
+            if self.replay_step() {
+                continue;
+            }
+            match self.waiting.pop_front() {
+                Some((Work::Input(submission), out)) => self.begin(submission, out),
+                Some((Work::Replay(replay), out)) => self.begin_replay(replay, &out),
+                None => return,
+            }
         }
     }
 
@@ -86,11 +95,17 @@ impl Session {
 
     /// Gives the input its number and records it, before anything comes of it.
     fn number(&mut self, source: &str, kind: RunKind, out: &RunSender) -> u32 {
+        let line = self.take_number(source);
+        out.send(SessionEvent::Numbered { line, kind });
+        line
+    }
+
+    /// The same, said by whoever asked.
+    pub(super) fn take_number(&mut self, source: &str) -> u32 {
         let line = self.next_line;
         self.set_next_line(line + 1);
         self.recorded = true;
         self.history.input(line, source, source);
-        out.send(SessionEvent::Numbered { line, kind });
         line
     }
 

@@ -20,8 +20,11 @@ mod outputs;
 mod pictures;
 mod prompt;
 mod question;
+mod replay;
 mod routing;
+mod shown;
 mod slots;
+mod suggest;
 mod task;
 mod toolbox;
 mod tools;
@@ -34,7 +37,9 @@ pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
+pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use slots::{ConnectAgent, ConnectRuntime};
+pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
 
@@ -151,7 +156,9 @@ struct Shared {
 /// What a handle asks of the loop, and what tasks of the loop report back.
 enum Command {
     Submit(Submission, events::RunSender),
+    Replay(Replay, events::RunSender),
     Interrupt,
+    SkipStep,
     ReplyInput(u64, InputReply),
     Answer(u64, Reply),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
@@ -172,6 +179,8 @@ enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
+    Suggest(Box<suggest::Wish>),
+    SuggestFrom(Box<crate::dialog::Dialog>, Box<suggest::Wish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
@@ -212,6 +221,19 @@ impl SessionHandle {
         // A loop that ended drops the sender, which ends the run.
         let _ = self.commands.send(Command::Submit(submission, sender));
         run
+    }
+
+    /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
+    pub fn replay(&self, replay: Replay) -> Run {
+        let (sender, run) = events::stream();
+        // As in `submit`.
+        let _ = self.commands.send(Command::Replay(replay, sender));
+        run
+    }
+
+    /// Leaves out the cell of the replay that runs, and goes on with the next step.
+    pub fn skip_step(&self) {
+        let _ = self.commands.send(Command::SkipStep);
     }
 
     /// The number the next input takes.

@@ -23,6 +23,7 @@ use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
+use crate::session::replay::{Replay, ReplayRun};
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
@@ -45,7 +46,9 @@ pub(super) struct Session {
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) background: RunSender,
     pub(super) current: Option<Current>,
-    pub(super) waiting: VecDeque<(Submission, RunSender)>,
+    pub(super) waiting: VecDeque<(Work, RunSender)>,
+    /// The replay whose cell is the current one.
+    pub(super) replay: Option<Box<ReplayRun>>,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
     pub(super) shared: Arc<Shared>,
     pub(super) stdin: Stdin,
@@ -62,6 +65,12 @@ pub(super) struct Session {
     /// Names what a command waits for.
     pub(super) waits: u64,
     pub(super) shelf: Shelf,
+}
+
+/// What waits for its turn.
+pub(super) enum Work {
+    Input(Submission),
+    Replay(Replay),
 }
 
 /// What is being worked on.
@@ -132,6 +141,7 @@ pub(super) fn run(
         background,
         current: None,
         waiting: VecDeque::new(),
+        replay: None,
         asked: HashMap::new(),
         shared,
         stdin,
@@ -197,7 +207,9 @@ impl Session {
         match command {
             Command::Submit(submission, out) => self.submitted(submission, out),
             Command::Learned(wait, then) => self.learned(wait, then),
+            Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Interrupt => self.interrupt(),
+            Command::SkipStep => self.skip_step(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
                 self.input_answered();
@@ -232,6 +244,8 @@ impl Session {
             Command::SkillsFound(skills) => self.on_skills_found(*skills),
             Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
+            Command::Suggest(wish) => self.suggest(wish),
+            Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {
@@ -291,6 +305,7 @@ impl Session {
     pub(super) fn interrupt(&mut self) {
         match &self.current {
             Some(Current::Cell(_)) => {
+                self.stop_replay();
                 if let Some(interrupter) = self.runtime.interrupter() {
                     interrupter.interrupt();
                 }

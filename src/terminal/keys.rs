@@ -23,9 +23,13 @@ pub(super) struct Rules(pub(super) Shared);
 
 impl Validator for Rules {
     fn validate(&self, text: &str) -> ValidationResult {
-        match completeness(text, look(&self.0).mode) {
+        let mut snapshot = look(&self.0);
+        match completeness(text, snapshot.mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
-            Completeness::Complete | Completeness::Invalid => ValidationResult::Complete,
+            Completeness::Complete | Completeness::Invalid => {
+                snapshot.submitted = true;
+                ValidationResult::Complete
+            }
         }
     }
 }
@@ -53,7 +57,11 @@ impl Keys {
             KeyCode::Char('z'),
             Action::Suspend.event(),
         );
-        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, complete::back_tab());
+        keys.add_binding(
+            KeyModifiers::SHIFT,
+            KeyCode::BackTab,
+            Action::Inspect.event(),
+        );
         Keys {
             emacs: Emacs::new(keys),
             snapshot,
@@ -102,7 +110,10 @@ impl Keys {
         }
         match completeness(&text, mode) {
             Completeness::Incomplete { indent } => spaces(indent),
-            Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
+            Completeness::Complete | Completeness::Invalid => {
+                look(&self.snapshot).submitted = true;
+                ReedlineEvent::Submit
+            }
         }
     }
 }
@@ -111,6 +122,7 @@ impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let seen = {
             let mut snapshot = look(&self.snapshot);
+            snapshot.submitted = false;
             std::mem::take(&mut snapshot.fresh).then(|| (snapshot.text.clone(), snapshot.cursor))
         };
         let event: Event = match raw.into() {
@@ -133,7 +145,7 @@ impl EditMode for Keys {
         {
             match code {
                 KeyCode::Enter => return complete::or_take(self.enter(seen)),
-                KeyCode::Tab => return complete::tab(),
+                KeyCode::Tab => return Action::Complete.event(),
                 // C1 control characters come as characters; they would be painted as they are.
                 KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}

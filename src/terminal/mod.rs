@@ -10,13 +10,18 @@ mod background;
 mod blocks;
 mod complete;
 mod editor;
+mod field;
+mod front;
 mod highlight;
 mod keys;
+mod panel;
+pub mod picker;
 mod prompt;
 mod recall;
 mod signals;
 mod snapshot;
 mod typing;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -92,7 +97,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let asked = session.clone();
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
-        colour: options.screen.colour(),
+        screen: options.screen.clone(),
+        theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
         printer,
         on_prompt: Box::new(move || {
@@ -173,6 +179,7 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
+            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -217,8 +224,13 @@ impl Shell {
             replaces,
             ..Submission::default()
         };
-        let appearance = self.appearance();
         let run = self.session.submit(submission);
+        self.show(&run)
+    }
+
+    /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+        let appearance = self.appearance();
         let hands = Hands::new(self.session.clone());
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
@@ -228,10 +240,13 @@ impl Shell {
             Some(keyboard),
         );
         let mut typing = None;
-        let shown = follow(&run, &self.screen, &mut display, |event| {
+        let shown = follow(run, &self.screen, &mut display, |event| {
             match event {
                 SessionEvent::Numbered { kind, .. } => {
                     typing = self.begin_typing(*kind, &hands);
+                }
+                SessionEvent::Replaying { .. } if typing.is_none() => {
+                    typing = self.type_at(Target::Replay(self.cells()), &hands);
                 }
                 SessionEvent::CellStarted => {
                     // In a turn nobody knew that a cell comes.
@@ -267,6 +282,10 @@ impl Shell {
             RunKind::Prompt => Target::Turn,
             RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
         };
+        self.type_at(target, hands)
+    }
+
+    fn type_at(&self, target: Target, hands: &Arc<Hands>) -> Option<Typing> {
         let (screen, guard) = (self.screen.clone(), self.guard.clone());
         let on_signal = move |signal| {
             let said = match signal {

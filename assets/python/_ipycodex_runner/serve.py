@@ -191,6 +191,7 @@ class Server:
             "is_complete": self.is_complete,
             "tool": self.tool,
             "evaluate": self.evaluate,
+            "missing": self.missing,
             "snapshot": self.snapshot,
             "ping": lambda request: {"pong": True},
             "set": self.set,
@@ -288,6 +289,11 @@ class Server:
         from . import references
 
         return self.run_aside(request, lambda: references.evaluate(request["variables"], request["shells"], self.engine))
+
+    def missing(self, request):
+        from . import bindings
+
+        return {"missing": bindings.missing(request["sources"], self.engine.ns)}
 
     def snapshot(self, request):
         from . import snapshot

@@ -23,6 +23,7 @@ const FILES: &[(&str, &str)] = embedded![
     "runner.py",
     "_ipycodex_runner/__init__.py",
     "_ipycodex_runner/arguments.py",
+    "_ipycodex_runner/bindings.py",
     "_ipycodex_runner/cells.py",
     "_ipycodex_runner/complete.py",
     "_ipycodex_runner/completeness.py",

@@ -99,15 +99,15 @@ impl Session {
 
     /// Says how to log in.
     pub(super) fn tell_login(&mut self, out: &RunSender) {
-        let name = self.exchanges.agent.get().capabilities().name;
-        out.send(SessionEvent::Text(if name == "codex" {
-            "Log in with `codex login`: in another terminal, or here as `!codex login`.\n\
-             On a machine without a browser: `codex login --device-auth`. With an API key: \
-             `printenv OPENAI_API_KEY | codex login --with-api-key`.\n\
-             The next prompt uses the new login."
-                .to_owned()
-        } else {
-            format!("The agent `{name}` needs no login.")
+        let able = self.exchanges.agent.get().capabilities();
+        out.send(SessionEvent::Text(match able.login {
+            Some(login) => format!(
+                "Log in with `{login}`: in another terminal, or here as `!{login}`.\n\
+                 On a machine without a browser: `{login} --device-auth`. With an API key: \
+                 `printenv OPENAI_API_KEY | {login} --with-api-key`.\n\
+                 The next prompt uses the new login."
+            ),
+            None => format!("The agent `{}` needs no login.", able.name),
         }));
     }
 }

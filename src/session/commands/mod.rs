@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// Waits for `wait` and does `then` with what came, unless the user stops it; the next input waits, too.
-    fn later<T: Send + 'static>(
+    pub(in crate::session) fn later<T: Send + 'static>(
         &mut self,
         out: &RunSender,
         wait: impl Future<Output = T> + Send + 'static,

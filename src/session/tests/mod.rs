@@ -5,7 +5,9 @@
 mod commands;
 mod conversation;
 mod references;
+mod replay;
 mod stops;
+mod suggestions;
 mod taken_back;
 mod tools;
 
@@ -399,6 +401,14 @@ pub(super) fn word(event: &SessionEvent) -> String {
             title,
             source,
         } => format!("({line}) {title}|{source}"),
+        SessionEvent::Replaying {
+            step,
+            of,
+            line,
+            source,
+            ..
+        } => format!("({step}/{of}) [{line}] {source}"),
+        SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
         SessionEvent::Asked(question) => format!("? {}", question.id),
         SessionEvent::QuestionOver(id) => format!("over {id}"),
         other => format!("{other:?}"),

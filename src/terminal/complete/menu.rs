@@ -13,6 +13,7 @@ use reedline::{
 };
 
 use crate::terminal::complete::{Desk, MENU, locked};
+use crate::terminal::snapshot::{Shared, look};
 use crate::text::escape::cut;
 use crate::text::width::columns;
 
@@ -26,6 +27,7 @@ const INDENT: usize = 4;
 pub(super) struct TabMenu {
     settings: MenuSettings,
     desk: Arc<Mutex<Desk>>,
+    snapshot: Shared,
     active: bool,
     values: Suggestions,
     provisional: bool,
@@ -45,10 +47,11 @@ impl MenuBuilder for TabMenu {
 }
 
 impl TabMenu {
-    pub(super) fn new(desk: Arc<Mutex<Desk>>) -> Self {
+    pub(super) fn new(desk: Arc<Mutex<Desk>>, snapshot: Shared) -> Self {
         TabMenu {
             settings: MenuSettings::default(),
             desk,
+            snapshot,
             active: false,
             values: Vec::new().into(),
             provisional: false,
@@ -274,6 +277,8 @@ impl Menu for TabMenu {
 
     fn replace_in_buffer(&self, editor: &mut Editor) {
         if let Some(value) = self.values.get(self.chosen) {
+            // The key that takes it would have submitted the text.
+            look(&self.snapshot).submitted = false;
             let cursor = editor.line_buffer().insertion_point();
             replace(editor, value.span.start, cursor, &value.value);
         }

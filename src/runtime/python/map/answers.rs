@@ -47,6 +47,10 @@ pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
             variables: list(take("variables"), variable),
             shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
         },
+        Kind::Missing => {
+            let names = list(take("missing"), |name| name.as_str().map(str::to_owned));
+            Answer::Missing(names)
+        }
         Kind::Snapshot => match take("snapshot") {
             Value::Object(snapshot) => Answer::Snapshot(snapshot_of(snapshot)),
             _ => Answer::Failed("the snapshot's result did not arrive".into()),
