@@ -69,6 +69,15 @@ impl TabMenu {
         self.active = false;
         self.provisional = false;
         self.values = Vec::new().into();
+        let mut desk = locked(&self.desk);
+        (desk.opened, desk.deeper) = (false, false);
+    }
+
+    /// Wants a deeper look, once.
+    fn deepen(&mut self) {
+        if !std::mem::replace(&mut self.deepened, true) {
+            locked(&self.desk).deeper = true;
+        }
     }
 
     /// Rows for completions.
@@ -174,11 +183,11 @@ impl Menu for TabMenu {
                 locked(&self.desk).opened = true;
             }
             MenuEvent::Deactivate => self.close(),
+            // Pressed before there was an answer: what is meant is the second Tab.
+            MenuEvent::NextElement if self.provisional && self.values.is_empty() => self.deepen(),
             _ if self.values.is_empty() => {}
             MenuEvent::NextElement => {
-                if !std::mem::replace(&mut self.deepened, true) {
-                    locked(&self.desk).deeper = true;
-                }
+                self.deepen();
                 self.step(1);
             }
             MenuEvent::MoveDown => self.step(1),
