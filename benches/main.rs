@@ -17,6 +17,7 @@
 mod completion;
 mod dialog;
 mod first_result;
+mod keys;
 mod lines;
 mod markdown;
 mod output;
@@ -42,6 +43,7 @@ const BENCHES: [Bench; 8] = [
     ("streaming", streaming::rows),
     ("turn", turn::rows),
     ("dialog", dialog::rows),
+    ("keys", keys::rows),
 ];
 
 fn main() {

@@ -22,6 +22,7 @@ mod prompt;
 mod question;
 mod replay;
 mod routing;
+mod saving;
 mod shown;
 mod slots;
 mod suggest;
@@ -38,6 +39,7 @@ pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
+pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
@@ -92,6 +94,8 @@ pub struct Parts {
     pub artifacts: PathBuf,
     /// The file the session is recorded in.
     pub record: PathBuf,
+    /// Where notebooks lie.
+    pub notebooks: NotebookPlaces,
 }
 
 /// One input, and what comes with it.
@@ -107,6 +111,8 @@ pub struct Submission {
     pub schema: Option<Value>,
     /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
     pub replaces: Option<u32>,
+    /// A cell or a command of this submission is recorded nowhere; a prompt always is, the conversation being the record.
+    pub private: bool,
 }
 
 impl Submission {

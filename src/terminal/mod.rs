@@ -32,7 +32,7 @@ use reedline::ExternalPrinter;
 use crate::display::{Aftermath, Display, follow, page, say};
 use crate::environment::Environment;
 use crate::history::Recall;
-use crate::input::{Input, Mode, classify};
+use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
@@ -219,6 +219,7 @@ impl Shell {
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         let submission = Submission {
+            private: is_private(&text),
             text,
             prompt_mode: self.prompt_mode,
             replaces,

@@ -4,6 +4,7 @@
 //! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
+mod notebooks;
 mod preview;
 mod turns;
 
@@ -76,6 +77,9 @@ impl Session {
             Order::Undo => self.undo(out),
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
+            Order::Save { file, force } => self.save(file, force, out),
+            Order::Load(_) => {}
+            Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
