@@ -14,6 +14,7 @@
 )]
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
+mod completion;
 mod dialog;
 mod first_result;
 mod keys;
@@ -37,6 +38,7 @@ const BENCHES: [Bench; 8] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
+    ("completion", completion::rows),
     ("output", output::rows),
     ("streaming", streaming::rows),
     ("turn", turn::rows),
