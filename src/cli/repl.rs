@@ -21,6 +21,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         background,
         screen,
         appearance,
+        pictures,
         recall,
         settings,
         reports,
@@ -29,6 +30,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let options = terminal::Options {
         screen,
         appearance,
+        pictures,
         recall,
         prompt_mode: settings.prompt_mode,
         reports,

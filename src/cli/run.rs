@@ -97,6 +97,7 @@ fn work(
         background,
         screen,
         appearance,
+        pictures,
         settings,
         reports,
         ..
@@ -107,6 +108,7 @@ fn work(
     let options = batch::Options {
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: manner.stop,
         stdin_is_free: manner.stdin_is_free,

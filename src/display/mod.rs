@@ -11,6 +11,7 @@ mod colours;
 mod diff;
 mod follow;
 mod help;
+mod picture;
 mod question;
 mod rows;
 mod source;
@@ -32,6 +33,7 @@ use cell::CellView;
 pub use asking::Keyboard;
 pub use colours::paint;
 pub use follow::follow;
+pub use picture::Pictures;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -57,6 +59,7 @@ pub struct Display {
     talk: Talk,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
+    pictures: Pictures,
     aftermath: Aftermath,
 }
 
@@ -99,16 +102,18 @@ impl Display {
     pub fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
-            cell: CellView::new(screen.clone(), appearance, guard),
+            cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
+            pictures,
             screen,
             aftermath: Aftermath::default(),
         }
@@ -202,9 +207,9 @@ impl Display {
                 self.cell.end()
             }
             SessionEvent::Answer(event) => {
-                let answer = self
-                    .answer
-                    .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
                 answer.on(event)?;
                 if let Some(folded) = answer.take_folded() {
                     self.aftermath.folded = Some(folded);
@@ -256,7 +261,9 @@ impl Display {
                 kind: RunKind::Prompt,
                 ..
             } => {
-                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
                 Ok(())
             }
             SessionEvent::Asked(question) => {
@@ -297,7 +304,7 @@ impl Display {
 
 impl Showing for Display {
     fn is_live(&self) -> bool {
-        self.answer.is_some() || self.talk.is_open()
+        self.answer.is_some() || self.talk.is_open() || self.cell.is_live()
     }
 
     fn listens(&self) -> bool {
@@ -315,6 +322,7 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
+            _ if !self.talk.is_open() => self.cell.tick(),
             _ => Ok(()),
         }
     }
