@@ -69,9 +69,7 @@ impl Artifacts {
     ///
     /// `root` is the directory of all artifacts, `record` the file whose session it is.
     pub fn settle(&self, root: &Path, record: &Path, session: i64, resumed: bool) {
-        let hash = Sha256::digest(record.as_os_str().as_encoded_bytes());
-        let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        let directory = root.join(name).join(session.to_string());
+        let directory = directory_of(root, record, session);
         let mut state = self.state();
         if resumed {
             let known: Vec<_> = listed(&directory)
@@ -271,6 +269,18 @@ fn listed(directory: &Path) -> Vec<Kept> {
 }
 
 /// True for what is a file name as it stands.
+/// Where the texts of a session lie.
+fn directory_of(root: &Path, record: &Path, session: i64) -> PathBuf {
+    let hash = Sha256::digest(record.as_os_str().as_encoded_bytes());
+    let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    root.join(name).join(session.to_string())
+}
+
+/// Removes the texts of a session that was deleted from `record`; what cannot be removed makes room later.
+pub fn forget(root: &Path, record: &Path, session: i64) {
+    let _ = std::fs::remove_dir_all(directory_of(root, record, session));
+}
+
 fn is_id(id: &str) -> bool {
     let fits = |byte: u8| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=80).contains(&id.len()) && id.bytes().all(fits)

@@ -11,8 +11,10 @@ mod colours;
 mod diff;
 mod follow;
 mod help;
+mod pager;
 mod picture;
 mod question;
+mod replay;
 mod rows;
 mod source;
 
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use nu_ansi_term::{Color, Style};
 
 use crate::markdown::Appearance;
+use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, Notice, RunKind, SessionEvent};
@@ -29,10 +32,12 @@ use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
+use replay::ReplayView;
 
 pub use asking::Keyboard;
 pub use colours::paint;
 pub use follow::follow;
+pub use pager::show as page;
 pub use picture::Pictures;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
@@ -47,6 +52,8 @@ pub struct Aftermath {
     pub leave: Option<i32>,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
+    /// Help too long for the screen, safe to write: to be shown by [`page`].
+    pub pages: Vec<String>,
 }
 
 /// Shows one run on a terminal.
@@ -56,7 +63,10 @@ pub struct Display {
     /// A cell of the agent is running: its output is a cell's.
     in_cell: bool,
     answer: Option<AnswerView>,
+    replay: Option<ReplayView>,
     talk: Talk,
+    /// There is a keyboard to turn pages with.
+    pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
     pictures: Pictures,
@@ -107,9 +117,11 @@ impl Display {
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
+            pages: keyboard.is_some() && guard.is_some(),
             cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
+            replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
@@ -174,7 +186,12 @@ impl Display {
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
-                _ => self.cell.output(&bytes, foreign),
+                _ => {
+                    if let Some(replay) = &mut self.replay {
+                        replay.settle()?;
+                    }
+                    self.cell.output(&bytes, foreign)
+                }
             },
             SessionEvent::Display(display) => {
                 self.settle_views()?;
@@ -182,9 +199,12 @@ impl Display {
             }
             SessionEvent::Page(bundle) => {
                 self.settle_views()?;
-                self.cell.page(&bundle)
+                self.page(&bundle)
             }
             SessionEvent::Raised(error) => {
+                if let Some(replay) = &mut self.replay {
+                    replay.raised()?;
+                }
                 self.settle_views()?;
                 self.cell.raised(&error)
             }
@@ -202,9 +222,32 @@ impl Display {
                 self.in_cell = true;
                 self.screen.flush()
             }
-            SessionEvent::CellEnded { .. } => {
+            SessionEvent::CellEnded { ending, .. } => {
                 self.in_cell = false;
+                if let Some(replay) = &mut self.replay {
+                    replay.ended(&ending)?;
+                }
                 self.cell.end()
+            }
+            SessionEvent::Replaying {
+                step,
+                of,
+                line,
+                kind,
+                source,
+                ..
+            } => {
+                self.settle_views()?;
+                let screen = &self.screen;
+                let replay = self
+                    .replay
+                    .get_or_insert_with(|| ReplayView::new(screen.clone()));
+                replay.begin((step, of), line, kind, &source)
+            }
+            SessionEvent::ReplayEnded(replayed) => {
+                self.settle_views()?;
+                self.replay = None;
+                say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
                 let answer = self.answer.get_or_insert_with(|| {
@@ -286,6 +329,20 @@ impl Display {
         }
     }
 
+    /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
+    fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
+        let size = self.screen.size();
+        let (width, colour) = (usize::from(size.columns), self.screen.colour());
+        match pager::text_of(bundle, width, &self.appearance, colour) {
+            None => self.cell.page(bundle),
+            Some(text) if self.pages && self.answer.is_none() && pager::is_long(&text, size) => {
+                self.aftermath.pages.push(text);
+                Ok(())
+            }
+            Some(text) => self.screen.trusted(text.as_bytes()),
+        }
+    }
+
     /// A fresh line, below a blank one when something stands above.
     fn make_room(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
@@ -297,14 +354,20 @@ impl Display {
     fn settle_views(&mut self) -> Result<(), ScreenError> {
         match &mut self.answer {
             Some(answer) if !self.in_cell => answer.settle(),
-            _ => self.cell.start_line(),
+            _ => {
+                if let Some(replay) = &mut self.replay {
+                    replay.settle()?;
+                }
+                self.cell.start_line()
+            }
         }
     }
 }
 
 impl Showing for Display {
     fn is_live(&self) -> bool {
-        self.answer.is_some() || self.talk.is_open() || self.cell.is_live()
+        let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
+        self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
     fn listens(&self) -> bool {
@@ -322,8 +385,12 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ if !self.talk.is_open() => self.cell.tick(),
-            _ => Ok(()),
+            _ => {
+                if !self.talk.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
         }
     }
 

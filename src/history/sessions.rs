@@ -1,11 +1,9 @@
-//! Sessions: begun, resumed, listed, reset, ended.
-
-use std::path::Path;
+//! Sessions: begun, resumed, reset, ended. Listed in `listing.rs`.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
-use super::{Begin, RecordedThread, SessionRow, SessionStart};
+use super::{Begin, RecordedThread, SessionStart};
 use super::{answers, turns};
 use crate::dialog;
 
@@ -52,16 +50,7 @@ pub(super) fn begin(
             let Some(open) = open else {
                 return Ok(None);
             };
-            let owner: Option<(Option<u32>, Option<i64>)> = change
-                .query_row(
-                    "SELECT process, process_start FROM ipycodex_sessions WHERE session = ?1",
-                    [number],
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )
-                .optional()?;
-            shared = open
-                && matches!(owner, Some((Some(owner), since)) if process_start(owner).is_some() && process_start(owner) == since
-                    && owner != process);
+            shared = open && holder(&change, number)?.is_some_and(|holder| holder != process);
             change.execute(
                 "UPDATE sessions SET end = NULL WHERE session = ?1",
                 [number],
@@ -118,8 +107,25 @@ fn recover(db: &Connection, session: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// The living process that took the session up last, whether or not it has ended the session since.
+pub(super) fn holder(db: &Connection, session: i64) -> rusqlite::Result<Option<u32>> {
+    let last: Option<(Option<u32>, Option<i64>)> = db
+        .query_row(
+            "SELECT process, process_start FROM ipycodex_sessions WHERE session = ?1",
+            [session],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    Ok(match last {
+        Some((Some(process), Some(since))) if process_start(process) == Some(since) => {
+            Some(process)
+        }
+        _ => None,
+    })
+}
+
 /// When a living process began, in the kernel's ticks; with its number it names a process for good.
-fn process_start(process: u32) -> Option<i64> {
+pub(super) fn process_start(process: u32) -> Option<i64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(')')?
         .1
@@ -224,48 +230,4 @@ pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
         )?;
     }
     change.commit()
-}
-
-/// Newest first, 20 at most; of `cwd`, else of the git root above it.
-pub(super) fn list(db: &Connection, cwd: &Path, all: bool) -> rusqlite::Result<Vec<SessionRow>> {
-    if all {
-        return matching(db, None);
-    }
-    let rows = matching(db, Some(cwd))?;
-    if !rows.is_empty() {
-        return Ok(rows);
-    }
-    match cwd
-        .ancestors()
-        .find(|directory| directory.join(".git").exists())
-    {
-        Some(root) if root != cwd => matching(db, Some(root)),
-        _ => Ok(rows),
-    }
-}
-
-fn matching(db: &Connection, cwd: Option<&Path>) -> rusqlite::Result<Vec<SessionRow>> {
-    let mut rows = db.prepare_cached(
-        "WITH s AS (SELECT *, CASE WHEN json_valid(remark) THEN json_extract(remark, '$.cwd') ELSE remark END AS cwd
-                    FROM sessions)
-         SELECT s.session, coalesce(s.start, ''),
-             CASE WHEN s.end LIKE '%+__:__' THEN strftime('%Y-%m-%d %H:%M:%f000', s.end, 'localtime') ELSE s.end END,
-             (SELECT count(*) FROM history h WHERE h.session = s.session),
-             coalesce((SELECT prompt FROM ai_prompts p WHERE p.session = s.session ORDER BY id DESC LIMIT 1), ''),
-             (SELECT name FROM ipycodex_sessions i WHERE i.session = s.session), coalesce(s.cwd, '')
-         FROM s WHERE ?1 IS NULL OR s.cwd = ?1 ORDER BY s.session DESC LIMIT 20",
-    )?;
-    let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-    rows.query_map([cwd], |row| {
-        Ok(SessionRow {
-            id: row.get(0)?,
-            start: row.get(1)?,
-            end: row.get(2)?,
-            commands: row.get(3)?,
-            last_prompt: row.get(4)?,
-            name: row.get(5)?,
-            cwd: row.get(6)?,
-        })
-    })?
-    .collect()
 }

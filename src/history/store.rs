@@ -17,7 +17,10 @@ use super::answers::Handed;
 use super::entries::{self, Places};
 use super::recall::Recall;
 use super::waiting::Waiting;
-use super::{Begin, Message, Opening, SessionStart, TurnRow, Write, pictures, sessions, usage};
+use super::{
+    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, listing,
+    pictures, sessions, usage,
+};
 use crate::dialog::Dialog;
 use crate::report::Report;
 
@@ -236,10 +239,16 @@ impl Store {
                 }),
             })),
             Message::Dialog(reply) => drop(reply.send(self.dialog())),
+            Message::Earlier { most, reply } => {
+                let end = self.read(None, |db, session| earlier::end(db, session, most));
+                let _ = reply.send(end);
+            }
+            Message::Cells(reply) => drop(reply.send(self.cells())),
+            Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {
-                drop(reply.send(self.read(Vec::new(), |db, _| sessions::list(db, &cwd, all))));
+                drop(reply.send(self.read(Vec::new(), |db, _| listing::list(db, &cwd, all))));
             }
             Message::Reset(reply) => {
                 let count = self.dialog().prompts.len();
@@ -266,6 +275,12 @@ impl Store {
         let urls = self.read(Vec::new(), |db, session| pictures::read(db, session, kept));
         pictures::attach(&mut dialog, urls);
         dialog
+    }
+
+    fn cells(&mut self) -> Vec<RecordedCell> {
+        let mut cells = self.read(Vec::new(), earlier::cells);
+        earlier::overlay(&mut cells, &mut self.waiting.writes());
+        cells
     }
 
     fn turns(&mut self) -> Vec<TurnRow> {

@@ -84,7 +84,6 @@ fn is_word(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::markdown::{Appearance, render};
 
     fn shown(source: &str) -> String {

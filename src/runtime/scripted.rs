@@ -126,6 +126,7 @@ impl Script {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
+            RuntimeRequest::Missing { .. } => Answer::Missing(Vec::new()),
             RuntimeRequest::Snapshot { .. } => {
                 Answer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }

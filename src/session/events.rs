@@ -15,6 +15,7 @@ use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
+use crate::session::replay::Replayed;
 
 /// How many events may be unread before the sender waits.
 const UNREAD: usize = 64;
@@ -82,6 +83,23 @@ pub enum SessionEvent {
         /// Python.
         source: String,
     },
+    /// A step of a replay begins: what follows up to its `CellEnded` is the cell's. An exchange has nothing to follow.
+    Replaying {
+        /// Which, from 1 on.
+        step: usize,
+        /// Of how many.
+        of: usize,
+        /// The number it has.
+        line: u32,
+        /// A cell or a prompt.
+        kind: RunKind,
+        /// As it would be typed.
+        source: String,
+        /// What the cell shows is told only if it fails.
+        quiet: bool,
+    },
+    /// The replay is over.
+    ReplayEnded(Replayed),
     /// The turn ended; nothing more of the answer comes.
     TurnEnded {
         /// How.

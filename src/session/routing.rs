@@ -60,8 +60,12 @@ impl Session {
         {
             match cell.on(event, &self.history) {
                 CellStep::On => {}
-                CellStep::Died(_) => self.death_awaited = true,
+                CellStep::Died(remains) => {
+                    self.death_awaited = true;
+                    self.replayed(&remains);
+                }
                 CellStep::Ended(remains) => {
+                    self.replayed(&remains);
                     if let Some(cwd) = remains.cwd {
                         self.cwd = PathBuf::from(cwd);
                     }

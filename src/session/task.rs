@@ -23,6 +23,8 @@ use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
+use crate::session::replay::{Replay, ReplayRun};
+use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
@@ -39,13 +41,16 @@ pub(super) struct Session {
     pub(super) exchanges: Exchanges,
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
+    pub(super) notebooks: NotebookPlaces,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
     awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) background: RunSender,
     pub(super) current: Option<Current>,
-    pub(super) waiting: VecDeque<(Submission, RunSender)>,
+    pub(super) waiting: VecDeque<(Work, RunSender)>,
+    /// The replay whose cell is the current one.
+    pub(super) replay: Option<Box<ReplayRun>>,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
     pub(super) shared: Arc<Shared>,
     pub(super) stdin: Stdin,
@@ -62,6 +67,12 @@ pub(super) struct Session {
     /// Names what a command waits for.
     pub(super) waits: u64,
     pub(super) shelf: Shelf,
+}
+
+/// What waits for its turn.
+pub(super) enum Work {
+    Input(Submission),
+    Replay(Replay),
 }
 
 /// What is being worked on.
@@ -116,6 +127,7 @@ pub(super) fn run(
         skills,
         artifacts,
         record,
+        notebooks,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -125,6 +137,7 @@ pub(super) fn run(
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
         places,
+        notebooks,
         start: None,
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
@@ -132,6 +145,7 @@ pub(super) fn run(
         background,
         current: None,
         waiting: VecDeque::new(),
+        replay: None,
         asked: HashMap::new(),
         shared,
         stdin,
@@ -197,7 +211,9 @@ impl Session {
         match command {
             Command::Submit(submission, out) => self.submitted(submission, out),
             Command::Learned(wait, then) => self.learned(wait, then),
+            Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Interrupt => self.interrupt(),
+            Command::SkipStep => self.skip_step(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
             Command::ReplyInput(call, reply) => {
                 self.input_answered();
@@ -225,11 +241,15 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::Surroundings(answer) => self.tell_surroundings(answer),
+            Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::SkillsFound(skills) => self.on_skills_found(*skills),
             Command::SkillRead(path, read) => self.on_skill_read(&path, read),
             Command::Said(out, event) => out.send(event),
+            Command::Suggest(wish) => self.suggest(wish),
+            Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {
@@ -289,6 +309,7 @@ impl Session {
     pub(super) fn interrupt(&mut self) {
         match &self.current {
             Some(Current::Cell(_)) => {
+                self.stop_replay();
                 if let Some(interrupter) = self.runtime.interrupter() {
                     interrupter.interrupt();
                 }

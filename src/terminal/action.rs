@@ -14,6 +14,18 @@ pub(super) enum Action {
     Suspend,
     /// Something of the last answer.
     Wish(Wish),
+    /// Complete what stands before the cursor.
+    Complete,
+    /// Signature and documentation of what stands at the cursor.
+    Inspect,
+    /// Ask the model how the text goes on.
+    Suggest,
+    /// Look an earlier entry up by a part of it.
+    SearchHistory,
+    /// Prompts instead of cells, and back.
+    PromptMode,
+    /// The text in the user's own editor.
+    OpenEditor,
 }
 
 impl Action {
@@ -23,6 +35,12 @@ impl Action {
             Action::Indent => "indent".into(),
             Action::Suspend => "suspend".into(),
             Action::Wish(wish) => wish.name(),
+            Action::Complete => "complete".into(),
+            Action::Inspect => "inspect".into(),
+            Action::Suggest => "suggest".into(),
+            Action::SearchHistory => "search_history".into(),
+            Action::PromptMode => "prompt_mode".into(),
+            Action::OpenEditor => "open_editor".into(),
         }
     }
 
@@ -31,6 +49,12 @@ impl Action {
         match name {
             "indent" => Some(Action::Indent),
             "suspend" => Some(Action::Suspend),
+            "complete" => Some(Action::Complete),
+            "inspect" => Some(Action::Inspect),
+            "suggest" => Some(Action::Suggest),
+            "search_history" => Some(Action::SearchHistory),
+            "prompt_mode" => Some(Action::PromptMode),
+            "open_editor" => Some(Action::OpenEditor),
             name => Wish::named(name).map(Action::Wish),
         }
     }

@@ -24,6 +24,9 @@ const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 const CTRL_BACKSLASH: u8 = 0x1c;
 
+/// Skips a cell of a replay.
+const SKIP: u8 = b's';
+
 /// A second Ctrl-C within this time is a second try, not a new one.
 const SECOND_TRY: Duration = Duration::from_secs(2);
 
@@ -53,6 +56,8 @@ pub(super) enum Target {
     Cell(Arc<dyn CellTerminal>),
     /// Nowhere: Ctrl-C stops the turn, the rest is kept.
     Turn,
+    /// The same with a replay, whose running cell has this terminal; `s` skips it while nothing else has been typed.
+    Replay(Option<Arc<dyn CellTerminal>>),
 }
 
 /// What a key means to the shell itself.
@@ -87,8 +92,10 @@ struct State {
     cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
     open: bool,
-    /// A turn runs.
+    /// A turn or a replay runs.
     turn: bool,
+    /// It is a replay.
+    replay: bool,
     /// A question listens: what was typed for it.
     asked: Option<Vec<u8>>,
     last_key: Instant,
@@ -120,6 +127,7 @@ impl Hands {
                 cell: None,
                 open: false,
                 turn: false,
+                replay: false,
                 asked: None,
                 last_key: Instant::now(),
                 resumed: false,
@@ -235,6 +243,10 @@ impl Typing {
             match target {
                 Target::Cell(terminal) => state.cell = Some(terminal),
                 Target::Turn => state.turn = true,
+                Target::Replay(terminal) => {
+                    state.cell = terminal;
+                    (state.turn, state.replay) = (true, true);
+                }
             }
         }
         let read = move || {
@@ -318,9 +330,15 @@ impl<F: Fn(Signal)> Keys<F> {
     /// Bytes without a meaning for us: to whoever has the keyboard.
     fn hand_on(&self, bytes: &[u8]) {
         let mut state = self.hands.state();
-        match &mut state.asked {
-            Some(asked) => asked.extend_from_slice(bytes),
-            None => state.keep(bytes),
+        if let Some(asked) = &mut state.asked {
+            asked.extend_from_slice(bytes);
+        } else if !state.replay {
+            state.keep(bytes);
+        } else if state.kept.is_empty() && bytes == [SKIP] {
+            drop(state);
+            self.hands.session.skip_step();
+        } else {
+            state.kept.extend_from_slice(bytes);
         }
     }
 
@@ -334,10 +352,12 @@ impl<F: Fn(Signal)> Keys<F> {
             (Rule::Question | Rule::Turn, CTRL_Z) => self.suspend(),
             (Rule::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
-            (Rule::Cell(terminal, turn), CTRL_C) if terminal.mode().signals => {
+            (Rule::Cell(terminal, turn), CTRL_C) if terminal.mode().signals || self.replays() => {
                 self.interrupt(terminal.as_ref(), turn);
             }
-            (Rule::Cell(terminal, _), CTRL_Z) if terminal.mode().signals => self.suspend(),
+            (Rule::Cell(terminal, _), CTRL_Z) if terminal.mode().signals || self.replays() => {
+                self.suspend();
+            }
             (_, byte) => self.hand_on(&[byte]),
         }
     }
@@ -351,6 +371,11 @@ impl<F: Fn(Signal)> Keys<F> {
             }
             _ => Rule::Turn,
         }
+    }
+
+    /// A replay runs: its cells never have the keyboard.
+    fn replays(&self) -> bool {
+        self.hands.state().replay
     }
 
     fn suspend(&self) {

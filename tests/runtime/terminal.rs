@@ -12,11 +12,14 @@ use super::bench::{Bench, Form};
 fn control_c_typed_into_the_terminal_interrupts() {
     let mut bench = Bench::start(Form::Terminal);
     let terminal = bench.terminal();
-    for code in [
+    let cells = [
         "import time; print('go'); time.sleep(1000)",
         "print('go')\nwhile True: pass",
-        "print('go'); input('name? ')",
-    ] {
+        "while True: print('go')",
+    ];
+    // Python's `input` forgets what is raised while it flushes: about one in eighty fell there.
+    let asking = ["print('go'); input('name? ')"; 60];
+    for code in cells.into_iter().chain(asking) {
         let id = bench.submit(code, Stdin::Terminal);
         let mut sent = false;
         let told = bench.collect(id, |_, text| {

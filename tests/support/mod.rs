@@ -7,6 +7,7 @@ pub mod home;
 pub mod peers;
 pub mod pty;
 pub mod responses;
+pub mod tmux;
 
 use std::io::Write;
 use std::path::Path;

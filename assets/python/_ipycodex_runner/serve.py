@@ -193,6 +193,7 @@ class Server:
             "is_complete": self.is_complete,
             "tool": self.tool,
             "evaluate": self.evaluate,
+            "missing": self.missing,
             "snapshot": self.snapshot,
             "ping": lambda request: {"pong": True},
             "set": self.set,
@@ -263,7 +264,13 @@ class Server:
             os._exit(0)
 
     def complete(self, request):
-        return {"completions": self.engine.complete(request["code"], request["pos"], request.get("engine") == "jedi")}
+        code, position = request["code"], request["pos"]
+        found = self.engine.complete(code, position)
+        if request.get("engine") == "jedi":
+            from . import deeper
+
+            found = deeper.complete(self.engine.ns, code, position, found)
+        return {"completions": found}
 
     def inspect(self, request):
         found = self.engine.inspect(request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0))
@@ -284,6 +291,11 @@ class Server:
         from . import references
 
         return self.run_aside(request, lambda: references.evaluate(request["variables"], request["shells"], self.engine))
+
+    def missing(self, request):
+        from . import bindings
+
+        return {"missing": bindings.missing(request["sources"], self.engine.ns)}
 
     def snapshot(self, request):
         from . import snapshot

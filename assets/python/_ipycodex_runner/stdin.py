@@ -203,10 +203,9 @@ class Spout(io.FileIO):
         """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would let it through in a
         cell that does nothing but print."""
         self.write = super().write
-        interrupts.after_again = self.come_back
+        interrupts.after_again += (self.come_back,)
 
     def come_back(self):
-        interrupts.after_again = None
         self.__dict__.pop("write", None)
 
     def look(self):
@@ -292,7 +291,9 @@ class Spout(io.FileIO):
 
 
 class Buffer(io.BufferedWriter):
-    """Takes what a signal handler prints while the interrupted code is in the middle of a write; Python's own refuses it (`reentrant call`)."""
+    """Takes what a signal handler prints while the interrupted code is in the middle of a write; Python's own refuses it (`reentrant call`).
+
+    `wire.on_sigint` does not raise in `flush`: Python's `input` calls it, and forgets what it raises."""
 
     late = ()
 
@@ -315,11 +316,17 @@ class Buffer(io.BufferedWriter):
         except RuntimeError as error:
             if "reentrant" not in str(error):
                 raise
+        if interrupts.again:  # as in `Spout`: a cell that does nothing but print must let it through
+            self.flush = super().flush
+            interrupts.after_again += (self.come_back,)
+
+    def come_back(self):
+        self.__dict__.pop("flush", None)
 
 
 file_write = io.FileIO.write
 buffer_write, buffer_flush = io.BufferedWriter.write, io.BufferedWriter.flush
-wire.uncut.update(function.__code__ for function in (Spout.write, Spout.look, Spout.step_aside))
+wire.uncut.update(function.__code__ for function in (Spout.write, Spout.look, Spout.step_aside, Buffer.flush))
 
 
 def open_stdout(pty):

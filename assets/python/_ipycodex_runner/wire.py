@@ -90,7 +90,7 @@ class Interrupts:
     held = 0
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
-    after_again = None  # called when the repeating is over
+    after_again = ()  # called when the repeating is over
     awaited = False  # the host has been told that user code begins, and it does not run yet
     early = False  # an interrupt fell into that moment
     seen = 0  # interrupts that Python has looked at
@@ -219,8 +219,9 @@ def interrupt_again():
         pthread_kill(MAIN, SIGINT)
         pause = min(pause * 1.2, 0.1)  # the reader of the stream may take its time
     interrupts.again = False
-    if interrupts.after_again is not None:
-        interrupts.after_again()
+    come_back, interrupts.after_again = interrupts.after_again, ()
+    for function in come_back:
+        function()
 
 
 def write_all(fd, data):

@@ -31,6 +31,7 @@ pub(super) enum Kind {
     Complete,
     Inspect,
     DescribeTools,
+    Missing,
     SetVariables,
     Shutdown,
 }
@@ -46,6 +47,7 @@ impl Kind {
             RuntimeRequest::Complete { .. } => Kind::Complete,
             RuntimeRequest::Inspect { .. } => Kind::Inspect,
             RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
+            RuntimeRequest::Missing { .. } => Kind::Missing,
             RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
             RuntimeRequest::Shutdown => Kind::Shutdown,
             RuntimeRequest::ReplyInput { .. } => return None,

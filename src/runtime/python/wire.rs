@@ -70,6 +70,9 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         RuntimeRequest::Evaluate { variables, shells } => {
             json!({"type": "evaluate", "id": id, "variables": variables, "shells": shells})
         }
+        RuntimeRequest::Missing { sources } => {
+            json!({"type": "missing", "id": id, "sources": sources})
+        }
         RuntimeRequest::Snapshot { code, unprotected } => {
             json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
         }

@@ -5,7 +5,9 @@
 mod commands;
 mod conversation;
 mod references;
+mod replay;
 mod stops;
+mod suggestions;
 mod taken_back;
 mod tools;
 
@@ -183,6 +185,7 @@ fn stage_of(
         }),
         artifacts: PathBuf::from("/nowhere"),
         record: PathBuf::from("/nowhere"),
+        notebooks: NotebookPlaces::default(),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();
@@ -400,6 +403,14 @@ pub(super) fn word(event: &SessionEvent) -> String {
             title,
             source,
         } => format!("({line}) {title}|{source}"),
+        SessionEvent::Replaying {
+            step,
+            of,
+            line,
+            source,
+            ..
+        } => format!("({step}/{of}) [{line}] {source}"),
+        SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
         SessionEvent::Asked(question) => format!("? {}", question.id),
         SessionEvent::QuestionOver(id) => format!("over {id}"),
         other => format!("{other:?}"),

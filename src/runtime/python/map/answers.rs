@@ -47,6 +47,10 @@ pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
             variables: list(take("variables"), variable),
             shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
         },
+        Kind::Missing => {
+            let names = list(take("missing"), |name| name.as_str().map(str::to_owned));
+            Answer::Missing(names)
+        }
         Kind::Snapshot => match take("snapshot") {
             Value::Object(snapshot) => Answer::Snapshot(snapshot_of(snapshot)),
             _ => Answer::Failed("the snapshot's result did not arrive".into()),
@@ -131,6 +135,10 @@ fn completion(value: Value) -> Option<Completion> {
         kind: Option<String>,
         #[serde(default)]
         signature: Option<String>,
+        #[serde(default, rename = "type")]
+        type_name: Option<String>,
+        #[serde(default)]
+        everywhere: bool,
     }
     let wire = Wire::deserialize(value).ok()?;
     Some(Completion {
@@ -139,6 +147,8 @@ fn completion(value: Value) -> Option<Completion> {
         text: wire.text,
         kind: wire.kind.unwrap_or_default(),
         signature: wire.signature.unwrap_or_default(),
+        type_name: wire.type_name.unwrap_or_default(),
+        everywhere: wire.everywhere,
     })
 }
 

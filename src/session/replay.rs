@@ -1,0 +1,311 @@
+//! Replaying: cells run again and exchanges recorded again, step by step, without anybody typing them.
+//!
+//! In: a [`Replay`]; out: a run with a [`Replaying`](SessionEvent::Replaying) before each step, the cell's own events
+//! and one [`ReplayEnded`](SessionEvent::ReplayEnded). Invariants: one step at a time and nothing between two; the first
+//! cell that does not end well stops it, except when the user skipped it; a cell that runs under its old number is
+//! not recorded again. Nobody answers `input()` here, and a cell that asks to leave the shell or to fill the editor is
+//! not heeded: it did so when it was typed.
+//!
+//! Absent on purpose: where steps come from (a notebook, a record) and what they look like.
+
+use std::collections::VecDeque;
+
+use crate::dialog::Dialog;
+use crate::history::{Outcome, PromptStart};
+use crate::input::{is_ours, prompt_source};
+use crate::runtime::{Ending, Execute, RuntimeRequest, Stdin};
+use crate::session::cell::{CellRun, Remains, Whose};
+use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
+use crate::session::task::{Current, Session};
+
+/// What is to be replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// What it comes from, for messages: `startup.ipynb`, `session 43`.
+    pub name: String,
+    /// In this order.
+    pub steps: Vec<Step>,
+    /// What cells show is told only of the one that fails.
+    pub quiet: bool,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A cell is run.
+    Cell {
+        /// Python, as typed.
+        source: String,
+        /// A cell of this session's record: it runs under this In number and is not recorded again. `None`: it takes
+        /// the next number and is recorded like one that was typed.
+        again: Option<u32>,
+    },
+    /// An exchange becomes part of the conversation: it takes the next number, nothing is sent.
+    Prompt {
+        /// As typed, without the dot.
+        prompt: String,
+        /// The stored answer.
+        response: String,
+        /// The last code line before it; `None`: the last one of this session.
+        after: Option<u32>,
+    },
+}
+
+/// Why a replay ended before its last step; `line` is the In number of the step it ended at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplayStop {
+    /// A cell raised.
+    Failed {
+        /// Its number.
+        line: u32,
+        /// `Name: value`.
+        error: String,
+    },
+    /// The user stopped it.
+    Interrupted {
+        /// Of the cell that ran.
+        line: u32,
+    },
+    /// The interpreter ended.
+    Died {
+        /// Of the cell that ran.
+        line: u32,
+    },
+}
+
+/// How a replay ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// What was replayed.
+    pub name: String,
+    /// Steps that went well.
+    pub ran: usize,
+    /// Cells the user skipped.
+    pub skipped: usize,
+    /// Steps in all.
+    pub of: usize,
+    /// Why not all of them had their turn.
+    pub stopped: Option<ReplayStop>,
+}
+
+impl Replayed {
+    /// Says how it ended, in one line.
+    pub fn notice(&self) -> Notice {
+        let mut parts = vec![match (self.ran, self.of) {
+            (ran, of) if ran == of => format!("{}: {ran} replayed", self.name),
+            (ran, of) => format!("{}: {ran} of {of} replayed", self.name),
+        }];
+        if self.skipped > 0 {
+            parts.push(format!("{} skipped", self.skipped));
+        }
+        let Some(stopped) = &self.stopped else {
+            return Notice::note(parts.join(", "));
+        };
+        parts.push(match stopped {
+            ReplayStop::Failed { line, error } => format!("stopped at In [{line}] ({error})"),
+            ReplayStop::Interrupted { line } => format!("stopped by you at In [{line}]"),
+            ReplayStop::Died { line } => {
+                format!("stopped at In [{line}] (the interpreter ended)")
+            }
+        });
+        let left = self.of.saturating_sub(self.ran + self.skipped + 1);
+        if left > 0 {
+            parts.push(format!("{left} more not run"));
+        }
+        Notice::warning(parts.join(", "))
+    }
+}
+
+/// A replay in progress.
+pub(super) struct ReplayRun {
+    steps: VecDeque<Step>,
+    quiet: bool,
+    last_code: u32,
+    /// In number of the cell that runs.
+    line: u32,
+    /// The user skips the cell that runs.
+    skipping: bool,
+    /// The user stops all of it.
+    stopping: bool,
+    so_far: Replayed,
+    out: RunSender,
+}
+
+impl Session {
+    /// Begins a replay: its first step runs when what is being worked on is over.
+    pub(super) fn begin_replay(&mut self, replay: Replay, out: &RunSender) {
+        let asks = |step: &Step| matches!(step, Step::Prompt { after: None, .. });
+        if !replay.steps.iter().any(asks) {
+            return self.replay_after(replay, 0, out);
+        }
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, |session, dialog, out| {
+            session.replay_after(replay, last_code(&dialog), out);
+        });
+    }
+
+    fn replay_after(&mut self, replay: Replay, last_code: u32, out: &RunSender) {
+        self.replay = Some(Box::new(ReplayRun {
+            so_far: Replayed {
+                name: replay.name,
+                ran: 0,
+                skipped: 0,
+                of: replay.steps.len(),
+                stopped: None,
+            },
+            steps: replay.steps.into(),
+            quiet: replay.quiet,
+            last_code,
+            line: 0,
+            skipping: false,
+            stopping: false,
+            out: out.clone(),
+        }));
+    }
+
+    /// Does the next step of the replay, or ends it; false when there is none.
+    pub(super) fn replay_step(&mut self) -> bool {
+        let Some(mut replay) = self.replay.take() else {
+            return false;
+        };
+        let next = match replay.so_far.stopped {
+            Some(_) => None,
+            None => replay.steps.pop_front(),
+        };
+        match next {
+            None => {
+                replay.out.send(SessionEvent::ReplayEnded(replay.so_far));
+            }
+            Some(Step::Cell { source, again }) => {
+                self.replay_cell(&mut replay, source, again);
+                self.replay = Some(replay);
+            }
+            Some(Step::Prompt {
+                prompt,
+                response,
+                after,
+            }) => {
+                self.replay_exchange(&mut replay, &prompt, &response, after);
+                self.replay = Some(replay);
+            }
+        }
+        true
+    }
+
+    fn replay_cell(&mut self, replay: &mut ReplayRun, source: String, again: Option<u32>) {
+        let line = match again {
+            Some(line) => line,
+            None => self.take_number(&source),
+        };
+        replay.line = line;
+        if again.is_none() {
+            replay.last_code = line;
+        }
+        replay.tell(line, RunKind::Cell, &source);
+        let execute = Execute {
+            code: source.clone(),
+            execution_count: Some(line),
+            silent: false,
+            stdin: Stdin::Refuse,
+        };
+        let id = self
+            .connected_runtime()
+            .submit(RuntimeRequest::Execute(execute));
+        let whose = Whose::Replay {
+            line,
+            recorded: again.is_none(),
+        };
+        let mut run = CellRun::new(id, whose, source, replay.out.clone(), self.outputs.clone());
+        if replay.quiet {
+            run.hush();
+        }
+        self.current = Some(Current::Cell(Box::new(run)));
+    }
+
+    fn replay_exchange(
+        &mut self,
+        replay: &mut ReplayRun,
+        prompt: &str,
+        response: &str,
+        after: Option<u32>,
+    ) {
+        let source = prompt_source(prompt);
+        let line = self.take_number(&source);
+        replay.tell(line, RunKind::Prompt, &source);
+        let after = after.unwrap_or(replay.last_code);
+        let start = PromptStart::new(line, after, prompt);
+        let key = self.history.begin_prompt(start);
+        self.history
+            .finish_prompt(key, Outcome::Complete, response, None);
+        replay.so_far.ran += 1;
+    }
+
+    /// The cell of the replay ended: what it means for the rest.
+    pub(super) fn replayed(&mut self, remains: &Remains) {
+        let Some(replay) = &mut self.replay else {
+            return;
+        };
+        let line = replay.line;
+        let skipped = std::mem::take(&mut replay.skipping);
+        let stopped = match &remains.ending {
+            Ending::Died(_) => Some(ReplayStop::Died { line }),
+            _ if replay.stopping => Some(ReplayStop::Interrupted { line }),
+            Ending::Ok => {
+                replay.so_far.ran += 1;
+                return;
+            }
+            Ending::Error | Ending::Interrupted if skipped => {
+                replay.so_far.skipped += 1;
+                return;
+            }
+            Ending::Interrupted => Some(ReplayStop::Interrupted { line }),
+            Ending::Error => Some(ReplayStop::Failed {
+                line,
+                error: remains.raised.clone().unwrap_or_default(),
+            }),
+        };
+        replay.so_far.stopped = stopped;
+    }
+
+    /// Leaves out the cell of the replay that runs.
+    pub(super) fn skip_step(&mut self) {
+        let (Some(replay), Some(Current::Cell(cell))) = (&mut self.replay, &mut self.current)
+        else {
+            return;
+        };
+        replay.skipping = true;
+        cell.skip();
+        if let Some(interrupter) = self.runtime.interrupter() {
+            interrupter.interrupt();
+        }
+    }
+
+    /// The user stops what runs: with it the replay, if it is one.
+    pub(super) fn stop_replay(&mut self) {
+        if let Some(replay) = &mut self.replay {
+            replay.stopping = true;
+        }
+    }
+}
+
+impl ReplayRun {
+    fn tell(&self, line: u32, kind: RunKind, source: &str) {
+        self.out.send(SessionEvent::Replaying {
+            step: self.so_far.of - self.steps.len(),
+            of: self.so_far.of,
+            line,
+            kind,
+            source: source.to_owned(),
+            quiet: self.quiet,
+        });
+    }
+}
+
+/// The last line that is Python.
+fn last_code(dialog: &Dialog) -> u32 {
+    let mut newest_first = dialog.cells.iter().rev();
+    newest_first
+        .find(|cell| !is_ours(&cell.source))
+        .map_or(0, |cell| cell.line)
+}

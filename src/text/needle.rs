@@ -1,0 +1,135 @@
+//! A text looked for in other texts, as it is typed into a search.
+//!
+//! Small letters find capitals too, a capital finds itself only (as `rg -S` has it). Out: byte ranges on character
+//! boundaries. An empty needle is found nowhere.
+
+use std::ops::Range;
+
+use memchr::memmem::Finder;
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Needle {
+    text: String,
+    how: How,
+}
+
+#[derive(Debug, Clone)]
+enum How {
+    Exactly(Box<Finder<'static>>),
+    /// Lower-case ASCII; its first byte in both cases.
+    Ascii([u8; 2]),
+    /// Lower-case characters.
+    Folded(Vec<char>),
+}
+
+impl Needle {
+    /// Looks for `text`, blanks and all.
+    pub fn new(text: &str) -> Self {
+        let how = if text.is_empty() || text.chars().any(char::is_uppercase) {
+            How::Exactly(Box::new(Finder::new(text.as_bytes()).into_owned()))
+        } else if text.is_ascii() {
+            let first = text.as_bytes()[0];
+            How::Ascii([first, first.to_ascii_uppercase()])
+        } else {
+            How::Folded(text.chars().flat_map(char::to_lowercase).collect())
+        };
+        Needle {
+            text: text.to_owned(),
+            how,
+        }
+    }
+
+    /// What is looked for.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it stands first.
+    pub fn find(&self, hay: &str) -> Option<Range<usize>> {
+        let (length, bytes) = (self.text.len(), hay.as_bytes());
+        if length == 0 {
+            return None;
+        }
+        match &self.how {
+            How::Exactly(finder) => finder.find(bytes).map(|at| at..at + length),
+            How::Ascii([small, capital]) => memchr::memchr2_iter(*small, *capital, bytes)
+                .find(|at| {
+                    let here = bytes.get(*at..at + length);
+                    here.is_some_and(|here| here.eq_ignore_ascii_case(self.text.as_bytes()))
+                })
+                .map(|at| at..at + length),
+            How::Folded(wanted) => hay
+                .char_indices()
+                .find_map(|(at, _)| folded_end(&hay[at..], wanted).map(|end| at..at + end)),
+        }
+    }
+
+    /// Where it stands, each place once, in order.
+    pub fn find_all(&self, hay: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(range) = self.find(&hay[from..]) {
+            found.push(from + range.start..from + range.end);
+            from += range.end;
+        }
+        found
+    }
+}
+
+/// The byte after the start of `hay` that is `wanted` in small letters.
+fn folded_end(hay: &str, wanted: &[char]) -> Option<usize> {
+    let mut left = wanted.iter();
+    for (at, c) in hay.char_indices() {
+        for small in c.to_lowercase() {
+            if left.next() != Some(&small) {
+                return None;
+            }
+        }
+        if left.len() == 0 {
+            return Some(at + c.len_utf8());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::properties;
+
+    fn check(needle: &str, hay: &str, found: &[&str]) {
+        let ranges = Needle::new(needle).find_all(hay);
+        let texts: Vec<&str> = ranges.into_iter().map(|range| &hay[range]).collect();
+        assert_eq!(texts, found, "{needle:?} in {hay:?}");
+    }
+
+    #[test]
+    fn small_letters_find_capitals_and_capitals_themselves() {
+        check("read", "pd.Read_csv(READ)", &["Read", "READ"]);
+        check("Read", "pd.Read_csv(READ)", &["Read"]);
+        check("größe", "GRÖSSE Größe GRÖßE", &["Größe", "GRÖßE"]);
+        check("aa", "aaaa a", &["aa", "aa"]);
+        check("x\ny", "ax\nyb", &["x\ny"]);
+        check("", "abc", &[]);
+        check("abc", "ab", &[]);
+        check("é", "e\u{301}É", &["É"]);
+    }
+
+    proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
+        /// Any needle in any text: what is found is it, but for case, and what has it is found.
+        #[test]
+        fn what_is_found_is_what_was_looked_for(needle in "[aBé ß]{0,3}", before in "[abBéÉ ß]{0,6}", after in "[abBé]{0,4}") {
+            let hay = format!("{before}{needle}{after}");
+            let found = Needle::new(&needle).find_all(&hay);
+            prop_assert_eq!(found.is_empty(), needle.is_empty());
+            for range in found {
+                prop_assert_eq!(hay[range].to_lowercase(), needle.to_lowercase());
+            }
+        }
+    }
+}
