@@ -12,6 +12,7 @@ mod inspection;
 mod interrupts;
 mod leaving;
 mod looks;
+mod pictures;
 mod prompts;
 mod questions;
 mod recall;

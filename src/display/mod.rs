@@ -12,6 +12,7 @@ mod diff;
 mod follow;
 mod help;
 mod pager;
+mod picture;
 mod question;
 mod replay;
 mod rows;
@@ -37,6 +38,7 @@ use replay::ReplayView;
 pub use asking::Keyboard;
 pub use follow::follow;
 pub use pager::show as page;
+pub use picture::Pictures;
 pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
@@ -68,6 +70,7 @@ pub struct Display {
     pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
+    pictures: Pictures,
     aftermath: Aftermath,
 }
 
@@ -110,18 +113,20 @@ impl Display {
     pub fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
             pages: keyboard.is_some() && guard.is_some(),
-            cell: CellView::new(screen.clone(), appearance, guard),
+            cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
+            pictures,
             screen,
             aftermath: Aftermath::default(),
         }
@@ -246,9 +251,9 @@ impl Display {
                 say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
-                let answer = self
-                    .answer
-                    .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
                 answer.on(event)?;
                 if let Some(folded) = answer.take_folded() {
                     self.aftermath.folded = Some(folded);
@@ -309,7 +314,9 @@ impl Display {
                 kind: RunKind::Prompt,
                 ..
             } => {
-                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
                 Ok(())
             }
             SessionEvent::Asked(question) => {
@@ -370,7 +377,7 @@ impl Display {
 impl Showing for Display {
     fn is_live(&self) -> bool {
         let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
-        self.answer.is_some() || replays || self.talk.is_open()
+        self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
     fn listens(&self) -> bool {
@@ -388,7 +395,12 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ => self.replay.as_mut().map_or(Ok(()), ReplayView::tick),
+            _ => {
+                if !self.talk.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
         }
     }
 

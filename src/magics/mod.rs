@@ -163,6 +163,11 @@ pub const TABLE: &[Magic] = &[
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
     ),
+    choose::row(
+        "images",
+        "[VALUE]",
+        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
+    ),
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",

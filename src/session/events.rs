@@ -200,6 +200,8 @@ pub enum AnswerEvent {
         /// False for exceptions.
         success: bool,
     },
+    /// A picture that came of a tool, as a `data:` URL.
+    Picture(String),
     /// Files were changed.
     FilesChanged(Vec<FileChange>),
     /// A passing line: a retry, a web search.

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, page, say};
+use crate::display::{Aftermath, Display, Pictures, follow, page, say};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -59,6 +59,8 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks.
     pub appearance: Appearance,
+    /// How pictures are drawn.
+    pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// Everything is a prompt.
@@ -127,6 +129,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
+        pictures: options.pictures,
         prompt_mode: options.prompt_mode,
         editor,
         background,
@@ -159,6 +162,7 @@ struct Shell {
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
     prompt_mode: bool,
     editor: Editor,
     background: Background,
@@ -244,6 +248,7 @@ impl Shell {
         let mut display = Display::new(
             self.screen.clone(),
             appearance,
+            self.pictures(),
             self.guard.clone(),
             Some(keyboard),
         );
@@ -349,6 +354,14 @@ impl Shell {
         Appearance {
             theme: chosen.unwrap_or(self.appearance.theme),
             ..self.appearance
+        }
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => self.pictures.drawn_as(choices.images),
+            None => self.pictures.clone(),
         }
     }
 

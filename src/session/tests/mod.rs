@@ -163,6 +163,7 @@ fn stage_of(
         approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
+        images: crate::config::Images::Auto,
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
