@@ -11,6 +11,7 @@ mod interrupts;
 mod leaving;
 mod prompts;
 mod questions;
+mod resume;
 mod reuse;
 mod sequences;
 mod shell;

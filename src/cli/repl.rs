@@ -32,6 +32,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         recall,
         prompt_mode: settings.prompt_mode,
         reports,
+        resumed: arguments.resume.is_some(),
     };
     terminal::run(&session, background, options)
 }

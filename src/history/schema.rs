@@ -45,6 +45,9 @@ const MIGRATIONS: &[&str] = &["
         asked_at INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, decision TEXT NOT NULL);
     CREATE INDEX ipycodex_decisions_session ON ipycodex_decisions (session, line);
     ALTER TABLE ipycodex_entries ADD COLUMN told INTEGER;
+", "
+    CREATE TABLE ipycodex_openers (session INTEGER NOT NULL, process INTEGER NOT NULL, process_start INTEGER,
+        PRIMARY KEY (session, process)) WITHOUT ROWID;
 "];
 
 /// What a file turned out to be.

@@ -6,12 +6,13 @@
 mod choose;
 mod entries;
 mod help;
+mod resume;
 mod settings;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::session::Choices;
+use crate::session::{Again, Choices};
 
 /// What a command may know.
 #[derive(Debug)]
@@ -62,6 +63,10 @@ pub enum Order {
     Login,
     /// Name the session.
     Rename(String),
+    /// End the session here and go on with the one of this number or name.
+    Resume(String),
+    /// Run cells of the record again.
+    Replay(Again),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -195,6 +200,8 @@ pub const TABLE: &[Magic] = &[
         "list the sessions of this directory",
         |magic, rest, _| alone(magic, rest, Order::ListSessions),
     ),
+    resume::RESUME,
+    resume::REPLAY,
     Magic {
         name: "rename",
         arguments: "NAME",

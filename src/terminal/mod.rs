@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, say};
+use crate::display::{Aftermath, Display, follow, say, show_earlier};
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify};
 use crate::markdown::{Appearance, Theme, warm_up};
@@ -56,6 +56,8 @@ pub struct Options {
     pub prompt_mode: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// An earlier session is taken up: its end is shown before the first prompt.
+    pub resumed: bool,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -119,6 +121,9 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
+    }
+    if options.resumed {
+        shell.show_resumed()?;
     }
     let status = match shell.work() {
         Ok(status) => status,
@@ -185,6 +190,15 @@ impl Shell {
                 }
             }
         }
+    }
+
+    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    fn show_resumed(&self) -> Result<(), Report> {
+        if let Some(earlier) = self.session.earlier() {
+            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            self.session.look_for_gone();
+        }
+        Ok(())
     }
 
     fn is_prompt(&self, text: &str) -> bool {
