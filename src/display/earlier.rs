@@ -17,8 +17,11 @@ use crate::session::{Earlier, EarlierEntry};
 use crate::text::columns;
 use crate::text::escape::{cut, visible};
 
-/// Rows left for what is said below, and the prompt.
-const BELOW: usize = 6;
+/// Rows left for what is said above and below, and the prompt.
+const OTHERS: usize = 7;
+
+/// Rows of entries, however small the screen is.
+const LEAST: usize = 5;
 
 /// Rows of a source or an output at most: its beginning and its end.
 const HEAD: usize = 8;
@@ -42,13 +45,12 @@ pub fn show_earlier(
 
 fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
     let width = usize::from(size.columns).max(2);
-    let mut room = usize::from(size.rows).saturating_sub(BELOW).max(BELOW);
+    let mut room = usize::from(size.rows).saturating_sub(OTHERS).max(LEAST);
     let mut blocks: Vec<Vec<Line>> = Vec::new();
     let mut whole = true;
     for entry in earlier.entries.iter().rev() {
         let block = block(entry, width, room, appearance);
-        // One that is shown in part says little, unless it is the only one.
-        if block.len() >= room && !blocks.is_empty() {
+        if block.len() > room && !blocks.is_empty() {
             whole = false;
             break;
         }
@@ -316,8 +318,7 @@ mod tests {
             &[
                 "── session 43 ──",
                 "In [1]: .list",
-                "… 36 more",
-                "• 37",
+                "… 37 more",
                 "• 38",
                 "• 39",
                 "• 40",

@@ -97,7 +97,7 @@ fn the_cells_run_again_under_their_numbers_and_leave_the_record_as_it_was() {
     stage.session.started().unwrap();
     assert_eq!(
         stage.run("%ipycodex replay show")[1],
-        "In [1]: a = 1\n In [5]: b\n1 cell that did not end well is left out: [3]"
+        "In [1]: a = 1\nIn [5]: b\n1 cell that did not end well is left out: [3]"
     );
     assert_eq!(
         stage.run("%ipycodex replay")[1..],
