@@ -16,6 +16,7 @@ mod pictures;
 mod prompts;
 mod questions;
 mod recall;
+mod resume;
 mod reuse;
 mod sequences;
 mod shell;

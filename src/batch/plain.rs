@@ -96,6 +96,7 @@ impl Showing for Plain {
                 self.screen.trusted(format!("{rows}\n").as_bytes())
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }

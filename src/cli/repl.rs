@@ -38,6 +38,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         asks_background: !settings.code_theme_chosen,
         reports,
         environment: environment.clone(),
+        resumed: arguments.resume.is_some(),
     };
     terminal::run(&session, background, options)
 }

@@ -9,6 +9,7 @@ mod asking;
 mod cell;
 mod colours;
 mod diff;
+mod earlier;
 mod follow;
 mod help;
 mod pager;
@@ -36,6 +37,7 @@ use cell::CellView;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
+pub use earlier::show_earlier;
 pub use follow::follow;
 pub use pager::show as page;
 pub use picture::Pictures;
@@ -245,6 +247,10 @@ impl Display {
                     .get_or_insert_with(|| ReplayView::new(screen.clone()));
                 replay.begin((step, of), line, kind, &source)
             }
+            SessionEvent::Earlier(earlier) => {
+                self.settle_views()?;
+                show_earlier(&self.screen, &self.appearance, &earlier)
+            }
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
@@ -308,7 +314,11 @@ impl Display {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                say(&self.screen, &died(&death.to_string(), restarting))
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
             SessionEvent::Numbered {
                 kind: RunKind::Prompt,

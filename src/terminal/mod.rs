@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, Pictures, follow, page, say};
+use crate::display::{Aftermath, Display, Pictures, follow, page, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -71,6 +71,8 @@ pub struct Options {
     pub reports: Vec<Report>,
     /// Home directory and search path.
     pub environment: Environment,
+    /// An earlier session is taken up: its end is shown before the first prompt.
+    pub resumed: bool,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -142,6 +144,9 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
+    }
+    if options.resumed {
+        shell.show_resumed()?;
     }
     let status = match shell.work() {
         Ok(status) => status,
@@ -215,6 +220,15 @@ impl Shell {
                 }
             }
         }
+    }
+
+    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    fn show_resumed(&self) -> Result<(), Report> {
+        if let Some(earlier) = self.session.earlier() {
+            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            self.session.look_for_gone();
+        }
+        Ok(())
     }
 
     fn is_prompt(&self, text: &str) -> bool {

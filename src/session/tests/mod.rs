@@ -6,6 +6,7 @@ mod commands;
 mod conversation;
 mod references;
 mod replay;
+mod resume;
 mod stops;
 mod suggestions;
 mod taken_back;
@@ -411,6 +412,9 @@ pub(super) fn word(event: &SessionEvent) -> String {
             source,
             ..
         } => format!("({step}/{of}) [{line}] {source}"),
+        SessionEvent::Earlier(earlier) => {
+            format!("earlier {}: {}", earlier.session, earlier.entries.len())
+        }
         SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
         SessionEvent::Asked(question) => format!("? {}", question.id),
         SessionEvent::QuestionOver(id) => format!("over {id}"),
