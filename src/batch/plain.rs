@@ -89,6 +89,7 @@ impl Showing for Plain {
                 self.screen.trusted(b"\n")
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }

@@ -58,6 +58,7 @@ pub(super) fn run(
         .iter()
         .try_for_each(|report| screen.report(report))?;
     let options = batch::Options {
+        load: Vec::new(),
         screen,
         appearance,
         terminal: environment.stdout_is_terminal,

@@ -128,6 +128,8 @@ pub(super) struct ReplayRun {
     /// The user stops all of it.
     stopping: bool,
     so_far: Replayed,
+    /// Said in place of how it ended when all of it went well.
+    said: Option<String>,
     out: RunSender,
 }
 
@@ -145,6 +147,23 @@ impl Session {
         });
     }
 
+    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
+    /// well. `said` is told in the end; empty: nothing.
+    pub(super) fn begin_file(
+        &mut self,
+        replay: Replay,
+        dialog: &Dialog,
+        said: String,
+        out: &RunSender,
+    ) {
+        self.ahead = u32::try_from(replay.steps.len()).unwrap_or(u32::MAX);
+        self.set_next_line(self.next_line);
+        self.replay_after(replay, last_code(dialog), out);
+        if let Some(replay) = &mut self.replay {
+            replay.said = Some(said);
+        }
+    }
+
     fn replay_after(&mut self, replay: Replay, last_code: u32, out: &RunSender) {
         self.replay = Some(Box::new(ReplayRun {
             so_far: Replayed {
@@ -160,6 +179,7 @@ impl Session {
             line: 0,
             skipping: false,
             stopping: false,
+            said: None,
             out: out.clone(),
         }));
     }
@@ -175,7 +195,9 @@ impl Session {
         };
         match next {
             None => {
-                replay.out.send(SessionEvent::ReplayEnded(replay.so_far));
+                self.ahead = 0;
+                self.set_next_line(self.next_line);
+                replay.end();
             }
             Some(Step::Cell { source, again }) => {
                 self.replay_cell(&mut replay, source, again);
@@ -196,7 +218,7 @@ impl Session {
     fn replay_cell(&mut self, replay: &mut ReplayRun, source: String, again: Option<u32>) {
         let line = match again {
             Some(line) => line,
-            None => self.take_number(&source),
+            None => self.take_replayed_number(&source),
         };
         replay.line = line;
         if again.is_none() {
@@ -231,7 +253,7 @@ impl Session {
         after: Option<u32>,
     ) {
         let source = prompt_source(prompt);
-        let line = self.take_number(&source);
+        let line = self.take_replayed_number(&source);
         replay.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(replay.last_code);
         let start = PromptStart::new(line, after, prompt);
@@ -239,6 +261,11 @@ impl Session {
         self.history
             .finish_prompt(key, Outcome::Complete, response, None);
         replay.so_far.ran += 1;
+    }
+
+    fn take_replayed_number(&mut self, source: &str) -> u32 {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.take_number(source)
     }
 
     /// The cell of the replay ended: what it means for the rest.
@@ -290,6 +317,18 @@ impl Session {
 }
 
 impl ReplayRun {
+    fn end(self) {
+        let so_far = self.so_far;
+        match self.said {
+            Some(said) if so_far.stopped.is_none() && so_far.skipped == 0 => {
+                if !said.is_empty() {
+                    self.out.send(SessionEvent::Text(said));
+                }
+            }
+            _ => self.out.send(SessionEvent::ReplayEnded(so_far)),
+        }
+    }
+
     fn tell(&self, line: u32, kind: RunKind, source: &str) {
         self.out.send(SessionEvent::Replaying {
             step: self.so_far.of - self.steps.len(),

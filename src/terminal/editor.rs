@@ -104,6 +104,12 @@ impl Editor {
         self.folded = Some(folded);
     }
 
+    /// Paints the label and the input again, from any thread.
+    pub(super) fn repainter(&mut self) -> impl Fn() + Send + use<> {
+        let signal = self.line.repaint_signal();
+        move || signal.request_repaint()
+    }
+
     /// What is being typed, for whoever prints beside it.
     pub(super) fn snapshot(&self) -> Shared {
         Arc::clone(&self.snapshot)
