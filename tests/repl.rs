@@ -13,6 +13,6 @@ mod prompts;
 mod questions;
 mod reuse;
 mod sequences;
-mod shell;
+pub mod shell;
 mod surroundings;
 mod tmux;
