@@ -38,6 +38,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         reports,
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
+        environment: environment.clone(),
     };
     terminal::run(&session, background, options)
 }

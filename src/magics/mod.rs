@@ -8,11 +8,14 @@ mod entries;
 mod files;
 mod help;
 mod settings;
+mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::session::Choices;
+
+pub use values::{Values, values};
 
 /// What a command may know.
 #[derive(Debug)]

@@ -247,6 +247,8 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::Surroundings(answer) => self.tell_surroundings(answer),
+            Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::SkillsFound(skills) => self.on_skills_found(*skills),

@@ -10,12 +10,14 @@ mod turns;
 
 use std::path::PathBuf;
 
+use tokio::sync::oneshot;
+
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
-use crate::session::Command;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::task::{Current, Session};
+use crate::session::{Command, Surroundings};
 
 pub(super) use preview::Preview;
 
@@ -165,6 +167,15 @@ impl Session {
         self.later(out, dialog, |session, dialog, out| {
             session.shelf.look_through(&dialog);
             out.send(SessionEvent::Text(session.shelf.listing()));
+        });
+    }
+
+    /// Tells directory and skills to whoever asks beside the conversation.
+    pub(super) fn tell_surroundings(&self, answer: oneshot::Sender<Surroundings>) {
+        // Whoever asked may have gone.
+        let _ = answer.send(Surroundings {
+            cwd: self.cwd.clone(),
+            skills: self.shelf.names(),
         });
     }
 
