@@ -19,6 +19,6 @@ mod recall;
 mod resume;
 mod reuse;
 mod sequences;
-mod shell;
+pub mod shell;
 mod surroundings;
 mod tmux;

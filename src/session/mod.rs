@@ -16,6 +16,7 @@ mod exchange;
 mod expand;
 mod gather;
 mod intake;
+mod loading;
 mod outputs;
 mod pictures;
 mod prompt;
@@ -39,6 +40,7 @@ pub use crate::history::{Earlier, EarlierEntry};
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use resume::Again;
@@ -167,6 +169,7 @@ struct Shared {
 enum Command {
     Submit(Submission, events::RunSender),
     Replay(Replay, events::RunSender),
+    Load(Loading, events::RunSender),
     Interrupt,
     SkipStep,
     ReplyInput(u64, InputReply),
@@ -242,6 +245,13 @@ impl SessionHandle {
         let (sender, run) = events::stream();
         // As in `submit`.
         let _ = self.commands.send(Command::Replay(replay, sender));
+        run
+    }
+
+    /// Hands in a file to run; it is read and run when its turn comes, like an input.
+    pub fn load(&self, loading: Loading) -> Run {
+        let (sender, run) = events::stream();
+        let _ = self.commands.send(Command::Load(loading, sender));
         run
     }
 

@@ -21,6 +21,7 @@ use crate::session::choices::Choices;
 use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::loading::Loading;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
@@ -52,6 +53,8 @@ pub(super) struct Session {
     pub(super) waiting: VecDeque<(Work, RunSender)>,
     /// The replay whose cell is the current one.
     pub(super) replay: Option<Box<ReplayRun>>,
+    /// Steps of a file that are still to take numbers.
+    pub(super) ahead: u32,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
     pub(super) shared: Arc<Shared>,
     pub(super) stdin: Stdin,
@@ -76,6 +79,7 @@ pub(super) struct Session {
 pub(super) enum Work {
     Input(Submission),
     Replay(Replay),
+    Load(Loading),
 }
 
 /// What is being worked on.
@@ -149,6 +153,7 @@ pub(super) fn run(
         current: None,
         waiting: VecDeque::new(),
         replay: None,
+        ahead: 0,
         asked: HashMap::new(),
         shared,
         stdin,
@@ -216,6 +221,7 @@ impl Session {
             Command::Submit(submission, out) => self.submitted(submission, out),
             Command::Learned(wait, then) => self.learned(wait, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
+            Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::Interrupt => self.interrupt(),
             Command::SkipStep => self.skip_step(),
             Command::Answer(question, reply) => self.on_reply(question, reply),

@@ -21,6 +21,7 @@ mod query;
 mod recall;
 mod signals;
 mod snapshot;
+mod startup;
 mod typing;
 mod window;
 
@@ -39,12 +40,13 @@ use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use crate::session::{Loading, Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
+use startup::Startup;
 use typing::{Hands, Signal, Target, Typing};
 
 /// Lines of background output that may wait in the editor.
@@ -69,6 +71,10 @@ pub struct Options {
     pub asks_background: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Replayed while the prompt can be used.
+    pub startup: Option<Loading>,
+    /// Loaded before the first prompt, in this order.
+    pub load: Vec<Loading>,
     /// Home directory and search path.
     pub environment: Environment,
     /// An earlier session is taken up: its end is shown before the first prompt.
@@ -127,7 +133,17 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     )?;
     let sayer = background.clone();
     editor.say_with(Box::new(move |text| sayer.say(text)));
+    let startup = options.startup.and_then(|startup| {
+        let colour = options.screen.colour();
+        Startup::follow(
+            session.load(startup),
+            background.clone(),
+            colour,
+            editor.repainter(),
+        )
+    });
     let mut shell = Shell {
+        startup,
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
@@ -148,7 +164,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     if options.resumed {
         shell.show_resumed()?;
     }
-    let status = match shell.work() {
+    let status = match shell.load(options.load).and_then(|()| shell.work()) {
         Ok(status) => status,
         Err(error) => {
             // A terminal that hung up: what is there is committed before we leave.
@@ -164,6 +180,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
 }
 
 struct Shell {
+    /// The startup notebook, until it has been shown.
+    startup: Option<Startup>,
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
@@ -191,7 +209,10 @@ impl Shell {
                 std::thread::park();
             }
             self.show_background()?;
-            let label = Label::new(self.session.next_line(), self.prompt_mode);
+            let mut label = Label::new(self.session.next_line(), self.prompt_mode);
+            if self.startup.is_some() {
+                label = label.following(self.session.clone());
+            }
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
             let edited = self.editor.read(&label, &text, replacing.take());
@@ -240,8 +261,28 @@ impl Shell {
         matches!(classify(text, mode), Input::Prompt(_))
     }
 
+    /// Loads files before the first prompt.
+    fn load(&mut self, files: Vec<Loading>) -> Result<(), Report> {
+        for file in files {
+            self.finish_startup()?;
+            let run = self.session.load(file);
+            self.show(&run)?;
+        }
+        Ok(())
+    }
+
+    /// What is left of the startup notebook comes before anything else.
+    fn finish_startup(&mut self) -> Result<(), Report> {
+        if let Some(rest) = self.startup.take().and_then(Startup::take) {
+            self.show_background()?;
+            self.show(&rest)?;
+        }
+        self.show_background()
+    }
+
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
+        self.finish_startup()?;
         let submission = Submission {
             private: is_private(&text),
             text,

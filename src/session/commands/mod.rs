@@ -81,7 +81,7 @@ impl Session {
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
             Order::Save { file, force } => self.save(file, force, out),
-            Order::Load(_) => {}
+            Order::Load(name) => self.load(&name, out),
             Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
