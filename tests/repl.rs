@@ -14,5 +14,6 @@ mod questions;
 mod reuse;
 mod sequences;
 mod shell;
+mod suggestions;
 mod surroundings;
 mod tmux;

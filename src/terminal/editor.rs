@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reedline::{EditCommand, ExternalPrinter, Reedline, Signal};
+use reedline::{EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
@@ -17,6 +17,7 @@ use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::highlight::Highlight;
+use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
@@ -46,6 +47,7 @@ pub(super) struct Editor {
     say: Box<dyn Fn(&str)>,
     blocks: Blocks,
     folded: Option<String>,
+    hints: Hints,
 }
 
 /// What the editor is made of.
@@ -70,7 +72,8 @@ impl Editor {
             Mode::Cells
         };
         let snapshot = Snapshot::new(mode);
-        let line = Reedline::create()
+        let hints = Hints::new(Arc::clone(&snapshot));
+        let mut line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
@@ -78,11 +81,14 @@ impl Editor {
                 colour: options.colour,
                 on_prompt: options.on_prompt,
             }))
-            .with_edit_mode(Box::new(Keys::new(Arc::clone(&snapshot))))
+            .with_edit_mode(hints.watching(Keys::new(Arc::clone(&snapshot))))
+            .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(options.colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
+        let repaint = line.repaint_signal();
+        hints.wake_with(move || repaint.request_repaint());
         Editor {
             line,
             snapshot,
@@ -91,12 +97,18 @@ impl Editor {
             say: Box::new(|_| {}),
             blocks: Blocks::default(),
             folded: None,
+            hints,
         }
     }
 
     /// How a line is said above what is being typed.
     pub(super) fn say_with(&mut self, say: Box<dyn Fn(&str)>) {
         self.say = say;
+    }
+
+    /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
+    pub(super) fn suggest_with(&mut self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
+        self.hints.connect(ask, say);
     }
 
     /// What Ctrl-O is to show.
@@ -117,11 +129,19 @@ impl Editor {
         &mut self,
         label: &Label,
         begin_with: &str,
-        mut replaces: Option<u32>,
+        replaces: Option<u32>,
     ) -> Result<Edited, Report> {
         if !begin_with.is_empty() {
             self.insert(begin_with);
         }
+        let continuation = label.render_prompt_multiline_indicator();
+        self.hints.begin(continuation.chars().count());
+        let edited = self.edit(label, replaces);
+        self.hints.end();
+        edited
+    }
+
+    fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
             let signal = match replaces {
                 None => self.line.read_line(label),

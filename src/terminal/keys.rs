@@ -52,6 +52,11 @@ impl Keys {
             KeyCode::Char('z'),
             Action::Suspend.event(),
         );
+        keys.add_binding(
+            KeyModifiers::ALT,
+            KeyCode::Char('.'),
+            Action::Suggest.event(),
+        );
         Keys {
             emacs: Emacs::new(keys),
             snapshot,

@@ -10,6 +10,7 @@ mod background;
 mod blocks;
 mod editor;
 mod highlight;
+mod hint;
 mod keys;
 mod prompt;
 mod recall;
@@ -106,6 +107,11 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     )?;
     let sayer = background.clone();
     editor.say_with(Box::new(move |text| sayer.say(text)));
+    let (suggests, sayer) = (session.clone(), background.clone());
+    editor.suggest_with(
+        Box::new(move |draft, take| suggests.suggest(draft, take)),
+        move |text| sayer.say(text),
+    );
     let mut shell = Shell {
         session: session.clone(),
         screen: options.screen,
