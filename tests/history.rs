@@ -1,6 +1,7 @@
 //! The record on real files: written when it happens, resumed, damaged, locked, shared, opened by IPython.
 
 mod answers;
+mod earlier;
 mod faults;
 mod ipython;
 mod kills;

@@ -8,12 +8,14 @@
 mod answers;
 mod archive;
 mod decisions;
+mod earlier;
 mod entries;
 mod file;
 mod lines;
 mod listing;
 mod pictures;
 mod recall;
+mod saved;
 mod schema;
 mod search;
 mod sessions;
@@ -34,10 +36,13 @@ use tokio::sync::{mpsc as reports, oneshot};
 
 use crate::agent::Usage;
 use crate::dialog::{Dialog, Expansion};
+use crate::notebook::SavedSession;
 use crate::output::mime::MimeBundle;
+use crate::output::shown::Layout;
 use crate::report::Report;
 
 pub use archive::{Archive, Glance};
+pub use earlier::{Earlier, EarlierEntry, RecordedCell};
 pub use listing::Scope;
 pub use recall::Recall;
 pub use search::{Found, FoundKind};
@@ -210,6 +215,8 @@ enum Write {
         line: u32,
         text: String,
         bundles: Vec<Bundle>,
+        /// [`Layout::to_json`].
+        layout: String,
         state: State,
         execution_ms: u64,
     },
@@ -248,6 +255,15 @@ enum Message {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),
+    Earlier {
+        most: u32,
+        reply: oneshot::Sender<Option<Earlier>>,
+    },
+    Cells(oneshot::Sender<Vec<RecordedCell>>),
+    Saved {
+        session: Option<i64>,
+        reply: oneshot::Sender<Option<SavedSession>>,
+    },
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
     Sessions {
@@ -373,11 +389,25 @@ impl History {
         state: State,
         execution_ms: u64,
     ) {
+        self.showed(line, text, bundles, &Layout::default(), state, execution_ms);
+    }
+
+    /// The same, and where in the text the rich forms stand.
+    pub fn showed(
+        &self,
+        line: u32,
+        text: &str,
+        bundles: Vec<MimeBundle>,
+        layout: &Layout,
+        state: State,
+        execution_ms: u64,
+    ) {
         let bundles = bundles.iter().map(Bundle::of);
         self.write(Write::Output {
             line,
             text: text.to_owned(),
             bundles: bundles.collect(),
+            layout: layout.to_json(),
             state,
             execution_ms,
         });
@@ -457,6 +487,22 @@ impl History {
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
         self.ask(Message::Dialog).await
+    }
+
+    /// The end of the session: at most `most` entries of it, whatever its size.
+    pub async fn earlier(&self, most: u32) -> Option<Earlier> {
+        self.ask(|reply| Message::Earlier { most, reply }).await
+    }
+
+    /// Every cell of the session, in order, prompts and commands left out.
+    pub async fn cells(&self) -> Vec<RecordedCell> {
+        self.ask(Message::Cells).await
+    }
+
+    /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`
+    /// when there is none. Hidden entries and commands are left out.
+    pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
+        self.ask(|reply| Message::Saved { session, reply }).await
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.

@@ -45,6 +45,8 @@ const MIGRATIONS: &[&str] = &["
         asked_at INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, decision TEXT NOT NULL);
     CREATE INDEX ipycodex_decisions_session ON ipycodex_decisions (session, line);
     ALTER TABLE ipycodex_entries ADD COLUMN told INTEGER;
+", "
+    ALTER TABLE ipycodex_entries ADD COLUMN layout TEXT;
 "];
 
 /// What a file turned out to be.

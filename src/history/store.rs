@@ -18,7 +18,8 @@ use super::entries::{self, Places};
 use super::recall::Recall;
 use super::waiting::Waiting;
 use super::{
-    Begin, Message, Opening, SessionStart, TurnRow, Write, listing, pictures, sessions, usage,
+    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, listing,
+    pictures, sessions, usage,
 };
 use crate::dialog::Dialog;
 use crate::report::Report;
@@ -238,6 +239,12 @@ impl Store {
                 }),
             })),
             Message::Dialog(reply) => drop(reply.send(self.dialog())),
+            Message::Earlier { most, reply } => {
+                let end = self.read(None, |db, session| earlier::end(db, session, most));
+                let _ = reply.send(end);
+            }
+            Message::Cells(reply) => drop(reply.send(self.cells())),
+            Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {
@@ -268,6 +275,12 @@ impl Store {
         let urls = self.read(Vec::new(), |db, session| pictures::read(db, session, kept));
         pictures::attach(&mut dialog, urls);
         dialog
+    }
+
+    fn cells(&mut self) -> Vec<RecordedCell> {
+        let mut cells = self.read(Vec::new(), earlier::cells);
+        earlier::overlay(&mut cells, &mut self.waiting.writes());
+        cells
     }
 
     fn turns(&mut self) -> Vec<TurnRow> {

@@ -1,0 +1,203 @@
+//! What a session held before this process took it up: its end as it was shown, and the cells that can be run again.
+//!
+//! Out: an [`Earlier`], for which only as many entries are read as are asked for, and of each text no more than can be
+//! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count
+//! as well ended.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::Write;
+use crate::input::is_ours;
+
+/// Characters that are read of an output or an answer.
+const SHOWN: i64 = 64 << 10;
+
+/// The end of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Earlier {
+    /// Its number.
+    pub session: i64,
+    /// As named by the user.
+    pub name: Option<String>,
+    /// Local time it began, `YYYY-MM-DD HH:MM:SS.ffffff`.
+    pub start: String,
+    /// Its working directory.
+    pub cwd: String,
+    /// Cells in all.
+    pub cells: u32,
+    /// Exchanges in all.
+    pub prompts: u32,
+    /// The last entries, oldest first; commands are not among them.
+    pub entries: Vec<EarlierEntry>,
+}
+
+/// An input and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierEntry {
+    /// Its In number.
+    pub line: u32,
+    /// As typed; a prompt with its dot.
+    pub source: String,
+    /// What the cell showed, as plain text, or the start of it; the stored answer of a prompt.
+    pub shown: String,
+    /// The answer of the agent.
+    pub is_answer: bool,
+    /// Taken out of the conversation.
+    pub hidden: bool,
+}
+
+/// A cell of the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedCell {
+    /// Its In number.
+    pub line: u32,
+    /// As typed.
+    pub source: String,
+    /// It ran to its end.
+    pub well: bool,
+}
+
+/// The end of a session: at most `most` entries.
+pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Option<Earlier>> {
+    let Some(mut earlier) = about(db, session)? else {
+        return Ok(None);
+    };
+    // Commands among them are read past; a session of nothing but commands is looked at only so far.
+    let mut inputs = db.prepare_cached(
+        "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(substr(o.output, 1, ?3), ''),
+                coalesce(e.hidden, 0), t.hidden, substr(p.response, 1, ?3)
+         FROM history h
+         LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
+         LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
+         LEFT JOIN ipycodex_turns t ON t.session = h.session AND t.line = h.line AND t.prompt_row IS NOT NULL
+         LEFT JOIN ai_prompts p ON p.id = t.prompt_row
+         WHERE h.session = ?1 AND h.line > 0 ORDER BY h.line DESC LIMIT ?2",
+    )?;
+    let looked_at = most.saturating_mul(4);
+    let found = inputs.query_map(params![session, looked_at, SHOWN], |row| {
+        let answer: Option<String> = row.get(5)?;
+        let hidden: Option<bool> = row.get(4)?;
+        Ok(EarlierEntry {
+            line: row.get(0)?,
+            source: row.get(1)?,
+            is_answer: answer.is_some(),
+            shown: match answer {
+                Some(answer) => answer,
+                None => row.get(2)?,
+            },
+            hidden: hidden.unwrap_or(row.get(3)?),
+        })
+    })?;
+    for entry in found {
+        let entry = entry?;
+        if entry.is_answer || !is_command(&entry.source) {
+            earlier.entries.push(entry);
+        }
+    }
+    for exchange in unnumbered(db, session, most)? {
+        let typed = earlier.entries.iter_mut().find(|entry| {
+            let is_prompt = entry.source.trim_start().starts_with('.');
+            entry.line == exchange.line && !entry.is_answer && is_prompt
+        });
+        match typed {
+            Some(entry) => (entry.shown, entry.is_answer) = (exchange.shown, true),
+            None => earlier.entries.push(exchange),
+        }
+    }
+    let newest_first = |entry: &EarlierEntry| (std::cmp::Reverse(entry.line), !entry.is_answer);
+    earlier.entries.sort_by_key(newest_first);
+    earlier
+        .entries
+        .truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    earlier.entries.reverse();
+    Ok(Some(earlier))
+}
+
+/// Exchanges written by a program that keeps no numbers of its own: they stand behind the last code before them.
+fn unnumbered(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Vec<EarlierEntry>> {
+    let mut prompts = db.prepare_cached(
+        "SELECT p.history_line + 1, p.prompt, substr(p.response, 1, ?3) FROM ai_prompts p
+         LEFT JOIN ipycodex_turns t ON t.prompt_row = p.id
+         WHERE p.session = ?1 AND t.id IS NULL ORDER BY p.id DESC LIMIT ?2",
+    )?;
+    let rows = prompts.query_map(params![session, most, SHOWN], |row| {
+        let prompt: String = row.get(1)?;
+        Ok(EarlierEntry {
+            line: row.get(0)?,
+            source: crate::input::prompt_source(&prompt),
+            shown: row.get(2)?,
+            is_answer: true,
+            hidden: false,
+        })
+    })?;
+    rows.collect()
+}
+
+fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
+    db.query_row(
+        "SELECT coalesce(s.start, ''), i.name,
+                CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END,
+                (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
+                     AND substr(ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32)), 1, 1) <> '.'
+                     AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%'),
+                (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session)
+         FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session WHERE s.session = ?1",
+        [session],
+        |row| {
+            Ok(Earlier {
+                session,
+                start: row.get(0)?,
+                name: row.get(1)?,
+                cwd: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+                cells: row.get(3)?,
+                prompts: row.get(4)?,
+                entries: Vec::new(),
+            })
+        },
+    )
+    .optional()
+}
+
+/// Every cell of a session, in order; prompts and commands are left out.
+pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
+    let mut rows = db.prepare_cached(
+        "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete' FROM history h
+         LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
+         WHERE h.session = ?1 AND h.line > 0 ORDER BY h.line",
+    )?;
+    let rows = rows.query_map([session], |row| {
+        Ok(RecordedCell {
+            line: row.get(0)?,
+            source: row.get(1)?,
+            well: row.get(2)?,
+        })
+    })?;
+    let cells: Vec<RecordedCell> = rows.collect::<Result<_, _>>()?;
+    Ok(cells
+        .into_iter()
+        .filter(|cell| !is_ours(&cell.source) && !cell.source.trim().is_empty())
+        .collect())
+}
+
+/// Adds the cells that wait to be written.
+pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<Item = &Write>) {
+    for write in waiting {
+        match write {
+            Write::Input { line, raw, .. } if !is_ours(raw) => cells.push(RecordedCell {
+                line: *line,
+                source: raw.clone(),
+                well: false,
+            }),
+            Write::Output { line, state, .. } => {
+                if let Some(cell) = cells.iter_mut().rfind(|cell| cell.line == *line) {
+                    cell.well = *state == super::State::Complete;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_command(source: &str) -> bool {
+    is_ours(source) && !source.trim_start().starts_with('.')
+}
