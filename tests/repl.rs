@@ -6,6 +6,7 @@ mod asker;
 mod cells;
 mod deaths;
 mod editing;
+mod elapsed;
 mod escapes;
 mod interrupts;
 mod leaving;

@@ -302,8 +302,9 @@ impl Shell {
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
                 Signal::Suspend => {
+                    let gone = screen.passing(None);
                     suspend(guard.as_deref());
-                    Ok(())
+                    gone
                 }
             };
             // A screen that is gone is noticed by the display.
