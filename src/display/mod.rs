@@ -10,6 +10,7 @@ mod cell;
 mod colours;
 mod diff;
 mod earlier;
+mod elapsed;
 mod follow;
 mod help;
 mod pager;
@@ -34,6 +35,7 @@ use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
+use elapsed::Elapsed;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
@@ -68,6 +70,7 @@ pub struct Display {
     answer: Option<AnswerView>,
     replay: Option<ReplayView>,
     talk: Talk,
+    elapsed: Elapsed,
     /// There is a keyboard to turn pages with.
     pages: bool,
     held: VecDeque<SessionEvent>,
@@ -86,6 +89,11 @@ pub trait Showing {
 
     /// Something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
+
+    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
+    fn rests(&self) -> Option<std::time::Duration> {
+        None
+    }
 
     /// The user is being asked: ticks must come often.
     fn listens(&self) -> bool {
@@ -126,6 +134,7 @@ impl Display {
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
+            elapsed: Elapsed::new(screen.clone()),
             held: VecDeque::new(),
             appearance,
             pictures,
@@ -186,6 +195,7 @@ impl Display {
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        self.clock(&event)?;
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
@@ -349,6 +359,26 @@ impl Display {
         }
     }
 
+    /// What an event means for the time that is shown.
+    fn clock(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Numbered {
+                kind: RunKind::Cell | RunKind::Prompt,
+                line,
+            }
+            | SessionEvent::AgentCell { line, .. } => {
+                self.elapsed.begin(*line);
+                Ok(())
+            }
+            SessionEvent::CellEnded { .. } if self.answer.is_none() => self.elapsed.end(),
+            SessionEvent::TurnEnded { .. } => self.elapsed.end(),
+            _ => {
+                self.elapsed.printed();
+                Ok(())
+            }
+        }
+    }
+
     /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
     fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
         let size = self.screen.size();
@@ -390,6 +420,10 @@ impl Showing for Display {
         self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
+    fn rests(&self) -> Option<std::time::Duration> {
+        self.elapsed.rests()
+    }
+
     fn listens(&self) -> bool {
         self.talk.is_open()
     }
@@ -403,6 +437,11 @@ impl Showing for Display {
             self.talk.tick()?;
             self.release()?;
         }
+        let drawn = self.talk.is_open()
+            || self.replay.is_some()
+            || (self.answer.is_some() && !self.in_cell);
+        let free = !drawn && self.cell.is_fresh();
+        self.elapsed.tick(free, self.cell.is_lent())?;
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
             _ => {
@@ -425,6 +464,7 @@ impl Showing for Display {
     fn settle(&mut self) -> Result<(), ScreenError> {
         self.forget_questions()?;
         self.release()?;
+        self.elapsed.end()?;
         self.settle_views()
     }
 }

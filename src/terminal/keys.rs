@@ -62,6 +62,11 @@ impl Keys {
             KeyCode::BackTab,
             Action::Inspect.event(),
         );
+        keys.add_binding(
+            KeyModifiers::ALT,
+            KeyCode::Char('.'),
+            Action::Suggest.event(),
+        );
         Keys {
             emacs: Emacs::new(keys),
             snapshot,

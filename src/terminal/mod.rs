@@ -13,6 +13,7 @@ mod editor;
 mod field;
 mod front;
 mod highlight;
+mod hint;
 mod keys;
 mod panel;
 pub mod picker;
@@ -142,6 +143,11 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
             editor.repainter(),
         )
     });
+    let (suggests, sayer) = (session.clone(), background.clone());
+    editor.suggest_with(
+        Box::new(move |draft, take| suggests.suggest(draft, take)),
+        move |text| sayer.say(text),
+    );
     let mut shell = Shell {
         startup,
         session: session.clone(),
@@ -378,8 +384,9 @@ impl Shell {
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
                 Signal::Suspend => {
+                    let gone = screen.passing(None);
                     suspend(guard.as_deref());
-                    Ok(())
+                    gone
                 }
             };
             // A screen that is gone is noticed by the display.
