@@ -3,6 +3,7 @@
 //! A command is a pure function of its arguments and a [`View`]; it returns [`Order`]s and never reaches into the
 //! session. A new command is a file and a row in [`TABLE`].
 
+mod agent;
 mod choose;
 mod entries;
 mod files;
@@ -33,6 +34,8 @@ pub enum Order {
     Say(String),
     /// Show this page of help, in markdown.
     Help(String),
+    /// Answer with this agent from now on.
+    UseAgent(crate::config::AgentChoice),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -161,6 +164,7 @@ pub const TABLE: &[Magic] = &[
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
     ),
+    agent::ROW,
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",

@@ -25,7 +25,7 @@ use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, RuntimeSlot};
+use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
@@ -39,6 +39,7 @@ pub(super) struct Session {
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
     pub(super) exchanges: Exchanges,
+    pub(super) agents: PlanAgent,
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     pub(super) notebooks: NotebookPlaces,
@@ -113,6 +114,7 @@ pub(super) fn run(
     let Parts {
         runtime,
         agent,
+        agents,
         history,
         reports,
         instructions,
@@ -134,6 +136,7 @@ pub(super) fn run(
         history,
         choices,
         cwd,
+        agents,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
         places,

@@ -4,6 +4,7 @@
 //! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
+mod connecting;
 mod notebooks;
 mod preview;
 mod turns;
@@ -61,6 +62,7 @@ impl Session {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::UseAgent(choice) => self.use_agent(choice, out),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),
