@@ -16,7 +16,8 @@ use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
 use crate::screen::Screen;
 use crate::session::{
-    self, Choices, ConnectRuntime, FindSkills, NotebookPlaces, Parts, Run, SessionHandle, Skills,
+    self, Choices, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, Run,
+    SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 
@@ -88,7 +89,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     };
     let pictures = Pictures::new(environment, settings.images);
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
-    let agent = agent_plan(environment, &settings, cwd.clone())?;
+    let agent = agent_plan(environment, &settings, &settings.agent, cwd.clone())?;
+    let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
     let at_once = wanted.python_at_once && !wanted.cells_own_a_terminal;
@@ -102,6 +104,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let parts = Parts {
         runtime,
         agent: Box::new(move || crate::agent::connect::connect(agent)),
+        agents,
         history: history.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),
@@ -178,12 +181,21 @@ fn runtime_plan(
     })
 }
 
+/// How another agent would be connected.
+fn plan_agent(environment: Environment, settings: Settings, cwd: PathBuf) -> PlanAgent {
+    Box::new(move |choice| {
+        let plan = agent_plan(&environment, &settings, choice, cwd.clone())?;
+        Ok(Box::new(move || crate::agent::connect::connect(plan)))
+    })
+}
+
 fn agent_plan(
     environment: &Environment,
     settings: &Settings,
+    choice: &AgentChoice,
     cwd: PathBuf,
 ) -> Result<AgentPlan, Report> {
-    let kind = match &settings.agent {
+    let kind = match choice {
         AgentChoice::Codex => AgentKind::Codex {
             command: settings.codex_command.clone(),
         },

@@ -1,6 +1,7 @@
 //! The REPL, as people meet it: the real program on a pseudo-terminal with a virtual screen, one file for each topic.
 
 mod agent_cells;
+mod agents;
 mod ahead;
 mod asker;
 mod cells;

@@ -141,7 +141,14 @@ fn apply(
                 "UPDATE ipycodex_sessions SET thread = ?2, digest = ?3 WHERE session = ?1",
                 params![session, id, digest],
             )?;
-            super::sessions::set_remark_thread(change, session, id.map(String::as_str))?;
+            super::sessions::set_remark_thread(change, session, id.map(String::as_str), None)?;
+        }
+        Write::Provider(name) => {
+            change.execute(
+                "UPDATE ipycodex_sessions SET thread = NULL, digest = NULL WHERE session = ?1",
+                params![session],
+            )?;
+            super::sessions::set_remark_thread(change, session, None, Some(name))?;
         }
         Write::Hide { lines, hidden } => {
             let (from, to) = (

@@ -240,6 +240,7 @@ enum Write {
         usage: Option<Usage>,
     },
     Thread(Option<RecordedThread>),
+    Provider(String),
     /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
     Told {
         line: u32,
@@ -478,6 +479,11 @@ impl History {
     /// Records the agent's thread, or that there is none.
     pub fn thread(&self, thread: Option<RecordedThread>) {
         self.write(Write::Thread(thread));
+    }
+
+    /// Another agent answers from now on; the thread of the one before is forgotten.
+    pub fn provider(&self, name: &str) {
+        self.write(Write::Provider(name.to_owned()));
     }
 
     async fn ask<T: Default>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> T {

@@ -124,11 +124,12 @@ pub(super) fn process_start(process: u32) -> Option<i64> {
         .ok()
 }
 
-/// Writes the thread's id where others look for it.
+/// Writes the thread's id where others look for it, and the name of another agent.
 pub(super) fn set_remark_thread(
     db: &Connection,
     session: i64,
     thread: Option<&str>,
+    other: Option<&str>,
 ) -> rusqlite::Result<()> {
     let old: Option<String> = db.query_row(
         "SELECT remark FROM sessions WHERE session = ?1",
@@ -150,7 +151,7 @@ pub(super) fn set_remark_thread(
     };
     db.execute(
         "UPDATE sessions SET remark = ?2 WHERE session = ?1",
-        params![session, remark(&cwd, &provider, thread)],
+        params![session, remark(&cwd, other.unwrap_or(&provider), thread)],
     )?;
     Ok(())
 }

@@ -133,7 +133,11 @@ fn size(write: &Write) -> usize {
         Write::FinishTurn { response, .. } => response.len(),
         Write::Rename(name) => name.len(),
         Write::Decided(decided) => decided.subject.len() + decided.decision.len(),
-        Write::Thread(_) | Write::Told { .. } | Write::Hide { .. } | Write::Reset => 0,
+        Write::Thread(_)
+        | Write::Provider(_)
+        | Write::Told { .. }
+        | Write::Hide { .. }
+        | Write::Reset => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 //! A command is a pure function of its arguments and a [`View`]; it returns [`Order`]s and never reaches into the
 //! session. A new command is a file and a row in [`TABLE`].
 
+mod agent;
 mod choose;
 mod entries;
 mod files;
@@ -36,6 +37,8 @@ pub enum Order {
     Help(String),
     /// Show the themes for code, this one being in force.
     Themes(String),
+    /// Answer with this agent from now on.
+    UseAgent(crate::config::AgentChoice),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -173,6 +176,7 @@ pub const TABLE: &[Magic] = &[
         "[VALUE]",
         "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
     ),
+    agent::ROW,
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",

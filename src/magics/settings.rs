@@ -4,7 +4,7 @@ use crate::config::Choice;
 use crate::magics::View;
 use crate::session::Choices;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "model",
     "completion_model",
     "think",
@@ -16,6 +16,7 @@ const NAMES: [&str; 11] = [
     "sandbox",
     "run_cells",
     "images",
+    "agent",
 ];
 
 /// Every choice and every file, a line each.
@@ -32,6 +33,7 @@ pub(super) fn listing(view: &View<'_>) -> String {
 pub(super) fn shown(name: &str, choices: &Choices) -> String {
     let quoted = |value: &str| format!("self.{name}='{value}'");
     match name {
+        "agent" => quoted(&choices.agent.to_string()),
         "model" => quoted(&choices.model),
         "completion_model" => quoted(&choices.completion_model),
         "think" => quoted(choices.think.word()),

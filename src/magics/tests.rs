@@ -6,6 +6,7 @@ use crate::config::Sandbox;
 
 fn choices() -> Choices {
     Choices {
+        agent: crate::config::AgentChoice::Codex,
         model: "gpt-5.5".into(),
         completion_model: String::new(),
         think: Effort::Low,

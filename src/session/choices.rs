@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
-use crate::config::{Choice, Images, RunCells, Sandbox, Settings};
+use crate::config::{AgentChoice, Choice, Images, RunCells, Sandbox, Settings};
 
 /// The choices in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choices {
+    /// Which agent answers.
+    pub agent: AgentChoice,
     /// Empty: the agent's own default.
     pub model: String,
     /// Empty: the agent's own default.
@@ -38,6 +40,7 @@ impl Choices {
     /// The choices a session begins with.
     pub fn of(settings: &Settings) -> Self {
         Choices {
+            agent: settings.agent.clone(),
             model: settings.model.clone().unwrap_or_default(),
             completion_model: settings.completion_model.clone().unwrap_or_default(),
             think: settings.think,

@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use crate::agent::{AgentEvent, TurnId, TurnRequest};
+use tokio::sync::mpsc::Receiver;
+
+use crate::agent::{Agent, AgentEvent, TurnId, TurnRequest};
 use crate::config::RunCells;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
@@ -15,7 +17,7 @@ use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
 use crate::session::question::About;
-use crate::session::slots::AgentSlot;
+use crate::session::slots::{AgentSlot, ConnectAgent};
 use crate::session::task::Session;
 use crate::session::toolbox::{Offer, is_built_in};
 use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
@@ -43,6 +45,16 @@ impl Exchanges {
             held_back: None,
             loaded: Vec::new(),
         }
+    }
+
+    /// Takes another agent: what is known of the old one's thread, and a turn it has not ended, goes with it.
+    pub(super) fn replace_agent(
+        &mut self,
+        connect: ConnectAgent,
+    ) -> Option<(Box<dyn Agent>, Receiver<AgentEvent>)> {
+        self.thread = None;
+        self.ending = None;
+        self.agent.replace(connect)
     }
 
     /// Adds to the end of the instructions of every turn.

@@ -45,7 +45,7 @@ pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use resume::Again;
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
-pub use slots::{ConnectAgent, ConnectRuntime};
+pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
@@ -72,6 +72,8 @@ pub struct Parts {
     pub runtime: ConnectRuntime,
     /// Connects the agent when it is first needed.
     pub agent: ConnectAgent,
+    /// How another agent would be connected in its place.
+    pub agents: PlanAgent,
     /// The record, opened.
     pub history: History,
     /// What the record has to say.

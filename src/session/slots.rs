@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
 use crate::agent::{Agent, AgentEvent};
+use crate::config::AgentChoice;
+use crate::report::Report;
 use crate::runtime::{Interrupter, Runtime, RuntimeEvent, RuntimeRequest};
 
 /// Makes a runtime and the receiver of its events.
@@ -12,6 +14,11 @@ pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<Runtim
 
 /// Makes an agent and the receiver of its events.
 pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
+
+/// How each agent there is would be connected.
+///
+/// The error says why there is none of this choice.
+pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + Send>;
 
 type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
@@ -42,6 +49,12 @@ impl<P: ?Sized, E> Slot<P, E> {
             .as_mut()
             .expect("connected by the line above or earlier");
         peer
+    }
+
+    /// Takes another peer in its place; the old one, if it was connected.
+    pub(super) fn replace(&mut self, connect: Connect<P, E>) -> Option<(Box<P>, Receiver<E>)> {
+        self.connect = Some(connect);
+        self.live.take()
     }
 
     /// True once connected.

@@ -27,7 +27,7 @@ use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::resume::EARLIER;
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, RuntimeSlot};
+use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
 
@@ -41,6 +41,7 @@ pub(super) struct Session {
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
     pub(super) exchanges: Exchanges,
+    pub(super) agents: PlanAgent,
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     pub(super) notebooks: NotebookPlaces,
@@ -120,6 +121,7 @@ pub(super) fn run(
     let Parts {
         runtime,
         agent,
+        agents,
         history,
         reports,
         instructions,
@@ -141,6 +143,7 @@ pub(super) fn run(
         history,
         choices,
         cwd,
+        agents,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
         places,

@@ -4,6 +4,7 @@
 //! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
+mod connecting;
 mod notebooks;
 mod preview;
 mod turns;
@@ -64,6 +65,7 @@ impl Session {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
             Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
+            Order::UseAgent(choice) => self.use_agent(choice, out),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),

@@ -2,6 +2,7 @@
 //!
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
+mod agents;
 mod commands;
 mod conversation;
 mod references;
@@ -20,7 +21,7 @@ use super::*;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
 use crate::agent::{AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId};
-use crate::config::{RunCells, Sandbox};
+use crate::config::{AgentChoice, RunCells, Sandbox};
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -153,6 +154,7 @@ fn stage_of(
     };
     let (history, reports) = crate::history::open(opening, begin);
     let choices = Choices {
+        agent: AgentChoice::Demo,
         model: String::new(),
         completion_model: String::new(),
         think: Effort::Low,
@@ -169,6 +171,7 @@ fn stage_of(
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
         agent: Box::new(move || crate::agent::connect::connect(plan)),
+        agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
         history,
         reports,
         instructions: "be brief".into(),

@@ -1,3 +1,5 @@
+//! Suggestions as the editor meets them: painted, pressed, typed along, taken; no terminal, no agent.
+
 use std::sync::mpsc;
 
 use reedline::{FileBackedHistory, Hinter};

@@ -1,0 +1,26 @@
+//! Another agent in mid-session: the old one's process ends, the next prompt seeds a thread of the new one from the
+//! record, as with any thread that does not hold the conversation.
+
+use crate::config::AgentChoice;
+use crate::session::events::{RunSender, SessionEvent};
+use crate::session::task::{Session, notice};
+
+impl Session {
+    /// Connects this agent in place of the one before, also when it is the same.
+    pub(super) fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) {
+        let connect = match (self.agents)(&choice) {
+            Ok(connect) => connect,
+            Err(report) => return out.send(SessionEvent::Notice(notice(&report))),
+        };
+        if let Some(old) = self.exchanges.replace_agent(connect) {
+            // Its end is waited for, and not by the loop; without a thread it has to be.
+            let _ = std::thread::Builder::new()
+                .name("old agent".into())
+                .spawn(move || drop(old));
+        }
+        self.history.provider(&choice.to_string());
+        let text = format!("self.agent='{choice}'");
+        self.choices.agent = choice;
+        out.send(SessionEvent::Text(text));
+    }
+}
