@@ -34,7 +34,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
