@@ -74,6 +74,8 @@ def main(arguments):
     sys.modules["__main__"] = module
     debug.watch_imports(package.parts.after_import)
     stdin.watch_imports(package.parts.after_import)
+    if pty:
+        package.parts.after_import["pandas"] = fit_tables
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -360,6 +362,8 @@ class Server:
 
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
+            if "pandas" in sys.modules:
+                fit_tables(sys.modules["pandas"])
         interrupts.expect()
         host.send({"type": "started"})
         try:
@@ -394,6 +398,12 @@ def internal(error):
     import traceback
 
     return traceback.format_exception(type(error), error, error.__traceback__)
+
+
+def fit_tables(pandas):
+    from . import tables
+
+    tables.fit(pandas)
 
 
 def enter(request):
