@@ -185,6 +185,13 @@ fn files_programs_and_magics() {
         // The interpreter's directory, not ours.
         shell.tab("open('my");
         shell.at_with(2, "open('my deep/");
+        shell.clear(2);
+        shell.tab("%cd -q m");
+        shell.at_with(2, "%cd -q my\\ deep/");
+        shell.pty.send("\r");
+        shell.at(3);
+        shell.tab("!cat ");
+        shell.at_with(3, "!cat 漢字.txt");
     }
 }
 

@@ -14,6 +14,10 @@ def line_cd(shell, line, names):
     target = target[2:].strip() if quiet else target
     if len(target) > 1 and target[0] == target[-1] and target[0] in "'\"":
         target = target[1:-1]
+    elif "\\" in target and not os.path.exists(os.path.expanduser(target)):
+        import re
+
+        target = re.sub(r"\\(.)", r"\1", target)  # as Tab writes a blank
     if target == "-":
         if not earlier:
             raise UsageError("No previous directory to change to.")
