@@ -57,7 +57,8 @@ impl Plain {
             TerminalForm::Nothing => Ok(()),
             TerminalForm::Plain(text)
             | TerminalForm::Markdown(text)
-            | TerminalForm::Image { text, .. } => {
+            | TerminalForm::Image { text, .. }
+            | TerminalForm::Drawing { text, .. } => {
                 self.screen.raw_out(text.as_bytes())?;
                 self.screen.raw_out(b"\n")
             }
@@ -74,8 +75,8 @@ impl Showing for Plain {
                 ..
             } => self.screen.raw_err(&bytes),
             SessionEvent::Output { bytes, .. } => self.screen.raw_out(&bytes),
-            SessionEvent::Display(display) => self.value(display.bundle.for_terminal()),
-            SessionEvent::Page(bundle) => self.value(bundle.for_terminal()),
+            SessionEvent::Display(display) => self.value(display.bundle.for_terminal(usize::MAX)),
+            SessionEvent::Page(bundle) => self.value(bundle.for_terminal(usize::MAX)),
             SessionEvent::Raised(error) if error.name == "SystemExit" => {
                 // As Python: a number is the status, anything else is said.
                 match error.value.trim() {
@@ -95,6 +96,7 @@ impl Showing for Plain {
                 self.screen.trusted(format!("{rows}\n").as_bytes())
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }

@@ -50,6 +50,7 @@ pub(super) fn run(
         background,
         screen,
         appearance,
+        pictures,
         reports,
         ..
     } = assemble(environment, wanted)?;
@@ -60,6 +61,7 @@ pub(super) fn run(
     let options = batch::Options {
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: true,
         stdin_is_free: false,

@@ -98,6 +98,7 @@ fn work(
         background,
         screen,
         appearance,
+        pictures,
         settings,
         reports,
         ..
@@ -108,6 +109,7 @@ fn work(
     let options = batch::Options {
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: manner.stop,
         stdin_is_free: manner.stdin_is_free,

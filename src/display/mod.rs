@@ -9,9 +9,11 @@ mod asking;
 mod cell;
 mod colours;
 mod diff;
+mod earlier;
 mod follow;
 mod help;
 mod pager;
+mod picture;
 mod question;
 mod replay;
 mod rows;
@@ -35,8 +37,10 @@ use cell::CellView;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
+pub use earlier::show_earlier;
 pub use follow::follow;
 pub use pager::show as page;
+pub use picture::Pictures;
 pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
@@ -68,6 +72,7 @@ pub struct Display {
     pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
+    pictures: Pictures,
     aftermath: Aftermath,
 }
 
@@ -110,18 +115,20 @@ impl Display {
     pub fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
             pages: keyboard.is_some() && guard.is_some(),
-            cell: CellView::new(screen.clone(), appearance, guard),
+            cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
+            pictures,
             screen,
             aftermath: Aftermath::default(),
         }
@@ -240,15 +247,19 @@ impl Display {
                     .get_or_insert_with(|| ReplayView::new(screen.clone()));
                 replay.begin((step, of), line, kind, &source)
             }
+            SessionEvent::Earlier(earlier) => {
+                self.settle_views()?;
+                show_earlier(&self.screen, &self.appearance, &earlier)
+            }
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
                 say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
-                let answer = self
-                    .answer
-                    .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
                 answer.on(event)?;
                 if let Some(folded) = answer.take_folded() {
                     self.aftermath.folded = Some(folded);
@@ -303,13 +314,19 @@ impl Display {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                say(&self.screen, &died(&death.to_string(), restarting))
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
             SessionEvent::Numbered {
                 kind: RunKind::Prompt,
                 ..
             } => {
-                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
                 Ok(())
             }
             SessionEvent::Asked(question) => {
@@ -370,7 +387,7 @@ impl Display {
 impl Showing for Display {
     fn is_live(&self) -> bool {
         let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
-        self.answer.is_some() || replays || self.talk.is_open()
+        self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
     fn listens(&self) -> bool {
@@ -388,7 +405,12 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ => self.replay.as_mut().map_or(Ok(()), ReplayView::tick),
+            _ => {
+                if !self.talk.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
         }
     }
 

@@ -59,6 +59,7 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
         }
         "threads" => choices.threads = one_of(name, value)?,
         "approvals" => choices.approvals = one_of(name, value)?,
+        "images" => choices.images = one_of(name, value)?,
         "run_cells" => choices.run_cells = one_of(name, value)?,
         _ => choices.sandbox = one_of(name, value)?,
     }

@@ -7,13 +7,14 @@ mod choose;
 mod entries;
 mod files;
 mod help;
+mod resume;
 mod settings;
 mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::session::Choices;
+use crate::session::{Again, Choices};
 
 pub use values::{Values, values};
 
@@ -84,6 +85,10 @@ pub enum Order {
     Login,
     /// Name the session.
     Rename(String),
+    /// End the session here and go on with the one of this number or name.
+    Resume(String),
+    /// Run cells of the record again.
+    Replay(Again),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -163,6 +168,11 @@ pub const TABLE: &[Magic] = &[
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
     ),
+    choose::row(
+        "images",
+        "[VALUE]",
+        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
+    ),
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",
@@ -220,6 +230,8 @@ pub const TABLE: &[Magic] = &[
         "list the sessions of this directory",
         |magic, rest, _| alone(magic, rest, Order::ListSessions),
     ),
+    resume::RESUME,
+    resume::REPLAY,
     Magic {
         name: "rename",
         arguments: "NAME",

@@ -17,6 +17,7 @@ fn choices() -> Choices {
         approvals: Approvals::Never,
         sandbox: Sandbox::WorkspaceWrite,
         run_cells: crate::config::RunCells::Ask,
+        images: crate::config::Images::Auto,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
-use crate::config::{Choice, RunCells, Sandbox, Settings};
+use crate::config::{Choice, Images, RunCells, Sandbox, Settings};
 
 /// The choices in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Choices {
     pub sandbox: Sandbox,
     /// Whether the agent may run cells in the live interpreter.
     pub run_cells: RunCells,
+    /// How pictures are drawn.
+    pub images: Images,
 }
 
 impl Choices {
@@ -47,6 +49,7 @@ impl Choices {
             approvals: settings.approvals,
             sandbox: settings.sandbox,
             run_cells: settings.run_cells,
+            images: settings.images,
         }
     }
 

@@ -21,6 +21,7 @@ mod pictures;
 mod prompt;
 mod question;
 mod replay;
+mod resume;
 mod routing;
 mod saving;
 mod shown;
@@ -34,11 +35,13 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
+pub use crate::history::{Earlier, EarlierEntry};
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
+pub use resume::Again;
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
@@ -183,6 +186,9 @@ enum Command {
     Said(events::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(u64, commands::Then),
+    Earlier(oneshot::Sender<Option<Earlier>>),
+    LookForGone,
+    CellsRead(Vec<crate::history::RecordedCell>),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
@@ -260,6 +266,19 @@ impl SessionHandle {
             .send(Command::AwaitStart(answer))
             .map_err(|_| gone())?;
         answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// The end of the session as it was before this process; `None` when nothing is known of it.
+    pub fn earlier(&self) -> Option<Earlier> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Earlier(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
+    /// come back.
+    pub fn look_for_gone(&self) {
+        let _ = self.commands.send(Command::LookForGone);
     }
 
     /// The sessions of this directory (else of its git root), or of all; newest first.

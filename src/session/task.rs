@@ -24,6 +24,7 @@ use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
+use crate::session::resume::EARLIER;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
@@ -56,6 +57,8 @@ pub(super) struct Session {
     pub(super) stdin: Stdin,
     pub(super) next_line: u32,
     pub(super) recorded: bool,
+    /// Cells with a lower number ran in an interpreter that is gone.
+    pub(super) gone_before: u32,
     /// Inputs wait while an earlier session's numbering is not known.
     pub(super) numbering_unknown: bool,
     /// The cell's interpreter died: the run goes on until it is said how.
@@ -151,6 +154,7 @@ pub(super) fn run(
         stdin,
         next_line: 1,
         recorded: false,
+        gone_before: 0,
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
@@ -255,6 +259,15 @@ impl Session {
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
+            Command::Earlier(answer) => {
+                let history = self.history.clone();
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(history.earlier(EARLIER).await);
+                });
+            }
+            Command::LookForGone => self.look_for_gone(),
+            Command::CellsRead(cells) => self.on_cells_read(cells),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {
@@ -276,6 +289,7 @@ impl Session {
             && start.resumed
         {
             self.set_next_line(start.next_line);
+            self.cells_are_gone();
             self.exchanges.thread_known(thread);
         }
         if let Ok(start) = &start {

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, page, say};
+use crate::display::{Aftermath, Display, Pictures, follow, page, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -59,6 +59,8 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks.
     pub appearance: Appearance,
+    /// How pictures are drawn.
+    pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// Everything is a prompt.
@@ -69,6 +71,8 @@ pub struct Options {
     pub reports: Vec<Report>,
     /// Home directory and search path.
     pub environment: Environment,
+    /// An earlier session is taken up: its end is shown before the first prompt.
+    pub resumed: bool,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -127,6 +131,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
+        pictures: options.pictures,
         prompt_mode: options.prompt_mode,
         editor,
         background,
@@ -139,6 +144,9 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
+    }
+    if options.resumed {
+        shell.show_resumed()?;
     }
     let status = match shell.work() {
         Ok(status) => status,
@@ -159,6 +167,7 @@ struct Shell {
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
     prompt_mode: bool,
     editor: Editor,
     background: Background,
@@ -213,6 +222,15 @@ impl Shell {
         }
     }
 
+    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    fn show_resumed(&self) -> Result<(), Report> {
+        if let Some(earlier) = self.session.earlier() {
+            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            self.session.look_for_gone();
+        }
+        Ok(())
+    }
+
     fn is_prompt(&self, text: &str) -> bool {
         let mode = if self.prompt_mode {
             Mode::Prompts
@@ -244,6 +262,7 @@ impl Shell {
         let mut display = Display::new(
             self.screen.clone(),
             appearance,
+            self.pictures(),
             self.guard.clone(),
             Some(keyboard),
         );
@@ -349,6 +368,14 @@ impl Shell {
         Appearance {
             theme: chosen.unwrap_or(self.appearance.theme),
             ..self.appearance
+        }
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => self.pictures.drawn_as(choices.images),
+            None => self.pictures.clone(),
         }
     }
 

@@ -6,6 +6,7 @@ mod commands;
 mod conversation;
 mod references;
 mod replay;
+mod resume;
 mod stops;
 mod suggestions;
 mod taken_back;
@@ -163,6 +164,7 @@ fn stage_of(
         approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
+        images: crate::config::Images::Auto,
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
@@ -410,6 +412,9 @@ pub(super) fn word(event: &SessionEvent) -> String {
             source,
             ..
         } => format!("({step}/{of}) [{line}] {source}"),
+        SessionEvent::Earlier(earlier) => {
+            format!("earlier {}: {}", earlier.session, earlier.entries.len())
+        }
         SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
         SessionEvent::Asked(question) => format!("? {}", question.id),
         SessionEvent::QuestionOver(id) => format!("over {id}"),
