@@ -75,14 +75,17 @@ fn measure(lines: usize, up: usize) -> (Result<Vec<Key>, String>, Result<Vec<Key
     let mut figures = (Ok(Vec::new()), Ok(Vec::new()));
     for _ in 0..KEYS {
         for (typist, figures) in [(&mut ours, &mut figures.0), (&mut peer, &mut figures.1)] {
+            // Who failed once is not waited for again.
+            let Ok(known) = figures else {
+                continue;
+            };
             let key = match typist {
                 Ok(typist) => guarded(|| typist.key()),
                 Err(why) => Err(why.clone()),
             };
-            match (key, figures.as_mut()) {
-                (Ok(key), Ok(known)) => known.push(key),
-                (Err(why), Ok(_)) => *figures = Err(why),
-                (_, Err(_)) => {}
+            match key {
+                Ok(key) => known.push(key),
+                Err(why) => *figures = Err(why),
             }
         }
     }
@@ -129,6 +132,7 @@ impl Typist {
     fn key(&mut self) -> Key {
         let letter = char::from(b'a' + u8::try_from(self.typed.len() % 26).expect("a letter"));
         self.typed.push(letter);
+        let before = self.pty.look(|screen| screen.cursor_position());
         let begin = Instant::now();
         self.pty.send(&letter.to_string());
         // The last letters: the row may have wrapped.
@@ -136,7 +140,8 @@ impl Typist {
         let tail = &self.typed[tail..];
         self.pty.wait_until("the key's echo", |screen| {
             let text = before_cursor(screen);
-            text.ends_with(tail) || (!text.is_empty() && tail.ends_with(text.as_str()))
+            screen.cursor_position() != before
+                && (text.ends_with(tail) || tail.ends_with(text.as_str()))
         });
         let wall = begin.elapsed().as_secs_f64() * 1e3;
         let now = cpu(self.pty.pid());

@@ -63,6 +63,7 @@
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `skills` | nothing: it makes the list of skills | the list |
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
+//! | `colours` | the states between lines of the text being typed; it paints them | the end of the process |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
 //!
