@@ -33,6 +33,7 @@
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | 1 | streamed markdown to lines |
+//! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and back |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes; the one file with `unsafe` |
@@ -93,8 +94,8 @@
 //! - **Gateway runtime**: `runtime/gateway/{rest,socket,map}.rs`, one arm in `runtime/connect.rs`; no terminal of its
 //!   own, so `Runtime::terminal` is `None` and cells ask for input.
 //! - **Persistent-shell runtime**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
-//! - **Notebook editor**: values in `notebook/` (layer 1: parse, write byte-faithfully, edit), `files` for whole
-//!   writes, `cli/notebook.rs`; the agent's tool is a session tool that calls the same values.
+//! - **Notebook editor**: more values in `notebook/` (layer 1: write byte-faithfully, edit), `files` for whole writes,
+//!   `cli/notebook.rs`; the agent's tool is a session tool that calls the same values.
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
 
 pub mod agent;
@@ -111,6 +112,7 @@ pub mod history;
 pub mod input;
 pub mod magics;
 pub mod markdown;
+pub mod notebook;
 pub mod output;
 pub mod process;
 #[cfg(test)]

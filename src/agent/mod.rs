@@ -19,6 +19,7 @@ pub mod demo;
 mod facts;
 mod question;
 pub mod scripted;
+mod suggest;
 
 use std::path::PathBuf;
 
@@ -30,6 +31,7 @@ use tokio::sync::oneshot;
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use facts::{Facts, Limit, Lookup, Model};
 pub use question::{Answer as QuestionAnswer, Decision, Field, Question, Subject};
+pub use suggest::{SuggestRequest, Suggested};
 
 /// Names one turn; unique within an agent's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +55,10 @@ pub trait Agent: Send {
     /// dropped.
     fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>>;
 
+    /// Asks for text at a cursor, beside any turn and on no thread that is kept: no tools, no commands, no questions.
+    /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested>;
+
     /// Gets the process ready before it is needed (spawn, handshake); optional, never blocks.
     fn warm_up(&mut self) {}
 }
@@ -68,6 +74,8 @@ pub struct Capabilities {
     pub images: bool,
     /// Keeps threads that can be resumed by another process.
     pub resumes: bool,
+    /// The command line that logs its user in; `None`: it needs no login.
+    pub login: Option<String>,
 }
 
 /// Everything one turn needs: built afresh from the record each time.

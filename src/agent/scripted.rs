@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Limit, Lookup, Model, TurnId,
-    TurnRequest,
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Limit, Lookup, Model,
+    SuggestRequest, Suggested, TurnId, TurnRequest,
 };
 
 /// What the agent says, turn by turn; clones share what was asked of it.
@@ -26,6 +26,8 @@ pub struct Script {
     pub limits: Vec<Limit>,
     /// Why it tells no facts at all.
     pub untold: Option<AgentFailure>,
+    /// What it says to each request for a completion; one beyond them waits for ever.
+    pub suggested: Vec<Suggested>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -33,6 +35,8 @@ pub struct Script {
 struct Seen {
     requests: Vec<TurnRequest>,
     replies: Vec<AgentReply>,
+    suggest_requests: Vec<SuggestRequest>,
+    unanswered: Vec<oneshot::Sender<Suggested>>,
 }
 
 impl Script {
@@ -43,6 +47,7 @@ impl Script {
             models: Vec::new(),
             limits: Vec::new(),
             untold: None,
+            suggested: Vec::new(),
             seen: Arc::default(),
         }
     }
@@ -55,6 +60,18 @@ impl Script {
     /// The replies that came, oldest first.
     pub fn replies(&self) -> Vec<AgentReply> {
         self.lock().replies.clone()
+    }
+
+    /// The requests for completions that came, oldest first.
+    pub fn suggest_requests(&self) -> Vec<SuggestRequest> {
+        self.lock().suggest_requests.clone()
+    }
+
+    /// How many of the completions without an answer somebody still waits for.
+    pub fn suggestions_awaited(&self) -> usize {
+        let seen = self.lock();
+        let waiting = seen.unanswered.iter().filter(|tell| !tell.is_closed());
+        waiting.count()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
@@ -128,6 +145,7 @@ impl Agent for Scripted {
             tools: true,
             images: true,
             resumes: true,
+            login: None,
         }
     }
 
@@ -171,6 +189,19 @@ impl Agent for Scripted {
         let facts = self.script.untold.clone().map_or(Ok(facts), Err);
         // Whoever asked may have gone.
         let _ = tell.send(facts);
+        told
+    }
+
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+        let (tell, told) = oneshot::channel();
+        let mut seen = self.script.lock();
+        let answer = self.script.suggested.get(seen.suggest_requests.len());
+        seen.suggest_requests.push(request);
+        match answer.cloned() {
+            // Whoever asked may have gone.
+            Some(answer) => drop(tell.send(answer)),
+            None => seen.unanswered.push(tell),
+        }
         told
     }
 

@@ -23,9 +23,9 @@ pub(super) struct Arguments {
     /// Run this cell and leave
     #[arg(short, value_name = "CODE")]
     pub code: Option<String>,
-    /// Take up an earlier session by its number
-    #[arg(short, long, value_name = "ID")]
-    pub resume: Option<i64>,
+    /// Take up an earlier session by its number or name; without one, pick it from a list
+    #[arg(short, long, value_name = "ID", num_args = 0..=1)]
+    pub resume: Option<Option<String>>,
     /// Start in prompt mode (turns the configured value round)
     #[arg(short)]
     pub prompt_mode: bool,
@@ -40,6 +40,8 @@ pub(super) enum Subcommands {
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
+    /// Write a session with its outputs as a .ipynb, .md, .html or .py
+    Export(Export),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
     /// The offline agent's process
@@ -82,6 +84,20 @@ pub(super) struct Sessions {
     /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
     #[arg(long)]
     pub json: bool,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// Number of the session, as `sessions` lists it
+    #[arg(value_name = "ID")]
+    pub id: i64,
+    /// The file; its suffix names the form
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file whatever it is
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `skills`.

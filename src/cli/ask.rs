@@ -11,6 +11,7 @@ use crate::agent::InputPart;
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
+use crate::cli::resume;
 use crate::environment::Environment;
 use crate::output::picture_type;
 use crate::report::Report;
@@ -36,7 +37,10 @@ pub(super) fn run(
     let prompt = submission(ask, environment)?;
     let wanted = Wanted {
         flags: arguments.common.flags(false)?,
-        resume: ask.session.or(arguments.resume),
+        resume: match ask.session {
+            Some(session) => Some(session),
+            None => resume::named(arguments, environment)?,
+        },
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
         python_at_once: false,

@@ -2,6 +2,7 @@
 
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::Arguments;
+use crate::cli::resume;
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::runtime::Stdin;
@@ -9,9 +10,10 @@ use crate::terminal;
 
 /// Runs the REPL; returns its exit status.
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
+    let resume = resume::chosen(arguments, environment)?;
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
-        resume: arguments.resume,
+        resume,
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
         python_at_once: true,
@@ -33,6 +35,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         prompt_mode: settings.prompt_mode,
         reports,
         resumed: arguments.resume.is_some(),
+        environment: environment.clone(),
     };
     terminal::run(&session, background, options)
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Run};
+use crate::cli::resume;
 use crate::environment::Environment;
 use crate::input::split_piped;
 use crate::report::Report;
@@ -83,7 +84,7 @@ fn work(
 ) -> Result<i32, Report> {
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
-        resume: arguments.resume,
+        resume: resume::named(arguments, environment)?,
         cells_own_a_terminal: false,
         stdin: if manner.stdin_is_free {
             Stdin::Ask

@@ -21,7 +21,7 @@ pub(super) const BUDGET: u64 = 1 << 20;
 pub struct ConfigFile {
     path: PathBuf,
     values: Map<String, Value>,
-    /// Each top-level key with the line (from 1) it stands on; repeated keys repeat.
+    /// Each key (`outer.inner` one level in) with the line (from 1) it stands on; repeated keys repeat.
     lines: Vec<(String, usize)>,
     /// False: the file is there and could not be understood.
     whole: bool,
@@ -81,7 +81,7 @@ impl ConfigFile {
         self.values.keys().map(String::as_str)
     }
 
-    /// The line (from 1) of the key whose value counts.
+    /// The line (from 1) of the key whose value counts; `outer.inner` names one a level in.
     pub fn line(&self, key: &str) -> Option<usize> {
         // Of repeated keys the last one counts.
         self.lines
@@ -154,7 +154,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, Report> {
 }
 
 /// What a value is, in words.
-pub(super) fn kind(value: &Value) -> &'static str {
+fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -165,21 +165,26 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The keys of the outermost object of valid JSON, with their lines.
+/// The keys of the outermost object of valid JSON, and as `outer.inner` those of objects right in it, with their lines.
 fn key_lines(text: &str) -> Vec<(String, usize)> {
     let bytes = text.as_bytes();
-    let (mut depth, mut line, mut at) = (0usize, 1, 0);
+    let (mut line, mut at) = (1, 0);
     let mut keys = Vec::new();
+    // What is open: true for objects.
+    let mut open: Vec<bool> = Vec::new();
+    let mut outer = String::new();
     let mut key_next = false;
     while at < bytes.len() {
         match bytes[at] {
             b'\n' => line += 1,
-            b'{' | b'[' => {
-                depth += 1;
-                key_next = depth == 1;
+            byte @ (b'{' | b'[') => {
+                open.push(byte == b'{');
+                key_next = byte == b'{';
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b',' => key_next = depth == 1,
+            b'}' | b']' => {
+                open.pop();
+            }
+            b',' => key_next = open.last() == Some(&true),
             b'"' => {
                 let start = at;
                 at += 1;
@@ -187,9 +192,16 @@ fn key_lines(text: &str) -> Vec<(String, usize)> {
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
                 }
                 if std::mem::take(&mut key_next)
-                    && let Some(Ok(key)) = text.get(start..=at).map(serde_json::from_str)
+                    && let Some(Ok(key)) = text.get(start..=at).map(serde_json::from_str::<String>)
                 {
-                    keys.push((key, line));
+                    match open.as_slice() {
+                        [true] => {
+                            outer.clone_from(&key);
+                            keys.push((key, line));
+                        }
+                        [true, true] => keys.push((format!("{outer}.{key}"), line)),
+                        _ => {}
+                    }
                 }
             }
             _ => {}
@@ -295,7 +307,7 @@ mod tests {
         let text =
             "{\n \"a\": {\"b\": [\"c\", 1]},\n\n \"d\\\"\": \"x\\\\\", \"e\":\n 1,\n \"a\": 2}";
         let lines = key_lines(text);
-        let expected = [("a", 2), ("d\"", 4), ("e", 4), ("a", 6)];
+        let expected = [("a", 2), ("a.b", 2), ("d\"", 4), ("e", 4), ("a", 6)];
         assert_eq!(lines, expected.map(|(key, line)| (key.to_owned(), line)));
     }
 }

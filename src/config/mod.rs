@@ -7,17 +7,19 @@
 
 mod choice;
 mod file;
+mod keymap;
 mod paths;
 mod resolve;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::screen::ColorChoice;
 
 pub use choice::{Choice, WrongValue};
 pub use file::ConfigFile;
+pub use keymap::{Chord, GROUPS, KeyAction, Keymap, Meaning, Row, Stroke};
 pub use paths::Paths;
 pub use resolve::{KEYS, resolve};
 
@@ -89,8 +91,8 @@ pub struct Settings {
     pub images: Images,
     /// The line editor's keys.
     pub edit_mode: EditMode,
-    /// Action to chord, as written.
-    pub keys: BTreeMap<String, String>,
+    /// What its keys do.
+    pub keys: Arc<Keymap>,
     /// When output is coloured.
     pub color: ColorChoice,
     /// IPython's shell is used where it can be imported.

@@ -1,8 +1,8 @@
 //! Flag, environment, file, default: the first that says something decides.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::environment::Environment;
 use crate::report::Report;
 
-use super::file::{ConfigFile, kind, read_text};
+use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
 use super::{
-    AgentChoice, Choice, ConfigFlags, EditMode, Images, Paths, RunCells, RuntimeChoice, Sandbox,
-    Settings, WrongValue,
+    AgentChoice, Choice, ConfigFlags, EditMode, Images, Keymap, Paths, RunCells, RuntimeChoice,
+    Sandbox, Settings, WrongValue,
 };
 
 /// Every key of `config.json`, in the order they are told.
@@ -192,27 +192,20 @@ impl Said<'_> {
         }
     }
 
-    fn keys(&mut self) -> BTreeMap<String, String> {
-        let mut keys = BTreeMap::new();
+    fn keys(&mut self) -> Arc<Keymap> {
         match self.file.get("keys") {
             None | Some(Value::Null) => {}
-            Some(Value::Object(chords)) => {
-                for (action, chord) in chords {
-                    match chord {
-                        Value::String(chord) => {
-                            keys.insert(action.clone(), chord.clone());
-                        }
-                        other => self.wrong(
-                            "keys",
-                            other,
-                            &format!("a string for `{action}`, not {}", kind(other)),
-                        ),
-                    }
+            Some(Value::Object(setting)) => {
+                let (keymap, wrong) = Keymap::new(setting);
+                for wrong in wrong {
+                    let key = format!("keys.{}", wrong.action);
+                    self.wrong(&key, &wrong.value, &wrong.allowed);
                 }
+                return Arc::new(keymap);
             }
             Some(other) => self.wrong("keys", other, "an object of actions and chords"),
         }
-        keys
+        Arc::default()
     }
 }
 

@@ -70,6 +70,7 @@ fn apply(
             line,
             text,
             bundles,
+            layout,
             state,
             execution_ms,
         } => {
@@ -82,10 +83,11 @@ fn apply(
             keep_bundles(change, session, line, bundles)?;
             change
                 .prepare_cached(
-                    "INSERT INTO ipycodex_entries (session, line, state, execution_ms) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT DO UPDATE SET state = ?3, execution_ms = ?4",
+                    "INSERT INTO ipycodex_entries (session, line, state, execution_ms, layout)
+                     VALUES (?1, ?2, ?3, ?4, nullif(?5, ''))
+                     ON CONFLICT DO UPDATE SET state = ?3, execution_ms = ?4, layout = nullif(?5, '')",
                 )?
-                .execute(params![session, line, state.name(), i64::try_from(*execution_ms).ok()])?;
+                .execute(params![session, line, state.name(), i64::try_from(*execution_ms).ok(), layout])?;
         }
         Write::BeginTurn { key, start } => {
             turns::begin(change, session, places, start, entry.early)?;

@@ -16,6 +16,7 @@ mod listing;
 mod openers;
 mod pictures;
 mod recall;
+mod saved;
 mod schema;
 mod search;
 mod sessions;
@@ -37,7 +38,9 @@ use tokio::sync::{mpsc as reports, oneshot};
 
 use crate::agent::Usage;
 use crate::dialog::{Dialog, Expansion};
+use crate::notebook::SavedSession;
 use crate::output::mime::MimeBundle;
+use crate::output::shown::Layout;
 use crate::report::Report;
 
 pub use archive::{Archive, Glance};
@@ -215,6 +218,8 @@ enum Write {
         line: u32,
         text: String,
         bundles: Vec<Bundle>,
+        /// [`Layout::to_json`].
+        layout: String,
         state: State,
         execution_ms: u64,
     },
@@ -261,6 +266,10 @@ enum Message {
     TakeUp {
         wanted: String,
         reply: oneshot::Sender<Result<TakenUp, Report>>,
+    },
+    Saved {
+        session: Option<i64>,
+        reply: oneshot::Sender<Option<SavedSession>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
@@ -387,11 +396,25 @@ impl History {
         state: State,
         execution_ms: u64,
     ) {
+        self.showed(line, text, bundles, &Layout::default(), state, execution_ms);
+    }
+
+    /// The same, and where in the text the rich forms stand.
+    pub fn showed(
+        &self,
+        line: u32,
+        text: &str,
+        bundles: Vec<MimeBundle>,
+        layout: &Layout,
+        state: State,
+        execution_ms: u64,
+    ) {
         let bundles = bundles.iter().map(Bundle::of);
         self.write(Write::Output {
             line,
             text: text.to_owned(),
             bundles: bundles.collect(),
+            layout: layout.to_json(),
             state,
             execution_ms,
         });
@@ -498,6 +521,12 @@ impl History {
                 .await
                 .unwrap_or_else(|_| Err(Report::failure("history has ended")))
         }
+    }
+
+    /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`
+    /// when there is none. Hidden entries and commands are left out.
+    pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
+        self.ask(|reply| Message::Saved { session, reply }).await
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.

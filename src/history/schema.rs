@@ -46,6 +46,8 @@ const MIGRATIONS: &[&str] = &["
     CREATE INDEX ipycodex_decisions_session ON ipycodex_decisions (session, line);
     ALTER TABLE ipycodex_entries ADD COLUMN told INTEGER;
 ", "
+    ALTER TABLE ipycodex_entries ADD COLUMN layout TEXT;
+", "
     CREATE TABLE ipycodex_openers (session INTEGER NOT NULL, process INTEGER NOT NULL, process_start INTEGER,
         PRIMARY KEY (session, process)) WITHOUT ROWID;
 "];

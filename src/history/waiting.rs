@@ -92,8 +92,13 @@ impl Waiting {
             let before = size(&entry.write);
             match &mut entry.write {
                 Write::Stream { text, .. } => *text = String::new(),
-                Write::Output { text, bundles, .. } => {
-                    (*text, *bundles) = (String::new(), Vec::new());
+                Write::Output {
+                    text,
+                    bundles,
+                    layout,
+                    ..
+                } => {
+                    (*text, *bundles, *layout) = (String::new(), Vec::new(), String::new());
                 }
                 _ => {}
             }
@@ -107,8 +112,14 @@ impl Waiting {
 fn size(write: &Write) -> usize {
     EACH + match write {
         Write::Input { source, raw, .. } => source.len() + raw.len(),
-        Write::Output { text, bundles, .. } => {
+        Write::Output {
+            text,
+            bundles,
+            layout,
+            ..
+        } => {
             text.len()
+                + layout.len()
                 + bundles
                     .iter()
                     .map(|bundle| bundle.json.len() + 24)
@@ -136,6 +147,7 @@ mod tests {
             line,
             text: "x".repeat(bytes),
             bundles: vec![],
+            layout: String::new(),
             state: State::Complete,
             execution_ms: 0,
         }

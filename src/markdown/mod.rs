@@ -6,7 +6,7 @@
 //! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
 //!
 //! `source` cleans, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows, `code` and `theme` colour them, `fence` and
-//! `stream` carry state from frame to frame.
+//! `stream` carry state from frame to frame; `web` is code for exported pages.
 
 mod blocks;
 mod code;
@@ -20,16 +20,18 @@ mod source;
 mod stream;
 mod table;
 mod theme;
+mod web;
 mod wrap;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use code::CodeHighlighter;
 pub use code::warm_up;
+pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 pub use line::{Line, Span};
 pub use stream::{Frame, MarkdownStream};
 pub use theme::{Theme, UnknownTheme};
+pub(crate) use web::code_to_html;
 
 /// How lines are to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

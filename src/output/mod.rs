@@ -6,8 +6,12 @@ pub mod limits;
 pub mod mime;
 mod picture;
 mod sequence;
+pub mod shown;
 pub mod traceback;
 pub mod transcript;
 
 pub use limits::{MODEL_CHARACTERS, Rest, cell_id, shorten, shorten_naming};
+pub use mime::MimeBundle;
 pub use picture::picture_type;
+pub use shown::CellOutput;
+pub use traceback::CellError;

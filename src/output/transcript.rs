@@ -13,6 +13,8 @@
 mod rows;
 mod store;
 
+use std::ops::Range;
+
 use crate::output::limits::{Rest, marker};
 use crate::output::sequence::{Piece, Sequences};
 use rows::Rows;
@@ -68,12 +70,20 @@ impl Transcript {
         self.sequences.finish(|piece| page.apply(piece));
     }
 
-    /// Ends the stream and puts `text` on lines of its own: a value or a traceback, in the order it was shown.
-    pub fn own_lines(&mut self, text: &str) {
+    /// Ends the stream and puts `text` on lines of its own: a value or a traceback, in the order it was shown. Returns
+    /// where these lines stand in the text so far, in bytes; what is written over earlier rows later may move them.
+    pub fn own_lines(&mut self, text: &str) -> Range<u64> {
         self.finish();
         self.page.rows.fresh_line(&mut self.page.store);
+        let start = self.length();
         self.push(text.as_bytes());
         self.push(b"\n");
+        start..self.length()
+    }
+
+    /// Bytes of the text so far, newlines at its end included. Costs a look at the window.
+    fn length(&self) -> u64 {
+        self.page.store.pushed() + self.page.rows.length()
     }
 
     /// The text so far.

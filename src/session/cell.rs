@@ -2,14 +2,17 @@
 //!
 //! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
 
+use std::borrow::Cow;
+
 use crate::artifacts::MOST_BYTES;
 use crate::history::{History, State};
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
-use crate::output::transcript::{Transcript, TranscriptText};
+use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::session::events::{RunSender, SessionEvent};
 use crate::session::outputs::Outputs;
+use crate::session::shown::Shown;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -22,8 +25,7 @@ pub(super) struct CellRun {
     pub id: RequestId,
     whose: Whose,
     source: String,
-    shown: Transcript,
-    bundles: Vec<MimeBundle>,
+    shown: Shown,
     raised: Option<String>,
     leaving: bool,
     voice: Voice,
@@ -47,6 +49,8 @@ enum Voice {
 pub(super) enum Whose {
     /// The user, under this In number.
     User(u32),
+    /// The user, who keeps it private: numbered, recorded nowhere.
+    Private,
     /// The agent, under this In number.
     Agent(u32),
     /// The user, by a replay: under this In number, recorded or not.
@@ -94,8 +98,7 @@ impl CellRun {
             id,
             whose,
             source,
-            shown: Transcript::new(KEPT),
-            bundles: Vec::new(),
+            shown: Shown::new(KEPT),
             raised: None,
             leaving: false,
             voice: Voice::Loud,
@@ -131,7 +134,7 @@ impl CellRun {
             return;
         }
         self.voice = Voice::Loud;
-        let mut text = self.shown.snapshot().text;
+        let mut text = self.shown.text();
         if !text.is_empty() {
             text.push('\n');
             self.out.send(SessionEvent::Output {
@@ -162,18 +165,17 @@ impl CellRun {
                 });
             }
             RuntimeEvent::Display { display, .. } => {
-                self.shown.own_lines(&display.bundle.for_model());
-                self.bundles.push(display.bundle.clone());
+                self.shown.display(&display);
                 self.tell(SessionEvent::Display(display));
             }
             RuntimeEvent::Error { error, .. } => {
                 self.speak_up();
-                self.shown.own_lines(&error.plain());
+                self.shown.error(&error);
                 self.raised = Some(error.summary());
                 self.tell(SessionEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
-                self.shown = Transcript::new(KEPT);
+                self.shown = Shown::new(KEPT);
                 self.tell(SessionEvent::Clear { wait });
             }
             RuntimeEvent::Page { bundle, .. } => self.tell(SessionEvent::Page(bundle)),
@@ -205,29 +207,30 @@ impl CellRun {
     }
 
     fn is_users(&self) -> bool {
-        matches!(self.whose, Whose::User(_))
+        matches!(self.whose, Whose::User(_) | Whose::Private)
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
+        if finish.ending != Ending::Ok {
+            self.speak_up();
+        }
         let state = match &finish.ending {
             Ending::Ok => State::Complete,
             Ending::Error => State::Failed,
             Ending::Interrupted => State::Cancelled,
             Ending::Died(death) => {
-                self.shown
-                    .own_lines(&format!("[the interpreter ended: {death}]"));
+                self.shown.say(&format!("[the interpreter ended: {death}]"));
                 State::Failed
             }
         };
-        self.shown.finish();
-        let shown = self.shown.snapshot();
+        let (shown, bundles, layout) = std::mem::replace(&mut self.shown, Shown::new(0)).finish();
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "saturates; a duration in ms"
         )]
         let took = finish.milliseconds.max(0.0) as u64;
-        let images = self.bundles.iter().filter_map(MimeBundle::image);
+        let images = bundles.iter().filter_map(MimeBundle::image);
         let remains = Box::new(Remains {
             ending: finish.ending.clone(),
             images: images
@@ -238,9 +241,6 @@ impl CellRun {
             cwd: finish.cwd,
             shown,
         });
-        if finish.ending != Ending::Ok {
-            self.speak_up();
-        }
         if let Whose::User(line)
         | Whose::Agent(line)
         | Whose::Replay {
@@ -248,15 +248,15 @@ impl CellRun {
             recorded: true,
         } = self.whose
         {
-            let bundles = std::mem::take(&mut self.bundles);
             let shown = &remains.shown;
-            let text = if shown.cut || shown.text.len() > RECORDED {
+            let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // With room for the line that says so: a second cut would state the sizes of the first one's rest.
-                &self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200)
+                let text = self.outputs.cut_cell(line, shown, MODEL_CHARACTERS - 200);
+                (Cow::Owned(text), layout.unplaced())
             } else {
-                &shown.text
+                (Cow::Borrowed(shown.text.as_str()), layout)
             };
-            history.output(line, text, bundles, state, took);
+            history.showed(line, &text, bundles, &layout, state, took);
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(_)) => {

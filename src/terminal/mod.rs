@@ -8,14 +8,20 @@
 mod action;
 mod background;
 mod blocks;
+mod complete;
 mod editor;
+mod field;
+mod front;
 mod highlight;
 mod keys;
+mod panel;
+pub mod picker;
 mod prompt;
 mod recall;
 mod signals;
 mod snapshot;
 mod typing;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -23,9 +29,10 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, say, show_earlier};
+use crate::display::{Aftermath, Display, follow, page, say, show_earlier};
+use crate::environment::Environment;
 use crate::history::Recall;
-use crate::input::{Input, Mode, classify};
+use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
@@ -33,6 +40,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
+use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
@@ -58,6 +66,8 @@ pub struct Options {
     pub reports: Vec<Report>,
     /// An earlier session is taken up: its end is shown before the first prompt.
     pub resumed: bool,
+    /// Home directory and search path.
+    pub environment: Environment,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -72,6 +82,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let ending = Arc::new(AtomicBool::new(false));
+    let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -79,6 +90,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         restorer,
         Arc::clone(&attached),
         Arc::clone(&ending),
+        Arc::clone(&lent),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
@@ -87,7 +99,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let asked = session.clone();
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
-        colour: options.screen.colour(),
+        screen: options.screen.clone(),
+        theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
         printer,
         on_prompt: Box::new(move || {
@@ -99,6 +112,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        sources: Sources::new(session.clone(), options.environment.clone()),
     });
     let background = Background::start(
         background,
@@ -118,6 +132,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard,
         attached,
         ending,
+        lent,
+        environment: options.environment,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -151,6 +167,9 @@ struct Shell {
     attached: Attached,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
+    /// Another program has the terminal.
+    lent: Arc<AtomicBool>,
+    environment: Environment,
 }
 
 impl Shell {
@@ -165,6 +184,7 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
+            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -213,6 +233,7 @@ impl Shell {
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         let submission = Submission {
+            private: is_private(&text),
             text,
             prompt_mode: self.prompt_mode,
             replaces,
@@ -257,7 +278,16 @@ impl Shell {
         }
         shown?;
         self.screen.flush()?;
-        Ok((display.into_aftermath(), hands.take_rest()))
+        let mut aftermath = display.into_aftermath();
+        self.lent.store(true, Ordering::SeqCst);
+        let paged = std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            });
+        self.lent.store(false, Ordering::SeqCst);
+        paged?;
+        Ok((aftermath, hands.take_rest()))
     }
 
     /// Gives the keyboard to what runs.

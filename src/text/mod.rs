@@ -6,4 +6,5 @@ pub mod needle;
 pub mod offset;
 pub mod width;
 
+pub use escape::xml_text;
 pub use width::{clusters, columns, is_plain_ascii, split_at_columns};

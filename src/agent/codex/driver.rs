@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
+use super::completion::Completions;
 use super::facts::Lookups;
 use super::link::{Link, Purpose};
 use super::names::Names;
@@ -37,6 +38,7 @@ pub(super) struct Driver {
     /// The thread that is being seeded.
     pub(super) seeding: Option<String>,
     pub(super) lookups: Lookups,
+    pub(super) completions: Completions,
 }
 
 /// The turn at hand.
@@ -73,6 +75,7 @@ impl Driver {
             spoiled: HashSet::new(),
             seeding: None,
             lookups: Lookups::default(),
+            completions: Completions::default(),
         }
     }
 
@@ -116,6 +119,7 @@ impl Driver {
                     Some(command) => self.obey(command).await,
                     None => return,
                 },
+                key = self.completions.abandoned() => self.leave_completion(key),
                 message = message => match message {
                     Some(message) => self.hear(message).await,
                     None => self.bury().await,
@@ -128,7 +132,8 @@ impl Driver {
     fn deadline(&self) -> Option<Instant> {
         let request = self.link.as_ref().and_then(|link| link.pending.deadline());
         let cancel = self.current.as_ref().and_then(|current| current.cancelled);
-        request.into_iter().chain(cancel).min()
+        let completion = self.completions.deadline();
+        [request, cancel, completion].into_iter().flatten().min()
     }
 
     /// Tells the session, waiting for room unless the handle is gone.
@@ -155,6 +160,7 @@ impl Driver {
             }
             Command::Reply(turn, reply) => self.replied(turn, reply).await,
             Command::LookUp(lookup, tell) => self.look_up(lookup, tell).await,
+            Command::Suggest(request, tell) => self.complete(request, tell).await,
             Command::Cancel(turn) => self.cancel(turn).await,
         }
     }
@@ -202,6 +208,9 @@ impl Driver {
                         return link.limits.update(params);
                     }
                     _ => {}
+                }
+                if self.completion_noticed(&method, &params) {
+                    return;
                 }
                 let mut events = Vec::new();
                 let running = self.current.as_mut().and_then(|it| it.running.as_mut());
@@ -316,6 +325,7 @@ impl Driver {
     async fn take_failed(&mut self, failure: AgentFailure) {
         if self.link.is_none() {
             self.fail_lookups(&failure);
+            self.fail_completions(&failure);
         }
         let Some(current) = self.current.take() else {
             return;
@@ -353,11 +363,15 @@ impl Driver {
             let failure = failure::silent(name, "turn/interrupt", patience, 0);
             return self.fail(failure).await;
         }
+        self.completions_overdue(now);
         let purpose = self.link.as_mut().and_then(|link| link.pending.expire(now));
         let patience = match purpose {
             None | Some(Purpose::Courtesy) => return,
             Some(purpose @ (Purpose::Models(_) | Purpose::Limits(_))) => {
                 return self.lookup_expired(purpose);
+            }
+            Some(Purpose::OpenCompletion(key) | Purpose::BeginCompletion(key)) => {
+                return self.completion_expired(key);
             }
             Some(Purpose::Initialize) => self.plan.patience.initialize,
             Some(_) => self.plan.patience.request,

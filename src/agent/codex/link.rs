@@ -31,6 +31,10 @@ pub(super) enum Purpose {
     Models(u64),
     /// The same.
     Limits(u64),
+    /// For the completion of this number.
+    OpenCompletion(u64),
+    /// The same.
+    BeginCompletion(u64),
     /// Interrupts, cleaning, leaving a thread: the answer does not matter.
     Courtesy,
 }
@@ -42,9 +46,9 @@ impl Purpose {
             Purpose::Initialize => "initialize",
             Purpose::Account => "account/read",
             Purpose::Resume(_) => "thread/resume",
-            Purpose::Open(_) => "thread/start",
+            Purpose::Open(_) | Purpose::OpenCompletion(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
-            Purpose::Begin(_) => "turn/start",
+            Purpose::Begin(_) | Purpose::BeginCompletion(_) => "turn/start",
             Purpose::Models(_) => "model/list",
             Purpose::Limits(_) => "account/rateLimits/read",
             Purpose::Courtesy => "a request",

@@ -11,6 +11,7 @@
 
 mod answer;
 mod asked;
+mod completion;
 mod driver;
 mod facts;
 mod failure;
@@ -33,7 +34,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agent::connect::{AgentEvents, AgentPlan};
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, TurnId, TurnRequest,
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, SuggestRequest,
+    Suggested, TurnId, TurnRequest,
 };
 use driver::Driver;
 
@@ -46,11 +48,16 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
+    /// The command line that logs in, if there is one.
+    pub(crate) login: Option<String>,
 }
 
 impl Program {
     /// Codex: `command` and what makes it an app-server that keeps secrets from the commands it runs.
     pub(crate) fn codex(command: Vec<String>) -> Self {
+        let login = command.iter().map(String::as_str).chain(["login"]);
+        // A word with a NUL can be no command: it will not start.
+        let login = shlex::try_join(login).unwrap_or_else(|_| "codex login".into());
         let mut words = command.into_iter().map(OsString::from);
         let program = words.next().unwrap_or_else(|| "codex".into()).into();
         let own = [
@@ -64,6 +71,7 @@ impl Program {
             name: "codex",
             program,
             arguments: words.chain(own.map(OsString::from)).collect(),
+            login: Some(login),
         }
     }
 
@@ -73,6 +81,7 @@ impl Program {
             name: "demo",
             program,
             arguments: vec!["demo-agent".into()],
+            login: None,
         }
     }
 }
@@ -85,11 +94,13 @@ enum Command {
     Reply(TurnId, AgentReply),
     Cancel(TurnId),
     LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
+    Suggest(Box<SuggestRequest>, oneshot::Sender<Suggested>),
 }
 
 /// The handle: queues commands. Dropping it ends the process.
 pub(crate) struct Codex {
     name: &'static str,
+    login: Option<String>,
     commands: Option<mpsc::UnboundedSender<Command>>,
     /// Dropped to tell a driver that waits for room in the events.
     closing: Option<watch::Sender<()>>,
@@ -107,6 +118,7 @@ pub(crate) fn connect(program: Program, plan: AgentPlan) -> (Codex, AgentEvents)
     let name = program.name;
     let codex = Codex {
         name,
+        login: program.login.clone(),
         commands: Some(commands),
         closing: Some(closing),
         idle: Some(Driver::new(program, plan, orders, events, closed)),
@@ -135,6 +147,9 @@ impl Codex {
                         Command::LookUp(_, tell) => {
                             let _ = tell.send(Err(failure));
                         }
+                        Command::Suggest(_, tell) => {
+                            let _ = tell.send(Err(failure));
+                        }
                         _ => {}
                     }
                     return;
@@ -154,6 +169,7 @@ impl Agent for Codex {
             tools: true,
             images: self.name == "codex",
             resumes: self.name == "codex",
+            login: self.login.clone(),
         }
     }
 
@@ -175,6 +191,12 @@ impl Agent for Codex {
     fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
         let (tell, told) = oneshot::channel();
         self.tell(Command::LookUp(lookup, tell));
+        told
+    }
+
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+        let (tell, told) = oneshot::channel();
+        self.tell(Command::Suggest(Box::new(request), tell));
         told
     }
 

@@ -30,6 +30,8 @@ impl Driver {
         match (purpose, outcome) {
             (Purpose::Courtesy, _) => {}
             (Purpose::Models(_) | Purpose::Limits(_), outcome) => self.looked_up(purpose, outcome),
+            (Purpose::OpenCompletion(key), outcome) => self.completion_opened(key, outcome),
+            (Purpose::BeginCompletion(key), outcome) => self.completion_begun(key, outcome),
             (Purpose::Initialize, Ok(_)) => {
                 if let Some(link) = &mut self.link {
                     link.notify("initialized");
@@ -83,6 +85,7 @@ impl Driver {
             link.ready = true;
             link.chatgpt = account.chatgpt();
             self.send_lookups();
+            self.open_completions();
             self.choose_thread().await;
         }
     }
@@ -257,7 +260,8 @@ fn open(link: &mut Link, current: &Current) {
         approval_policy: policy(settings.approvals),
         sandbox: &settings.sandbox,
         ephemeral: settings.threads == Threads::Ephemeral,
-        developer_instructions: &instructions,
+        base_instructions: None,
+        developer_instructions: Some(&instructions),
         dynamic_tools: current.names.offered(&request.tools),
         config: config(settings.search),
     };
@@ -278,7 +282,8 @@ fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {
     link.ask(Purpose::Resume(turn), "thread/resume", &params);
 }
 
-fn thread_id(value: Value) -> Option<String> {
+/// The id of the thread an answer tells of.
+pub(super) fn thread_id(value: Value) -> Option<String> {
     let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
     (!id.is_empty()).then_some(id)
 }
@@ -331,7 +336,8 @@ fn sandbox_policy(sandbox: &str) -> Value {
     }
 }
 
-fn effort(effort: Effort) -> &'static str {
+/// As the app-server calls it.
+pub(super) fn effort(effort: Effort) -> &'static str {
     match effort {
         Effort::Low => "low",
         Effort::Medium => "medium",

@@ -84,7 +84,8 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     rest.split_once(close).map(|(inside, _)| inside)
 }
 
-fn all(text: &str, element: &str) -> Vec<String> {
+/// The texts of all elements of this name, in order.
+pub(super) fn all(text: &str, element: &str) -> Vec<String> {
     let (open, close) = (format!("<{element}"), format!("</{element}>"));
     text.split(&open)
         .skip(1)

@@ -5,6 +5,7 @@
 //! its answers from what the context holds, the same each time. Threads live as long as the process. One thread reads
 //! and answers; a second performs the turns, so that an interrupt is heard in mid-answer.
 
+mod completion;
 mod compose;
 mod context;
 mod perform;
@@ -75,6 +76,14 @@ fn write(mut output: impl Write, lines: &mpsc::Receiver<Message>) -> io::Result<
     Ok(())
 }
 
+/// What follows the answer to a request.
+enum Then {
+    /// A turn takes its time.
+    Perform(Box<Job>),
+    /// These notifications.
+    Tell(Vec<(&'static str, Value)>),
+}
+
 struct Server {
     out: mpsc::Sender<Message>,
     jobs: mpsc::Sender<Job>,
@@ -88,14 +97,21 @@ impl Server {
     fn hear(&mut self, message: Message) {
         match message {
             Message::Request { id, method, params } => {
-                let (outcome, job) = match self.answer(&method, &params) {
-                    Ok((result, job)) => (Ok(result), job),
+                let (outcome, then) = match self.answer(&method, &params) {
+                    Ok((result, then)) => (Ok(result), then),
                     Err(error) => (Err(error), None),
                 };
                 self.say(Message::Response { id, outcome });
-                if let Some(job) = job {
+                match then {
+                    None => {}
                     // The performer lives as long as this side of the channel.
-                    let _ = self.jobs.send(job);
+                    Some(Then::Perform(job)) => drop(self.jobs.send(*job)),
+                    Some(Then::Tell(notices)) => {
+                        for (method, params) in notices {
+                            let method = method.to_owned();
+                            self.say(Message::Notification { method, params });
+                        }
+                    }
                 }
             }
             Message::Response { id, outcome } => self.stage.answered(&id, outcome),
@@ -108,7 +124,7 @@ impl Server {
         let _ = self.out.send(message);
     }
 
-    fn answer(&mut self, method: &str, params: &Value) -> Result<(Value, Option<Job>), RpcError> {
+    fn answer(&mut self, method: &str, params: &Value) -> Result<(Value, Option<Then>), RpcError> {
         if method != "initialize" && !self.greeted {
             return Err(invalid("Not initialized"));
         }
@@ -168,22 +184,48 @@ impl Server {
             .ok_or_else(|| invalid(&format!("thread not found: {thread}")))
     }
 
-    fn begin(&mut self, id: &str, params: &Value) -> Result<(Value, Option<Job>), RpcError> {
+    fn begin(&mut self, id: &str, params: &Value) -> Result<(Value, Option<Then>), RpcError> {
         self.turns += 1;
         let turn = format!("turn-{}", self.turns);
         let thread = self.known(id)?;
         let earlier = thread.exchanges();
         let input = thread.take_input(params);
-        let job = Job {
-            thread: id.to_owned(),
-            turn: turn.clone(),
-            answer: compose::compose(&input, earlier, thread.tools()),
-            input_length: input.chars().count(),
+        let then = match completion::wanted(&input) {
+            // At once, whatever is being performed.
+            Some(prefix) => Then::Tell(completed(id, &turn, &completion::complete(&input, prefix))),
+            None => {
+                let job = Job {
+                    thread: id.to_owned(),
+                    turn: turn.clone(),
+                    answer: compose::compose(&input, earlier, thread.tools()),
+                    input_length: input.chars().count(),
+                };
+                self.stage.admit(&turn);
+                Then::Perform(Box::new(job))
+            }
         };
-        self.stage.admit(&turn);
         let turn = json!({"id": turn, "items": [], "status": "inProgress", "error": null});
-        Ok((json!({ "turn": turn }), Some(job)))
+        Ok((json!({ "turn": turn }), Some(then)))
     }
+}
+
+/// A turn that only says `text`.
+fn completed(thread: &str, turn: &str, text: &str) -> Vec<(&'static str, Value)> {
+    let item = json!({"type": "agentMessage", "id": format!("msg_{turn}"), "text": text, "phase": "final_answer"});
+    vec![
+        (
+            "turn/started",
+            json!({"threadId": thread, "turn": {"id": turn, "status": "inProgress"}}),
+        ),
+        (
+            "item/completed",
+            json!({"threadId": thread, "turnId": turn, "item": item}),
+        ),
+        (
+            "turn/completed",
+            json!({"threadId": thread, "turn": {"id": turn, "items": [], "status": "completed", "error": null}}),
+        ),
+    ]
 }
 
 fn invalid(message: &str) -> RpcError {

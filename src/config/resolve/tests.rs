@@ -1,6 +1,7 @@
 //! Settings from files, environments and flags, through one `check`; broken files named with their line.
 
 use super::*;
+use crate::config::KeyAction;
 use crate::screen::ColorChoice;
 use serde_json::json;
 use std::fs;
@@ -65,7 +66,7 @@ fn every_key_of_the_file_is_read() {
         "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "nord",
         "log_exact": true, "prompt_mode": true, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "images": "kitty", "edit_mode": "vi", "keys": {"ai_complete": "alt-x"},
+        "run_cells": "auto", "images": "kitty", "edit_mode": "vi", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), KEYS.len());
     let (home, environment) = with_file(&content.to_string());
@@ -94,7 +95,12 @@ fn every_key_of_the_file_is_read() {
         (settings.sandbox, settings.edit_mode),
         (Sandbox::ReadOnly, EditMode::Vi)
     );
-    assert_eq!(settings.keys["ai_complete"], "alt-x");
+    let suggest: Vec<String> = settings
+        .keys
+        .of(KeyAction::Suggest)
+        .map(|binding| binding.chord.to_string())
+        .collect();
+    assert_eq!(suggest, ["alt-x"]);
 }
 
 #[test]
@@ -170,6 +176,30 @@ fn a_wrong_value_is_told_and_the_default_holds() {
         json!({"a": 1}).get("a").cloned().unwrap(),
         "an object of actions and chords",
     );
+}
+
+#[test]
+fn wrong_keys_are_told_with_their_line_and_the_others_hold() {
+    let (_home, environment) = with_file(
+        "{\n\"keys\": {\n\"suggest\": \"ctrl-space\",\n\"recal\": \"f5\",\n\"blocks\": \"hyper-b\"\n}}",
+    );
+    let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
+    let said: Vec<String> = reports.iter().map(ToString::to_string).collect();
+    for (said, parts) in said.iter().zip([
+        ["`keys.recal`", "\"f5\"", "`recall`", "line 4"],
+        ["`keys.blocks`", "\"hyper-b\"", "ctrl-x ctrl-e", "line 5"],
+    ]) {
+        for part in parts {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+    }
+    assert_eq!(said.len(), 2);
+    let own: Vec<KeyAction> = KeyAction::rows()
+        .flat_map(|row| settings.keys.of(row.action))
+        .filter(|binding| binding.own)
+        .map(|binding| binding.action)
+        .collect();
+    assert_eq!(own, [KeyAction::Suggest]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A row that is only appended to stays a string; the first time something is written over it, it becomes a list of
 //! columns. Rows that leave the window go to the store and are final.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use unicode_width::UnicodeWidthChar;
@@ -159,6 +160,12 @@ impl Rows {
             }
             row.write_to(store);
         }
+    }
+
+    /// Bytes that [`Rows::write_to`] adds.
+    pub(super) fn length(&self) -> u64 {
+        let bytes: usize = self.rows.iter().map(Row::length).sum();
+        (bytes + self.rows.len() - 1) as u64
     }
 
     /// Bytes and columns held.
@@ -324,18 +331,28 @@ impl Row {
     }
 
     /// The text; blanks at the end of a row that was written over are what erased something.
-    fn write_to(&self, store: &mut Store) {
+    fn text(&self) -> Cow<'_, str> {
         match self {
-            Row::Text(text) => store.push(text),
+            Row::Text(text) => Cow::Borrowed(text),
             Row::Columns(columns) => {
                 let mut text = String::with_capacity(columns.len());
                 for column in columns {
                     text.extend(column.character);
                     text.push_str(column.marks.as_deref().unwrap_or_default());
                 }
-                store.push(text.trim_end_matches(' '));
+                text.truncate(text.trim_end_matches(' ').len());
+                Cow::Owned(text)
             }
         }
+    }
+
+    fn write_to(&self, store: &mut Store) {
+        store.push(&self.text());
+    }
+
+    /// Bytes of the text.
+    fn length(&self) -> usize {
+        self.text().len()
     }
 }
 

@@ -84,6 +84,11 @@ impl Store {
         }
     }
 
+    /// Bytes pushed.
+    pub(super) fn pushed(&self) -> u64 {
+        self.bytes
+    }
+
     pub(super) fn totals(&self) -> Totals {
         let bytes = self.bytes - self.trailing;
         Totals {

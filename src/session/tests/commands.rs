@@ -376,7 +376,9 @@ fn scripted_mute() -> (
     Box<dyn crate::agent::Agent>,
     tokio::sync::mpsc::Receiver<AgentEvent>,
 ) {
-    use crate::agent::{Agent, Capabilities, Facts, Lookup, TurnRequest};
+    use crate::agent::{
+        Agent, Capabilities, Facts, Lookup, SuggestRequest, Suggested, TurnRequest,
+    };
     struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
     impl Agent for Mute {
         fn capabilities(&self) -> Capabilities {
@@ -385,6 +387,7 @@ fn scripted_mute() -> (
                 tools: true,
                 images: true,
                 resumes: true,
+                login: None,
             }
         }
         fn start(&mut self, _: TurnRequest) -> TurnId {
@@ -396,6 +399,9 @@ fn scripted_mute() -> (
             let (tell, told) = oneshot::channel();
             self.0.push(tell);
             told
+        }
+        fn suggest(&mut self, _: SuggestRequest) -> oneshot::Receiver<Suggested> {
+            oneshot::channel().1
         }
     }
     let (_, events) = tokio::sync::mpsc::channel(1);

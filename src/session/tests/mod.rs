@@ -8,6 +8,7 @@ mod references;
 mod replay;
 mod resume;
 mod stops;
+mod suggestions;
 mod taken_back;
 mod tools;
 
@@ -184,6 +185,7 @@ fn stage_of(
         }),
         artifacts: PathBuf::from("/nowhere"),
         record: PathBuf::from("/nowhere"),
+        notebooks: NotebookPlaces::default(),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();

@@ -19,7 +19,11 @@ pub(crate) struct ThreadStartParams<'a> {
     /// `read-only`, `workspace-write`, `danger-full-access`.
     pub(crate) sandbox: &'a str,
     pub(crate) ephemeral: bool,
-    pub(crate) developer_instructions: &'a str,
+    /// In place of the agent's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_instructions: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) developer_instructions: Option<&'a str>,
     pub(crate) dynamic_tools: Vec<DynamicToolSpec<'a>>,
     pub(crate) config: Value,
 }

@@ -1,0 +1,95 @@
+//! `-r`: which session is meant, by number, by name, or picked from a list.
+
+use std::path::PathBuf;
+
+use crate::cli::args::Arguments;
+use crate::config::resolve;
+use crate::environment::Environment;
+use crate::history::Archive;
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::terminal::picker::{Picked, pick_first};
+
+/// Where a session can be looked up.
+const LIST: &str = "`ipycodex sessions --all` lists what can be resumed";
+
+/// The session to take up, picked by the user where none is named; `None`: a fresh one.
+///
+/// # Errors
+/// There is no such session, or the terminal or the record cannot be used.
+pub(super) fn chosen(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Option<i64>, Report> {
+    let Some(None) = &arguments.resume else {
+        return named(arguments, environment);
+    };
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
+    let cwd = environment
+        .cwd
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("/"));
+    let picked = match archive(arguments, environment)? {
+        Some(mut archive) => pick_first(&screen, &mut archive, &cwd)?,
+        None => Picked::Nothing,
+    };
+    match picked {
+        Picked::Session(id) => Ok(Some(id)),
+        Picked::Cancelled => Ok(None),
+        Picked::Nothing => {
+            screen.trusted(b"No sessions found for this directory.\n")?;
+            screen.flush()?;
+            Ok(None)
+        }
+    }
+}
+
+/// The session named on the command line; `None` when `-r` is not there.
+///
+/// # Errors
+/// There is no such session, or `-r` names none.
+pub(super) fn named(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Option<i64>, Report> {
+    let name = match &arguments.resume {
+        None => return Ok(None),
+        Some(None) => {
+            return Err(
+                Report::usage("`-r` needs a session where none can be picked")
+                    .hint("name it: `-r ID` or `-r NAME`")
+                    .hint(LIST),
+            );
+        }
+        Some(Some(name)) => name,
+    };
+    if let Ok(number) = name.parse() {
+        return Ok(Some(number));
+    }
+    let named = match archive(arguments, environment)? {
+        Some(archive) => archive.named(name)?,
+        None => Vec::new(),
+    };
+    match named[..] {
+        [only] => Ok(Some(only)),
+        [] => Err(Report::failure(format!("Session {name} not found")).hint(LIST)),
+        [newest, ..] => {
+            let numbers: Vec<String> = named.iter().map(i64::to_string).collect();
+            Err(Report::failure(format!(
+                "several sessions are named '{name}': {}",
+                numbers.join(", ")
+            ))
+            .hint(format!("name it by its number: `ipycodex -r {newest}`")))
+        }
+    }
+}
+
+/// The record, to look sessions up in.
+pub(super) fn archive(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Option<Archive>, Report> {
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    Archive::open(&settings.paths.history, &settings.paths.artifacts)
+}

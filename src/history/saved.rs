@@ -1,0 +1,151 @@
+//! What of a session goes into a file: its cells with what they showed, its exchanges; of any session of the record.
+//!
+//! In: the dialog, and of each cell the forms of its values and where they stand. Out: a [`SavedSession`] without what
+//! was hidden or undone, without commands and prompts that have no answer. Writes that wait count.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::{Map, Value};
+
+use super::store::Store;
+use super::{Write, entries};
+use crate::dialog::{Dialog, PromptEntry};
+use crate::input::is_ours;
+use crate::notebook::{SavedCell, SavedPrompt, SavedSession};
+use crate::output::mime::MimeBundle;
+use crate::output::shown::{CellOutput, Layout, without_layout};
+
+/// Of one cell, beside its text.
+#[derive(Debug, Default)]
+struct Forms {
+    bundles: Vec<MimeBundle>,
+    layout: Option<String>,
+    /// There is a row of ours.
+    ours: bool,
+}
+
+impl Store {
+    /// `None`: there is no such session.
+    pub(super) fn saved(&mut self, session: Option<i64>) -> Option<SavedSession> {
+        let own = self.session.as_ref().map(|session| session.number);
+        if let Some(other) = session.filter(|number| Some(*number) != own) {
+            let there = self.read(false, |db, _| {
+                db.query_row("SELECT 1 FROM sessions WHERE session = ?1", [other], |_| {
+                    Ok(true)
+                })
+                .optional()
+                .map(|row| row.unwrap_or(false))
+            });
+            return there.then(|| {
+                self.read(SavedSession::default(), |db, _| {
+                    Ok(saved(entries::dialog(db, other)?, forms(db, other)?))
+                })
+            });
+        }
+        let mut dialog = self.read(Dialog::default(), entries::dialog);
+        let mut forms = self.read(HashMap::new(), forms);
+        entries::overlay(&mut dialog, &mut self.waiting.writes());
+        for write in self.waiting.writes() {
+            if let Write::Output {
+                line,
+                bundles,
+                layout,
+                ..
+            } = write
+            {
+                forms.insert(
+                    *line,
+                    Forms {
+                        bundles: bundles.iter().filter_map(|b| bundle(&b.json)).collect(),
+                        layout: Some(layout.clone()),
+                        ours: true,
+                    },
+                );
+            }
+        }
+        Some(saved(dialog, forms))
+    }
+}
+
+fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {
+    let mut forms: HashMap<u32, Forms> = HashMap::new();
+    let mut rows =
+        db.prepare_cached("SELECT line, layout FROM ipycodex_entries WHERE session = ?1")?;
+    let mut rows = rows.query([session])?;
+    while let Some(row) = rows.next()? {
+        let known = Forms {
+            layout: row.get(1)?,
+            ours: true,
+            ..Forms::default()
+        };
+        forms.insert(row.get(0)?, known);
+    }
+    let mut rows = db.prepare_cached(
+        "SELECT line, bundle FROM ipycodex_outputs WHERE session = ?1 ORDER BY line, position",
+    )?;
+    let mut rows = rows.query([session])?;
+    while let Some(row) = rows.next()? {
+        let json: String = row.get(1)?;
+        // A damaged one keeps its place: others are named by theirs.
+        let bundle = bundle(&json).unwrap_or_default();
+        forms.entry(row.get(0)?).or_default().bundles.push(bundle);
+    }
+    Ok(forms)
+}
+
+fn bundle(json: &str) -> Option<MimeBundle> {
+    let map: Map<String, Value> = serde_json::from_str(json).ok()?;
+    Some(MimeBundle::new(map.into_iter().collect()))
+}
+
+fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
+    let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
+    let prompts = prompts.map(|prompt| exchange(prompt, &dialog)).collect();
+    let cells = dialog.cells.into_iter();
+    let cells = cells.filter(|cell| !cell.hidden && !cell.source.trim().is_empty());
+    let cells = cells.filter(|cell| !is_ours(&cell.source)).map(|cell| {
+        let forms = forms.remove(&cell.line).unwrap_or_default();
+        SavedCell {
+            outputs: outputs(&cell.output.unwrap_or_default(), forms),
+            line: cell.line,
+            source: cell.source,
+            failed: cell.failed,
+        }
+    });
+    SavedSession::new(cells.collect(), prompts)
+}
+
+fn outputs(text: &str, forms: Forms) -> Vec<CellOutput> {
+    match &forms.layout {
+        Some(layout) => Layout::from_json(layout).outputs(text, forms.bundles),
+        None => without_layout(text, forms.bundles, !forms.ours),
+    }
+}
+
+/// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.
+fn exchange(prompt: &PromptEntry, dialog: &Dialog) -> SavedPrompt {
+    let code_before = |line: u32| {
+        let before = dialog.cells.iter().rev().filter(|cell| cell.line < line);
+        before
+            .filter(|cell| !is_ours(&cell.source))
+            .map(|cell| cell.line)
+            .next()
+            .unwrap_or(0)
+    };
+    let named = dialog
+        .cells
+        .binary_search_by_key(&prompt.history_line, |cell| cell.line);
+    let is_prompt = named.is_ok_and(|at| dialog.cells[at].source.trim_start().starts_with('.'));
+    let (line, history_line) = if is_prompt {
+        (prompt.history_line, code_before(prompt.history_line))
+    } else {
+        (prompt.line, prompt.history_line)
+    };
+    SavedPrompt {
+        line,
+        history_line,
+        prompt: prompt.prompt.clone(),
+        response: prompt.response.clone(),
+    }
+}

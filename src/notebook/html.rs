@@ -1,0 +1,170 @@
+//! A session as one page: code highlighted, answers as markdown, pictures inside; nothing is loaded, nothing runs.
+//!
+//! In: a session, all of whose text is untrusted. Out: HTML. Invariants: foreign text reaches the page escaped; markup
+//! in an answer is shown, not used; links lead to the web or nowhere; pictures are only those that are in the record.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use super::page;
+use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
+use crate::dialog::display_form;
+use crate::input::note_value;
+use crate::markdown::code_to_html;
+use crate::output::{CellOutput, MimeBundle};
+use crate::text::xml_text;
+
+/// The page of a session. `done` is told how many entries are; highlighting many takes seconds.
+pub fn to_html(session: &SavedSession, title: &str, mut done: impl FnMut(usize)) -> String {
+    let mut page = page::head(&xml_text(title));
+    for (count, entry) in session.entries().iter().enumerate() {
+        done(count);
+        match entry {
+            SavedEntry::Code(cell) => code(cell, &mut page),
+            SavedEntry::Prompt(prompt) => exchange(prompt, &mut page),
+        }
+    }
+    page.push_str(page::TAIL);
+    page
+}
+
+fn code(cell: &SavedCell, page: &mut String) {
+    page.push_str("<div class=\"cell\">\n");
+    if let Some(value) = note_value(&cell.source) {
+        prose(&value, page);
+    } else {
+        page.push_str(&format!(
+            "<div class=\"number\">In [{}]</div>\n<pre class=\"code\">{}</pre>\n",
+            cell.line,
+            code_to_html("python", &cell.source)
+        ));
+        for output in &cell.outputs {
+            match output {
+                CellOutput::Stream(text) => preformatted("output", text, page),
+                CellOutput::Error(error) => preformatted("error", &error.plain(), page),
+                CellOutput::Result(bundle) => {
+                    let number = format!("<div class=\"number\">Out[{}]</div>\n", cell.line);
+                    page.push_str(&number);
+                    value(bundle, page);
+                }
+                CellOutput::Display(bundle) => value(bundle, page),
+            }
+        }
+    }
+    page.push_str("</div>\n");
+}
+
+fn value(bundle: &MimeBundle, page: &mut String) {
+    let pictures = bundle.images();
+    for (mime, base64) in &pictures {
+        picture(mime, base64, page);
+    }
+    if !pictures.is_empty() {
+        return;
+    }
+    if let Some(svg) = bundle.text("image/svg+xml") {
+        // As a picture it can load and run nothing.
+        picture("image/svg+xml", &BASE64_STANDARD.encode(svg), page);
+    } else if let Some(markdown) = bundle.text("text/markdown") {
+        prose(&markdown, page);
+    } else {
+        preformatted("output", &bundle.for_model(), page);
+    }
+}
+
+fn picture(mime: &str, base64: &str, page: &mut String) {
+    page.push_str(&format!(
+        "<img alt=\"{mime}\" src=\"data:{mime};base64,{base64}\">\n"
+    ));
+}
+
+fn preformatted(class: &str, text: &str, page: &mut String) {
+    let text = xml_text(text.trim_end_matches('\n'));
+    if !text.is_empty() {
+        page.push_str(&format!("<pre class=\"{class}\">{text}</pre>\n"));
+    }
+}
+
+fn exchange(prompt: &SavedPrompt, page: &mut String) {
+    page.push_str(&format!(
+        "<div class=\"prompt\">{}</div>\n",
+        xml_text(&prompt.prompt)
+    ));
+    prose(&display_form(&prompt.response), page);
+}
+
+/// Markdown as HTML.
+fn prose(markdown: &str, page: &mut String) {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES;
+    let mut block: Option<(String, String)> = None;
+    let mut events = Vec::new();
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let info = match kind {
+                    CodeBlockKind::Fenced(info) => info.into_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                block = Some((info, String::new()));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                if let Some((info, code)) = block.take() {
+                    let code = code_to_html(&info, code.trim_end_matches('\n'));
+                    events.push(Event::Html(format!("<pre>{code}</pre>\n").into()));
+                }
+            }
+            Event::Text(text) => match &mut block {
+                Some((_, code)) => code.push_str(&text),
+                None => events.push(Event::Text(text)),
+            },
+            other => events.push(harmless(other)),
+        }
+    }
+    page.push_str("<div class=\"answer\">\n");
+    html::push_html(page, events.into_iter());
+    page.push_str("</div>\n");
+}
+
+/// Markup as text, pictures as links, links to the web only.
+fn harmless(event: Event<'_>) -> Event<'_> {
+    match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::Start(
+            Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            }
+            | Tag::Image {
+                link_type,
+                dest_url,
+                title,
+                id,
+            },
+        ) => {
+            let dest_url = if leads_to_the_web(&dest_url) {
+                dest_url
+            } else {
+                CowStr::Borrowed("#")
+            };
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            })
+        }
+        Event::End(TagEnd::Image) => Event::End(TagEnd::Link),
+        other => other,
+    }
+}
+
+fn leads_to_the_web(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default();
+    url.contains(':') && ["http", "https", "mailto"].contains(&scheme.to_ascii_lowercase().as_str())
+}

@@ -1,0 +1,364 @@
+//! Sessions written and read back; strangers' notebooks; what is refused and how it is said.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::input::{is_ours, note_value};
+use crate::output::{CellError, CellOutput, MimeBundle};
+use crate::properties;
+
+fn cell(line: u32, source: &str, outputs: Vec<CellOutput>) -> SavedCell {
+    SavedCell {
+        line,
+        source: source.into(),
+        outputs,
+        failed: false,
+    }
+}
+
+fn prompt(line: u32, history_line: u32, prompt: &str, response: &str) -> SavedPrompt {
+    SavedPrompt {
+        line,
+        history_line,
+        prompt: prompt.into(),
+        response: response.into(),
+    }
+}
+
+fn picture() -> MimeBundle {
+    let png = "iVBORw0KGgo=";
+    MimeBundle::new(vec![
+        ("text/plain".into(), json!("<Figure>")),
+        ("image/png".into(), json!(png)),
+        ("application/vnd.x+json".into(), json!({"a": [1]})),
+    ])
+}
+
+fn session() -> SavedSession {
+    let error = CellError {
+        name: "ValueError".into(),
+        value: "bad <b>".into(),
+        traceback: vec!["Traceback".into(), "ValueError: bad <b>".into()],
+    };
+    SavedSession::new(
+        vec![
+            cell(1, "import math", vec![]),
+            cell(3, "'''why\nnot'''", vec![]),
+            cell(
+                5,
+                "print('a')\n1",
+                vec![
+                    CellOutput::Stream("a\n".into()),
+                    CellOutput::Result(MimeBundle::plain("1")),
+                ],
+            ),
+            cell(6, "plot()", vec![CellOutput::Display(picture())]),
+            cell(
+                7,
+                "# %% not a mark\nraise 1",
+                vec![CellOutput::Error(error)],
+            ),
+        ],
+        vec![
+            prompt(2, 1, "hi", "**yes**\n\n<script>alert(1)</script>"),
+            prompt(4, 3, "more\nlines", "```python\nx = '<'\n```"),
+        ],
+    )
+}
+
+/// Without what reading leaves out.
+fn to_run(session: &SavedSession) -> SavedSession {
+    let entries = session.entries().iter().cloned().map(|entry| match entry {
+        SavedEntry::Code(cell) => SavedEntry::Code(SavedCell {
+            outputs: vec![],
+            failed: false,
+            ..cell
+        }),
+        SavedEntry::Prompt(prompt) => SavedEntry::Prompt(SavedPrompt {
+            line: prompt.history_line + 1,
+            ..prompt
+        }),
+    });
+    SavedSession::of(entries.collect())
+}
+
+fn read(text: &str) -> SavedSession {
+    read_session(&Notebook::parse(text).unwrap())
+}
+
+#[test]
+fn the_form_is_the_contracts() {
+    let notebook = write_session(&session());
+    let text = notebook.to_text();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert!(text.ends_with("}\n") && text.starts_with("{\n \"cells\": [\n  {\n   \"cell_type\""));
+    assert_eq!(
+        (
+            &value["metadata"],
+            &value["nbformat"],
+            &value["nbformat_minor"]
+        ),
+        (&json!({"ipycodex_version": 1}), &json!(4), &json!(5))
+    );
+    let cells = value["cells"].as_array().unwrap();
+    let shape: Vec<_> = cells
+        .iter()
+        .map(|cell| {
+            (
+                cell["cell_type"].as_str().unwrap(),
+                &cell["metadata"]["ipycodex"],
+            )
+        })
+        .collect();
+    assert_eq!(
+        shape,
+        [
+            ("code", &json!({"kind": "code", "line": 1})),
+            (
+                "markdown",
+                &json!({"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi"})
+            ),
+            (
+                "markdown",
+                &json!({"kind": "code", "line": 3, "source": "'''why\nnot'''"})
+            ),
+            (
+                "markdown",
+                &json!({"kind": "prompt", "line": 4, "history_line": 3, "prompt": "more\nlines"})
+            ),
+            ("code", &json!({"kind": "code", "line": 5})),
+            ("code", &json!({"kind": "code", "line": 6})),
+            ("code", &json!({"kind": "code", "line": 7})),
+        ]
+    );
+    assert_eq!(cells[2]["source"], json!(["why\n", "not"]));
+    assert_eq!(
+        cells[4]["outputs"],
+        json!([
+            {"name": "stdout", "output_type": "stream", "text": ["a\n"]},
+            {"data": {"text/plain": ["1"]}, "execution_count": 5, "metadata": {},
+             "output_type": "execute_result"},
+        ])
+    );
+    assert_eq!(
+        cells[6]["outputs"][0]["traceback"],
+        json!(["Traceback", "ValueError: bad <b>"])
+    );
+    let ids: Vec<&str> = cells
+        .iter()
+        .map(|cell| cell["id"].as_str().unwrap())
+        .collect();
+    for id in &ids {
+        assert!(id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    }
+    let again = write_session(&session());
+    assert_eq!(again, notebook, "ids stay from one saving to the next");
+}
+
+#[test]
+fn a_session_is_read_back() {
+    let text = write_session(&session()).to_text();
+    assert_eq!(read(&text), to_run(&session()));
+    assert_eq!(read(&text).counted(), "5 code cells and 2 prompts");
+}
+
+#[test]
+fn text_edited_in_another_program_counts() {
+    let mut value: Value = serde_json::from_str(&write_session(&session()).to_text()).unwrap();
+    value["cells"][0]["source"] = json!("import cmath");
+    value["cells"][2]["source"] = json!("because");
+    let added = json!({"cell_type": "code", "metadata": {}, "outputs": [], "source": "x"});
+    value["cells"].as_array_mut().unwrap().push(added);
+    let read = read(&value.to_string());
+    let sources: Vec<&str> = read.cells().map(|cell| cell.source.as_str()).collect();
+    assert_eq!(sources[..2], ["import cmath", "\"\"\"because\"\"\""]);
+    assert_eq!(
+        sources.len(),
+        5,
+        "a cell of another program is no part of ours"
+    );
+}
+
+#[test]
+fn strangers_notebooks_are_code_and_notes() {
+    let text = r##"{"cells": [{"cell_type": "markdown", "source": ["# T\n", "say \"x\""]},
+        {"cell_type": "code", "source": ["a = 1\n", "a"], "outputs": [{}]}, {"cell_type": "code", "source": " "},
+        {"cell_type": "raw", "source": "r"}, {"source": "?"}, 7, {"cell_type": "code", "source": "b"}],
+        "metadata": {"language_info": {"name": "python"}}}"##;
+    let notebook = Notebook::parse(text).unwrap();
+    assert!(!notebook.is_ours());
+    assert_eq!(notebook.language(), Some("python"));
+    let sources: Vec<String> = read_session(&notebook)
+        .cells()
+        .map(|cell| cell.source.clone())
+        .collect();
+    assert_eq!(sources, ["\"\"\"# T\nsay \"x\\\"\"\"\"", "a = 1\na", "b"]);
+}
+
+#[test]
+fn the_old_snapshot_is_read() {
+    let text = r#"{"version": 1, "events": [
+        {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi", "response": "yes"},
+        {"kind": "code", "line": 3, "source": "x = 1"}, {"kind": "code", "line": 1, "source": "import math"},
+        {"kind": "other"}, 4]}"#;
+    let expected = SavedSession::new(
+        vec![cell(1, "import math", vec![]), cell(3, "x = 1", vec![])],
+        vec![prompt(2, 1, "hi", "yes")],
+    );
+    assert_eq!(read_events(text).unwrap(), expected);
+    assert!(read_events("{}").is_err());
+}
+
+#[test]
+fn what_is_no_notebook_is_refused_with_its_place() {
+    let check = |text: &str, expected: &str| {
+        assert_eq!(Notebook::parse(text).unwrap_err().to_string(), expected);
+    };
+    check(
+        "{\"cells\": [\n  {]}",
+        "is not valid JSON: line 2, column 4: key must be a string",
+    );
+    check("[]", "is not a notebook: it holds no object");
+    check("{}", "is not a notebook: it has no list of cells");
+    check(
+        "{\"nbformat\": 3, \"worksheets\": []}",
+        "is a notebook of format 3, which is not read",
+    );
+    let deep = format!("{{\"cells\": {}", "[".repeat(100_000));
+    let error = Notebook::parse(&deep).unwrap_err().to_string();
+    assert!(error.contains("recursion limit"), "{error}");
+}
+
+#[test]
+fn scripts() {
+    let check = |text: &str, expected: &[&str]| assert_eq!(read_script(text), expected, "{text:?}");
+    check("a = 1\n\nb = 2\n", &["a = 1\n\nb = 2"]);
+    check("\n  \n", &[]);
+    check("# %%\na\n\n# %% title\n\nb\n", &["a", "b"]);
+    check("import x\n#%%\ny", &["import x", "y"]);
+    check("# %% [markdown]\n# prose\n\n# %%\nz", &["z"]);
+    check("# about it\n\n# %%\nz", &["z"]);
+    check("# about it\n", &["# about it"]);
+    check("# %% [markdown]\n'''prose'''\n", &["'''prose'''"]);
+    check("# %%\n# %%% deeper\n1", &["# %% deeper\n1"]);
+    check("# %%% no mark at all\n1", &["# %%% no mark at all\n1"]);
+    let script = to_script(&session());
+    assert!(
+        script.contains("# %% [markdown]\n# > hi\n#\n# **yes**\n"),
+        "{script}"
+    );
+    let sources: Vec<String> = session().cells().map(|cell| cell.source.clone()).collect();
+    assert_eq!(read_script(&script), sources);
+}
+
+#[test]
+fn a_document_holds_all_of_it() {
+    let page = to_markdown(&session(), "Session 1");
+    for part in [
+        "# Session 1\n",
+        "\n```python\nimport math\n```\n",
+        "\n> hi\n\n**yes**\n",
+        "\n> more\n> lines\n",
+        "\nwhy\nnot\n",
+        "\n```text\na\n```\n\n```text\n1\n```\n",
+        "\n![image/png](data:image/png;base64,iVBORw0KGgo=)\n",
+        "\n```text\nTraceback\nValueError: bad <b>\n```\n",
+    ] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
+    let fences = SavedSession::new(vec![cell(1, "'''a\n````\n'''; 1", vec![])], vec![]);
+    assert!(to_markdown(&fences, "x").contains("\n`````python\n"));
+}
+
+#[test]
+fn a_page_holds_all_of_it_and_obeys_nothing() {
+    let mut told = Vec::new();
+    let page = to_html(&session(), "Session <1>", |count| told.push(count));
+    assert_eq!(told, [0, 1, 2, 3, 4, 5, 6]);
+    for part in [
+        "<title>Session &lt;1&gt;</title>",
+        "<div class=\"prompt\">hi</div>",
+        "<strong>yes</strong>",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "src=\"data:image/png;base64,iVBORw0KGgo=\"",
+        "<pre class=\"error\">Traceback\nValueError: bad &lt;b&gt;</pre>",
+        "Out[5]",
+    ] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
+    assert!(!page.contains("<script"), "{page}");
+    let hostile =
+        "[a](javascript:alert(1)) ![b](http://x/y.png) <img src=x onerror=y> [c](https://x)";
+    let hostile = SavedSession::new(vec![], vec![prompt(1, 0, "<b>", hostile)]);
+    let page = to_html(&hostile, "x", |_| {});
+    assert!(!page.contains("javascript:") && !page.contains("<img") && !page.contains("<b>"));
+    assert!(page.contains("<a href=\"#\">a</a>") && page.contains("<a href=\"https://x\">c</a>"));
+}
+
+prop_compose! {
+    fn sources()(source in "([a-z\"'\\\\#%. \n\t]|.){1,40}") -> String {
+        source.trim().to_owned()
+    }
+}
+
+prop_compose! {
+    fn sessions()(
+        cells in proptest::collection::vec((sources(), ".{0,20}", any::<bool>()), 0..8),
+        prompts in proptest::collection::vec((0u32..9, sources(), ".{0,30}"), 0..4),
+    ) -> SavedSession {
+        let cells = cells.into_iter().filter(|(source, ..)| !source.is_empty() && !is_ours(source));
+        let cells = (1u32..).zip(cells).map(|(line, (source, text, result))| {
+            let output = if result {
+                CellOutput::Result(MimeBundle::plain(text))
+            } else {
+                CellOutput::Stream(text)
+            };
+            cell(line, &source, vec![output])
+        });
+        let prompts = (20u32..).zip(prompts).map(|(line, (after, text, answer))| prompt(line, after, &text, &answer));
+        SavedSession::new(cells.collect(), prompts.collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(properties::cases(properties::USUAL))]
+
+    #[test]
+    fn any_session_is_read_back(session in sessions()) {
+        let notebook = write_session(&session);
+        let text = notebook.to_text();
+        prop_assert_eq!(&Notebook::parse(&text).unwrap(), &notebook);
+        prop_assert_eq!(read(&text), to_run(&session));
+        to_html(&session, "x", |_| {});
+        to_markdown(&session, "x");
+    }
+
+    #[test]
+    fn any_script_is_read_back(session in sessions()) {
+        let sources: Vec<String> = session.cells().map(|cell| cell.source.clone()).collect();
+        prop_assert_eq!(read_script(&to_script(&session)), sources);
+    }
+
+    #[test]
+    fn any_text_is_a_notebook_or_refused(text in "[{}\\[\\]\":, a-z0-9]{0,60}") {
+        if let Ok(notebook) = Notebook::parse(&text) {
+            read_session(&notebook);
+        }
+        read_events(&text).ok();
+        for cell in read_script(&text) {
+            prop_assert!(!cell.trim().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_note_is_its_text_and_its_source(text in ".{0,30}") {
+        let source = format!("{text:?}");
+        if let Some(value) = note_value(&source) {
+            let session = SavedSession::new(vec![cell(1, &source, vec![])], vec![]);
+            let notebook = write_session(&session);
+            let lines: String = notebook.cells()[0]["source"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            prop_assert_eq!(lines, value);
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! What a cell showed, in order: printed text, values, displays, an error; as notebooks and exports have it.
+//!
+//! The record keeps a cell's plain text, the MIME forms of its values, and a [`Layout`]: where in that text the values
+//! and the traceback stand. In: these three. Out: [`CellOutput`]s. Invariants: total, a layout that does not fit its
+//! text (a text cut in the middle, a damaged row) loses no value; what is printed between values stays between them.
+//!
+//! Absent on purpose: standard error apart from standard output (the cell's terminal joins them), and colours.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+
+/// One thing a cell showed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellOutput {
+    /// Printed text, escapes applied; ends in a newline.
+    Stream(String),
+    /// The value of the cell.
+    Result(MimeBundle),
+    /// A display in passing.
+    Display(MimeBundle),
+    /// What it raised, without colours.
+    Error(CellError),
+}
+
+/// Where values and the error stand in the plain text of a cell, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Layout {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// Bytes of the text.
+    range: Range<u64>,
+    is: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// The value: which bundle.
+    Result(usize),
+    /// A display: which bundle.
+    Display(usize),
+    /// Of which class, with which text.
+    Error(String, String),
+    /// Text of a display that was shown again in place of an earlier one: the bundle stands there.
+    Again,
+}
+
+impl Layout {
+    /// The value of the cell stands at `range`; `bundle` is its place among the bundles.
+    pub fn result(&mut self, range: Range<u64>, bundle: usize) {
+        self.add(range, What::Result(bundle));
+    }
+
+    /// A display stands at `range`.
+    pub fn display(&mut self, range: Range<u64>, bundle: usize) {
+        self.add(range, What::Display(bundle));
+    }
+
+    /// The text of an updated display stands at `range`.
+    pub fn again(&mut self, range: Range<u64>) {
+        self.add(range, What::Again);
+    }
+
+    /// The traceback stands at `range`.
+    pub fn error(&mut self, range: Range<u64>, error: &CellError) {
+        self.add(range, What::Error(error.name.clone(), error.value.clone()));
+    }
+
+    fn add(&mut self, range: Range<u64>, is: What) {
+        self.parts.push(Part { range, is });
+    }
+
+    /// The text was shortened: nothing stands where it stood.
+    pub fn unplaced(mut self) -> Self {
+        for part in &mut self.parts {
+            part.range = u64::MAX..u64::MAX;
+        }
+        self
+    }
+
+    /// As it is stored: a list of `[kind, from, to, …]`; empty when only text was printed.
+    pub fn to_json(&self) -> String {
+        if self.parts.is_empty() {
+            return String::new();
+        }
+        let row = |part: &Part| {
+            let (from, to) = (part.range.start, part.range.end);
+            match &part.is {
+                What::Result(bundle) => json!(["result", from, to, bundle]),
+                What::Display(bundle) => json!(["display", from, to, bundle]),
+                What::Error(name, value) => json!(["error", from, to, name, value]),
+                What::Again => json!(["again", from, to]),
+            }
+        };
+        Value::Array(self.parts.iter().map(row).collect()).to_string()
+    }
+
+    /// Reads what [`Layout::to_json`] wrote; rows it does not know are left out.
+    pub fn from_json(text: &str) -> Self {
+        let Ok(Value::Array(rows)) = serde_json::from_str(text) else {
+            return Layout::default();
+        };
+        Layout {
+            parts: rows.iter().filter_map(part).collect(),
+        }
+    }
+
+    /// Where the cell's value stands in `text`, in bytes.
+    pub fn value(&self, text: &str) -> Option<Range<usize>> {
+        let is_value = |part: &&Part| matches!(part.is, What::Result(_));
+        let range = &self.parts.iter().find(is_value)?.range;
+        let (from, to) = (place(text, range.start), place(text, range.end));
+        (from < to).then_some(from..to)
+    }
+
+    /// What the cell showed, in order.
+    pub fn outputs(&self, text: &str, bundles: Vec<MimeBundle>) -> Vec<CellOutput> {
+        let mut bundles: Vec<Option<MimeBundle>> = bundles.into_iter().map(Some).collect();
+        let mut take = |at: usize| bundles.get_mut(at).and_then(Option::take);
+        let (mut outputs, mut done) = (Vec::new(), 0);
+        for part in &self.parts {
+            let (from, to) = (place(text, part.range.start), place(text, part.range.end));
+            let from = from.max(done);
+            let to = to.max(from);
+            printed(&text[done..from], &mut outputs);
+            done = to;
+            match &part.is {
+                What::Result(at) => outputs.extend(take(*at).map(CellOutput::Result)),
+                What::Display(at) => outputs.extend(take(*at).map(CellOutput::Display)),
+                What::Error(name, value) => {
+                    let lines = text[from..to].trim_end_matches('\n').split('\n');
+                    let traceback: Vec<String> = lines.map(str::to_owned).collect();
+                    outputs.push(CellOutput::Error(CellError {
+                        name: name.clone(),
+                        value: value.clone(),
+                        traceback,
+                    }));
+                }
+                What::Again => {}
+            }
+        }
+        printed(&text[done..], &mut outputs);
+        // A damaged layout: what it does not name is shown all the same.
+        outputs.extend(bundles.into_iter().flatten().map(CellOutput::Display));
+        outputs
+    }
+}
+
+fn part(row: &Value) -> Option<Part> {
+    let row = row.as_array()?;
+    let range = row.get(1)?.as_u64()?..row.get(2)?.as_u64()?;
+    let bundle = || usize::try_from(row.get(3)?.as_u64()?).ok();
+    let word = |at: usize| Some(row.get(at)?.as_str()?.to_owned());
+    let is = match row.first()?.as_str()? {
+        "result" => What::Result(bundle()?),
+        "display" => What::Display(bundle()?),
+        "error" => What::Error(word(3)?, word(4)?),
+        "again" => What::Again,
+        _ => return None,
+    };
+    Some(Part { range, is })
+}
+
+fn place(text: &str, at: u64) -> usize {
+    let at = usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
+    text.floor_char_boundary(at)
+}
+
+/// Printed text; what was printed in several pieces around the text of a repeated display is one stream.
+fn printed(text: &str, outputs: &mut Vec<CellOutput>) {
+    if text.is_empty() {
+        return;
+    }
+    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+    match outputs.last_mut() {
+        Some(CellOutput::Stream(before)) => before.push_str(&format!("{text}{line_end}")),
+        _ => outputs.push(CellOutput::Stream(format!("{text}{line_end}"))),
+    }
+}
+
+/// What a cell showed that was recorded without a layout: by another program (`foreign`) or an earlier version.
+pub fn without_layout(text: &str, bundles: Vec<MimeBundle>, foreign: bool) -> Vec<CellOutput> {
+    if foreign && bundles.is_empty() && !text.is_empty() {
+        return vec![CellOutput::Result(MimeBundle::plain(text))];
+    }
+    if let [only] = bundles.as_slice()
+        && only.for_model() == text
+    {
+        return bundles.into_iter().map(CellOutput::Result).collect();
+    }
+    let mut outputs = Vec::new();
+    printed(text, &mut outputs);
+    // Their text stands in what was printed; pictures do not.
+    let pictures = bundles
+        .into_iter()
+        .filter(|bundle| bundle.image().is_some());
+    outputs.extend(pictures.map(CellOutput::Display));
+    outputs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::transcript::Transcript;
+    use crate::properties;
+    use proptest::prelude::*;
+
+    fn value(text: &str) -> MimeBundle {
+        MimeBundle::plain(text)
+    }
+
+    fn stream(text: &str) -> CellOutput {
+        CellOutput::Stream(text.to_owned())
+    }
+
+    /// A cell that shows these, as the session collects it.
+    fn recorded(shown: &[CellOutput]) -> (String, Vec<MimeBundle>, String) {
+        let mut transcript = Transcript::new(1 << 20);
+        let (mut layout, mut bundles) = (Layout::default(), Vec::new());
+        for output in shown {
+            match output {
+                CellOutput::Stream(text) => transcript.push(text.as_bytes()),
+                CellOutput::Result(bundle) => {
+                    layout.result(transcript.own_lines(&bundle.for_model()), bundles.len());
+                    bundles.push(bundle.clone());
+                }
+                CellOutput::Display(bundle) => {
+                    layout.display(transcript.own_lines(&bundle.for_model()), bundles.len());
+                    bundles.push(bundle.clone());
+                }
+                CellOutput::Error(error) => {
+                    layout.error(transcript.own_lines(&error.plain()), error);
+                }
+            }
+        }
+        transcript.finish();
+        (transcript.snapshot().text, bundles, layout.to_json())
+    }
+
+    #[track_caller]
+    fn check(shown: &[CellOutput], expected: &[CellOutput]) {
+        let (text, bundles, layout) = recorded(shown);
+        let read = Layout::from_json(&layout).outputs(&text, bundles);
+        assert_eq!(read, expected, "{text:?} {layout}");
+    }
+
+    #[test]
+    fn what_was_shown_comes_back_in_its_order() {
+        let error = CellError {
+            name: "E".into(),
+            value: "v".into(),
+            traceback: vec!["Traceback".into(), "E: v".into()],
+        };
+        let same = |shown: &[CellOutput]| check(shown, shown);
+        same(&[]);
+        same(&[stream("a\nb\n")]);
+        same(&[CellOutput::Result(value("41"))]);
+        same(&[
+            stream("é\n"),
+            CellOutput::Display(value("x\ny")),
+            stream("b\n"),
+            CellOutput::Result(value("2")),
+        ]);
+        same(&[stream("a\n"), CellOutput::Error(error)]);
+        // A line without an end gets one, a value a line of its own.
+        check(
+            &[stream("a"), CellOutput::Result(value("1")), stream("b")],
+            &[stream("a\n"), CellOutput::Result(value("1")), stream("b\n")],
+        );
+        // A progress bar before a value leaves its last state.
+        check(
+            &[
+                stream("10%\r20%\r100%\n"),
+                CellOutput::Display(value("done")),
+            ],
+            &[stream("100%\n"), CellOutput::Display(value("done"))],
+        );
+    }
+
+    #[test]
+    fn an_update_leaves_no_text_behind() {
+        let mut layout = Layout::default();
+        layout.display(0..2, 0);
+        layout.again(4..6);
+        let outputs = layout.outputs("1\na\n2\nb", vec![value("2")]);
+        assert_eq!(outputs, [CellOutput::Display(value("2")), stream("a\nb\n")]);
+    }
+
+    #[test]
+    fn a_layout_that_does_not_fit_loses_nothing() {
+        let mut layout = Layout::default();
+        layout.result(2..4, 0);
+        let unplaced = layout.clone().unplaced();
+        let outputs = unplaced.outputs("head … tail", vec![value("1")]);
+        assert_eq!(
+            outputs,
+            [stream("head … tail\n"), CellOutput::Result(value("1"))]
+        );
+        for damaged in ["", "{", "[1]", "[[\"result\",9,1,7]]", "[[\"x\",0,1]]"] {
+            let outputs = Layout::from_json(damaged).outputs("é", vec![value("1")]);
+            assert_eq!(
+                outputs,
+                [stream("é\n"), CellOutput::Display(value("1"))],
+                "{damaged}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_of_others_are_told_as_well_as_they_can() {
+        let check = |text: &str, bundles: &[MimeBundle], foreign, expected: &[CellOutput]| {
+            assert_eq!(without_layout(text, bundles.to_vec(), foreign), expected);
+        };
+        check("", &[], true, &[]);
+        check("2", &[], true, &[CellOutput::Result(value("2"))]);
+        check("2", &[], false, &[stream("2\n")]);
+        check("2", &[value("2")], false, &[CellOutput::Result(value("2"))]);
+        check("a\n2", &[value("2")], false, &[stream("a\n2\n")]);
+    }
+
+    proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
+        #[test]
+        fn any_layout_of_any_text_is_read(text in ".{0,40}", layout in "[\\[\\],\"a-z0-9]{0,60}", from in 0u64..60, to in 0u64..60) {
+            let mut made = Layout::default();
+            made.display(from..to, 1);
+            made.error(to..from, &CellError::default());
+            for layout in [Layout::from_json(&layout), Layout::from_json(&made.to_json())] {
+                layout.outputs(&text, vec![value("x"), value("y")]);
+            }
+            prop_assert_eq!(Layout::from_json(&made.to_json()), made);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Completions at the cursor: asked of the agent beside everything else.
+//!
+//! In: the text being typed ([`Draft`]). Out: what to insert, by a callback on the session's thread, which must not
+//! wait. Invariants: nothing is recorded, no number is taken, neither the turn that runs nor the conversation's thread
+//! is touched; the callback is called once, unless its [`Suggesting`] was dropped: then the agent's work is stopped.
+
+mod fit;
+
+use tokio::sync::oneshot;
+
+use crate::agent::{AgentFailure, SuggestRequest};
+use crate::dialog::Dialog;
+use crate::input::{Input, Mode, classify};
+use crate::session::task::Session;
+use crate::session::{Command, SessionHandle};
+
+/// The system prompt of completions.
+const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
+
+/// What is being typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Draft {
+    /// Before the cursor.
+    pub before: String,
+    /// After it.
+    pub after: String,
+    /// In prompt mode nearly everything is a prompt.
+    pub prompt_mode: bool,
+}
+
+/// A completion under way; dropping it stops the work for it.
+#[derive(Debug)]
+pub struct Suggesting {
+    _open: oneshot::Sender<()>,
+}
+
+/// Takes what came of it: the text to insert (empty: nothing), or why there is none.
+pub type TakeSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
+
+/// A request on its way through the loop.
+pub(super) struct Wish {
+    draft: Draft,
+    take: TakeSuggestion,
+    /// Ends when nobody waits any more.
+    dropped: oneshot::Receiver<()>,
+}
+
+impl Draft {
+    fn is_prompt(&self) -> bool {
+        let mode = if self.prompt_mode {
+            Mode::Prompts
+        } else {
+            Mode::Cells
+        };
+        let text = format!("{}{}", self.before, self.after);
+        // A dot alone will be one.
+        text.trim() == "." || matches!(classify(&text, mode), Input::Prompt(_))
+    }
+
+    /// The request for a model: context, the text around the cursor, what to do.
+    fn input(&self, context: &str) -> String {
+        let mut parts = Vec::new();
+        let context = context.trim_end_matches('\n');
+        if !context.is_empty() {
+            parts.push(context.to_owned());
+        }
+        parts.push("<current-input>".to_owned());
+        parts.push(format!("<prefix>{}</prefix>", self.before));
+        if !self.after.trim().is_empty() {
+            parts.push(format!("<suffix>{}</suffix>", self.after));
+        }
+        parts.push("</current-input>".to_owned());
+        parts.push(
+            if self.is_prompt() {
+                "Answer only with the words to insert right after the prefix: the input is a request to an assistant."
+            } else {
+                "Answer only with the code to insert right after the prefix."
+            }
+            .to_owned(),
+        );
+        parts.join("\n")
+    }
+}
+
+impl SessionHandle {
+    /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
+    pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
+        let (open, dropped) = oneshot::channel();
+        let wish = Wish {
+            draft,
+            take,
+            dropped,
+        };
+        // A loop that ended tells nobody anything any more.
+        let _ = self.commands.send(Command::Suggest(Box::new(wish)));
+        Suggesting { _open: open }
+    }
+}
+
+impl Session {
+    /// Reads what the completion's context is made of.
+    pub(super) fn suggest(&mut self, mut wish: Box<Wish>) {
+        let blank = |text: &str| text.trim().is_empty();
+        if blank(&wish.draft.before) && blank(&wish.draft.after) {
+            return (wish.take)(Ok(String::new()));
+        }
+        let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                dialog = history.dialog() => {
+                    // A session that has ended wants nothing any more.
+                    let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
+                }
+                _ = &mut wish.dropped => {}
+            }
+        });
+    }
+
+    /// The record has been read: asks the agent.
+    pub(super) fn suggest_from(&mut self, dialog: &Dialog, wish: Wish) {
+        let Wish {
+            draft,
+            take,
+            mut dropped,
+        } = wish;
+        if dropped.try_recv() == Err(oneshot::error::TryRecvError::Closed) {
+            return;
+        }
+        let model = self.choices.completion_model.clone();
+        let request = SuggestRequest {
+            instructions: INSTRUCTIONS.to_owned(),
+            input: draft.input(&dialog.next_context()),
+            model: (!model.is_empty()).then_some(model),
+            cwd: self.cwd.clone(),
+        };
+        let told = self.exchanges.agent.get().suggest(request);
+        tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                _ = dropped => {}
+                told = told => {
+                    // An agent that was replaced meanwhile has nothing to say.
+                    let told = told.unwrap_or_else(|_| Ok(String::new()));
+                    let prompt = draft.is_prompt();
+                    take(told.map(|text| fit::fitted(&text, &draft.before, &draft.after, prompt)));
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,230 @@
+//! The whole terminal, lent for a while: lines on the alternate screen, keys one by one.
+//!
+//! In: a [`Frame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode are
+//! as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the guard.
+//!
+//! Absent on purpose: what is on the lines, and what keys mean.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyEventKind};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+
+use crate::report::Report;
+use crate::runtime::TerminalSize;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::text::split_at_columns;
+
+/// How a piece of a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    Plain,
+    Dim,
+    Strong,
+    /// What was looked for.
+    Match,
+}
+
+/// A line: pieces of text without control characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pieces: Vec<(Look, String)>,
+    chosen: bool,
+}
+
+impl Line {
+    /// A line of one piece.
+    pub(super) fn of(look: Look, text: impl Into<String>) -> Self {
+        Line::default().and(look, text)
+    }
+
+    /// The line and a piece more.
+    pub(super) fn and(mut self, look: Look, text: impl Into<String>) -> Self {
+        self.pieces.push((look, text.into()));
+        self
+    }
+
+    /// The line as the one that is chosen.
+    pub(super) fn chosen(mut self, chosen: bool) -> Self {
+        self.chosen = chosen;
+        self
+    }
+
+    /// Its text.
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        self.pieces.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+/// What the terminal is to show.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Frame {
+    /// From the top; what the terminal has no room for is left out.
+    pub(super) lines: Vec<Line>,
+    /// Row and column of the cursor, from 0; `None`: hidden.
+    pub(super) cursor: Option<(usize, usize)>,
+}
+
+/// The lent terminal.
+pub(super) struct Panel<'a> {
+    screen: &'a Screen,
+    guard: Option<&'a TerminalGuard>,
+}
+
+impl<'a> Panel<'a> {
+    /// Takes it.
+    ///
+    /// # Errors
+    /// The terminal cannot be written or its mode not be set.
+    pub(super) fn open(
+        screen: &'a Screen,
+        guard: Option<&'a TerminalGuard>,
+    ) -> Result<Self, Report> {
+        if let Some(guard) = guard {
+            guard.alternate_screen(true);
+        }
+        let panel = Panel { screen, guard };
+        enable_raw_mode().map_err(unreadable)?;
+        screen.trusted(b"\x1b[?1049h\x1b[?2004h")?;
+        screen.flush()?;
+        Ok(panel)
+    }
+
+    /// Its size.
+    pub(super) fn size(&self) -> TerminalSize {
+        self.screen.size()
+    }
+
+    /// Shows a frame in place of the last one.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub(super) fn show(&self, frame: &Frame) -> Result<(), Report> {
+        let bytes = painted(frame, self.size(), self.screen.colour());
+        self.screen.trusted(bytes.as_bytes())?;
+        self.screen.flush()?;
+        Ok(())
+    }
+
+    /// The next key, paste or change of size; `None` when `patience` ends before.
+    ///
+    /// # Errors
+    /// The terminal cannot be read.
+    pub(super) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
+        loop {
+            if let Some(patience) = patience
+                && !crossterm::event::poll(patience).map_err(unreadable)?
+            {
+                return Ok(None);
+            }
+            match crossterm::event::read().map_err(unreadable)? {
+                Event::Key(key) if key.kind == KeyEventKind::Release => {}
+                Event::FocusGained | Event::FocusLost | Event::Mouse(_) => {}
+                event => return Ok(Some(event)),
+            }
+        }
+    }
+}
+
+impl Drop for Panel<'_> {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back; the next write says so.
+        let _ = self
+            .screen
+            .trusted(b"\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l");
+        let _ = self.screen.flush();
+        let _ = disable_raw_mode();
+        if let Some(guard) = self.guard {
+            guard.alternate_screen(false);
+        }
+    }
+}
+
+fn unreadable(error: std::io::Error) -> Report {
+    Report::failure("could not read the terminal").because(error)
+}
+
+/// The bytes that show a frame; each line is cut at the right edge.
+fn painted(frame: &Frame, size: TerminalSize, colour: bool) -> String {
+    let mut out = String::from("\x1b[?2026h\x1b[?25l");
+    let none = Line::default();
+    for row in 0..usize::from(size.rows) {
+        let line = frame.lines.get(row).unwrap_or(&none);
+        // Cleared first: after the last column it would take that along.
+        let _ = write!(out, "\x1b[{};1H\x1b[0m\x1b[2K", row + 1);
+        let mut room = usize::from(size.columns);
+        for (look, text) in &line.pieces {
+            let (text, _) = split_at_columns(text, room);
+            room -= crate::text::columns(text);
+            let _ = write!(
+                out,
+                "\x1b[0{}{}m{text}",
+                if line.chosen { ";7" } else { "" },
+                codes(*look, colour)
+            );
+        }
+        if line.chosen {
+            out.push_str(&" ".repeat(room));
+        }
+    }
+    out.push_str("\x1b[0m");
+    if let Some((row, column)) = frame.cursor {
+        let row = row.min(usize::from(size.rows).saturating_sub(1));
+        let column = column.min(usize::from(size.columns).saturating_sub(1));
+        let _ = write!(out, "\x1b[{};{}H\x1b[?25h", row + 1, column + 1);
+    }
+    out.push_str("\x1b[?2026l");
+    out
+}
+
+fn codes(look: Look, colour: bool) -> &'static str {
+    match look {
+        Look::Plain => "",
+        Look::Dim => ";2",
+        Look::Strong => ";1",
+        Look::Match if colour => ";1;33",
+        Look::Match => ";1;4",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_the_edge_and_a_shorter_frame_leaves_nothing_behind() {
+        let size = TerminalSize {
+            columns: 6,
+            rows: 3,
+        };
+        let mut terminal =
+            vt100::Parser::new(NonZeroU16::new(3).unwrap(), NonZeroU16::new(6).unwrap(), 9);
+        let long = Frame {
+            lines: vec![
+                Line::of(Look::Plain, "123456789"),
+                Line::of(Look::Match, "漢字漢字"),
+                Line::of(Look::Plain, "ab")
+                    .and(Look::Dim, "cdefgh")
+                    .chosen(true),
+                Line::of(Look::Plain, "no room"),
+            ],
+            cursor: Some((9, 9)),
+        };
+        terminal.process(painted(&long, size, true).as_bytes());
+        assert_eq!(terminal.screen().contents(), "123456\n漢字漢\nabcdef");
+        assert_eq!(terminal.screen().cursor_position(), (2, 5));
+        assert!(terminal.screen().cell(2, 5).unwrap().inverse());
+        let short = Frame {
+            lines: vec![Line::default(), Line::of(Look::Plain, "x")],
+            cursor: None,
+        };
+        terminal.process(painted(&short, size, false).as_bytes());
+        assert_eq!(terminal.screen().contents(), "\nx");
+        assert!(terminal.screen().hide_cursor());
+    }
+}

@@ -1,0 +1,301 @@
+//! The picker on the terminal: filter, list, the end of the chosen session, keys.
+//!
+//! In: the machine and a size. Out: a frame that fits; what there is no room for goes from the end: first the look at
+//! the session, then the help.
+
+use crate::dialog::display_form;
+use crate::history::{Found, Glance, Scope, SessionRow};
+use crate::runtime::TerminalSize;
+use crate::terminal::panel::{Frame, Line, Look};
+use crate::terminal::picker::state::{Asking, Picker};
+use crate::text::columns;
+use crate::text::escape::{cut, visible, visible_lines};
+use crate::text::split_at_columns;
+
+/// From how many columns on the list has the columns of `sessions`.
+const WIDE: usize = 60;
+
+/// Rows of the list that stay when the look at the session takes its room.
+const FEWEST: usize = 3;
+
+const KEYS: [&str; 6] = [
+    "Enter resume",
+    "Esc cancel",
+    "Tab all",
+    "^R rename",
+    "^X delete",
+    "^F text",
+];
+
+/// The frame at this size.
+pub(super) fn frame(picker: &Picker, size: TerminalSize) -> Frame {
+    let (width, height) = (usize::from(size.columns), usize::from(size.rows));
+    let (place, shown, all) = picker.places();
+    let mut lines = vec![title(picker, width, shown, all)];
+    let (filter, column) = filter_line(picker);
+    let cursor = Some((1, column));
+    lines.push(filter);
+    lines.push(header(width));
+    let help = if height > 8 {
+        help(picker, width)
+    } else {
+        Vec::new()
+    };
+    let room = height.saturating_sub(lines.len() + help.len());
+    let looks = room > FEWEST + 4;
+    let list = if looks {
+        shown.clamp(1, (room * 9 / 20).max(FEWEST))
+    } else {
+        room
+    };
+    let from = place
+        .saturating_sub(list / 2)
+        .min(shown.saturating_sub(list));
+    let rows = picker.shown_from(from).take(list);
+    lines.extend(rows.map(|(row, chosen)| row_line(row, picker.found(row.id), width, chosen)));
+    if shown == 0 {
+        let none = if picker.has_more() {
+            "  …"
+        } else {
+            "  no session fits"
+        };
+        lines.push(Line::of(Look::Dim, none));
+    }
+    let bottom = height.saturating_sub(help.len());
+    if looks {
+        lines.push(Line::of(Look::Dim, "─".repeat(width)));
+        let preview = preview(picker, width, bottom.saturating_sub(lines.len()));
+        lines.extend(preview);
+    }
+    lines.resize(bottom, Line::default());
+    lines.extend(help);
+    Frame { lines, cursor }
+}
+
+fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
+    let place = match picker.scope() {
+        Scope::All => "all directories".to_owned(),
+        Scope::Directory(path) => visible(&path.to_string_lossy()).into_owned(),
+    };
+    let count = if shown == all {
+        format!("{all}")
+    } else {
+        format!("{shown}/{all}")
+    };
+    let count = if picker.has_more() {
+        format!("{count}…")
+    } else {
+        count
+    };
+    let title = "Resume session";
+    let room = width.saturating_sub(title.len() + columns(&count) + 4);
+    // Of a long path the end tells most.
+    let mut place = place.as_str();
+    while columns(place) > room && !place.is_empty() {
+        place = &place[place.chars().next().map_or(0, char::len_utf8)..];
+    }
+    Line::of(Look::Strong, title)
+        .and(Look::Dim, format!("  {place}  "))
+        .and(Look::Dim, count)
+}
+
+/// What is being typed, and the column of the cursor.
+fn filter_line(picker: &Picker) -> (Line, usize) {
+    let (label, text) = match picker.asking() {
+        Asking::Choice => ("> ", picker.filter().to_owned()),
+        Asking::Delete(id) => {
+            let question = format!("Delete session {id} with all it holds? (y/N) ");
+            let column = columns(&question);
+            return (Line::of(Look::Strong, question), column);
+        }
+        Asking::Name(_, name) => ("Name: ", name.text().to_owned()),
+    };
+    let text = visible(&text).into_owned();
+    let column = label.len() + columns(&text);
+    let line = Line::of(Look::Strong, label).and(Look::Plain, text);
+    (line, column)
+}
+
+fn header(width: usize) -> Line {
+    let text = if width >= WIDE {
+        "      ID  Start                  Cmds  Last prompt"
+    } else {
+        "      ID  Start         Last prompt"
+    };
+    Line::of(Look::Dim, text)
+}
+
+fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: bool) -> Line {
+    let mark = if chosen { "> " } else { "  " };
+    let facts = if width >= WIDE {
+        let start: String = row.start.chars().take(19).collect();
+        format!("{mark}{:>6}  {start:20}  {:>5}  ", row.id, row.commands)
+    } else {
+        let start: String = row.start.chars().skip(5).take(11).collect();
+        format!("{mark}{:>6}  {start:12}  ", row.id)
+    };
+    let mut line = Line::of(Look::Plain, facts.clone());
+    let mut room = width.saturating_sub(facts.len());
+    if let Some(name) = &row.name {
+        let name = format!("[{}] ", visible(name));
+        room = room.saturating_sub(columns(&name));
+        line = line.and(Look::Strong, name);
+    }
+    if let Some(first) = found.and_then(<[Found]>::first) {
+        return with_match(line, first, room).chosen(chosen);
+    }
+    let (look, text) = if row.last_prompt.is_empty() {
+        (Look::Dim, &row.last_input)
+    } else {
+        (Look::Plain, &row.last_prompt)
+    };
+    let text = one_line(text);
+    line.and(look, cut(&text, room)).chosen(chosen)
+}
+
+/// Text on one line, its line ends as blanks; a start of it that is long enough for any terminal.
+fn one_line(text: &str) -> String {
+    let start: String = text.chars().take(1000).collect();
+    visible(&start.trim().replace(['\n', '\r', '\t'], " ")).into_owned()
+}
+
+/// The line found, what was looked for marked and in sight.
+fn with_match(line: Line, found: &Found, room: usize) -> Line {
+    let (before, rest) = found.text.split_at(found.at.start);
+    let (matched, after) = rest.split_at(found.at.end - found.at.start);
+    let (before, matched) = (one_start(before), visible(matched).into_owned());
+    let mut before = before.trim_start();
+    while !before.is_empty() && columns(before) + columns(&matched) > room * 2 / 3 {
+        before = &before[before.chars().next().map_or(0, char::len_utf8)..];
+    }
+    let left = room.saturating_sub(columns(before) + columns(&matched));
+    let after: String = after.chars().take(left).collect();
+    line.and(Look::Plain, before)
+        .and(Look::Match, matched)
+        .and(Look::Plain, cut(&visible(&after), left))
+}
+
+fn one_start(text: &str) -> String {
+    visible(&text.replace('\t', " ")).into_owned()
+}
+
+/// The end of the chosen session.
+fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
+    let Some(row) = picker.chosen() else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    if let Some(name) = &row.name {
+        lines.push(Line::of(Look::Strong, format!("[{}]", visible(name))));
+    }
+    if *picker.scope() == Scope::All {
+        lines.push(Line::of(Look::Dim, visible(&row.cwd)));
+    }
+    if let Some(found) = picker.found(row.id) {
+        lines.extend(found.iter().take(room).map(|entry| {
+            let line = Line::of(Look::Dim, format!("[{}] ", entry.line));
+            with_match(line, entry, width.saturating_sub(8))
+        }));
+    } else if let Some(glance) = picker.glance() {
+        lines.extend(glanced(glance, width, room.saturating_sub(lines.len())));
+    }
+    lines.truncate(room);
+    lines
+}
+
+/// The last exchange, then as many of the inputs after it as there is room for: the newest.
+fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
+    let mut inputs = Vec::new();
+    for (number, text) in &glance.inputs {
+        let label = format!("In [{number}]: ");
+        let more = format!("{:>1$}", "...: ", label.len());
+        let text = visible_lines(text.trim_end()).replace('\t', "    ");
+        for (at, line) in text.lines().enumerate() {
+            let label = if at == 0 { &label } else { &more };
+            inputs.push(Line::of(Look::Dim, label).and(Look::Plain, line));
+        }
+    }
+    let Some((prompt, answer)) = &glance.exchange else {
+        return inputs.split_off(inputs.len().saturating_sub(room));
+    };
+    let mut lines = Vec::new();
+    let prompt = format!(".{prompt}");
+    let rows = wrapped(prompt.trim_end(), width)
+        .into_iter()
+        .take((room / 3).max(1));
+    lines.extend(rows.map(|row| Line::of(Look::Strong, row)));
+    // The start of the answer, and under it the last inputs, if there are any.
+    let keep = inputs.len().min(room / 3);
+    let left = room.saturating_sub(lines.len() + keep);
+    let answer = wrapped(display_form(answer).trim(), width);
+    lines.extend(
+        answer
+            .into_iter()
+            .take(left)
+            .map(|row| Line::of(Look::Plain, row)),
+    );
+    lines.extend(inputs.split_off(inputs.len() - keep));
+    lines
+}
+
+/// Text in rows of at most `width` columns, broken at blanks where there are some.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let text = visible_lines(text).replace('\t', "    ");
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut rest = line;
+        loop {
+            let (fits, over) = split_at_columns(rest, width.max(2));
+            if over.is_empty() || fits.is_empty() {
+                rows.push(fits.to_owned());
+                break;
+            }
+            let end = match fits.rfind(' ') {
+                Some(blank) if !over.starts_with(' ') && !fits[..blank].trim().is_empty() => {
+                    blank + 1
+                }
+                _ => fits.len(),
+            };
+            rows.push(rest[..end].trim_end().to_owned());
+            rest = rest[end..].trim_start_matches(' ');
+        }
+    }
+    rows
+}
+
+/// The keys, or what there is to say, on one or two lines.
+fn help(picker: &Picker, width: usize) -> Vec<Line> {
+    if let Some(said) = picker.said() {
+        return vec![Line::of(Look::Strong, visible(said))];
+    }
+    if !matches!(picker.asking(), Asking::Choice) {
+        let keys = match picker.asking() {
+            Asking::Name(..) => "Enter rename · Esc back",
+            _ => "y delete · any other key keeps it",
+        };
+        return vec![Line::of(Look::Dim, keys)];
+    }
+    let mut lines = vec![String::new()];
+    for key in KEYS {
+        let key = match (key, picker.scope()) {
+            ("Tab all", Scope::All) => "Tab here",
+            _ => key,
+        };
+        let last = lines.last_mut().expect("there is one");
+        if last.is_empty() {
+            last.push_str(key);
+        } else if columns(last) + 3 + columns(key) <= width {
+            last.push_str(" · ");
+            last.push_str(key);
+        } else {
+            lines.push(key.to_owned());
+        }
+    }
+    lines
+        .into_iter()
+        .map(|line| Line::of(Look::Dim, line))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The picker of sessions: a list that narrows as one types, with a look at the end of each; rename and delete inside.
+//!
+//! In: an [`Archive`]. Out: [`Picked`]. The list is read page by page between keys, so that the first rows are there at
+//! once however many there are. Absent on purpose: starting what was picked.
+
+mod draw;
+mod matching;
+mod state;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crossterm::event::Event;
+
+use crate::history::{Archive, Scope};
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::terminal::panel::Panel;
+use crate::terminal::signals::watch;
+use state::{Picker, Wish};
+
+/// Sessions read at a time: the first ones before anything is shown, the others between keys.
+const PAGE: u32 = 200;
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picked {
+    /// This session.
+    Session(i64),
+    /// None of them.
+    Cancelled,
+    /// There is none for this directory; nothing was shown.
+    Nothing,
+}
+
+/// Lets the user pick a session of `cwd` (else of the git root above it), or of any directory.
+///
+/// The terminal is as it was when this returns. Run it between two reads of the editor, or before the first.
+///
+/// # Errors
+/// The terminal cannot be used, or the record not be read.
+pub fn pick(
+    screen: &Screen,
+    guard: Option<&TerminalGuard>,
+    archive: &mut Archive,
+    cwd: &Path,
+) -> Result<Picked, Report> {
+    let near = archive.near(cwd)?;
+    let mut picker = Picker::new(near);
+    more(&mut picker, archive)?;
+    if picker.is_empty() {
+        return Ok(Picked::Nothing);
+    }
+    let panel = Panel::open(screen, guard)?;
+    loop {
+        if let Some(id) = picker.wants_glance() {
+            picker.set_glance(id, archive.glance(id)?);
+        }
+        panel.show(&draw::frame(&picker, panel.size()))?;
+        let event = loop {
+            let patience = picker.has_more().then_some(Duration::ZERO);
+            if let Some(event) = panel.next(patience)? {
+                break Some(event);
+            }
+            if more(&mut picker, archive)? {
+                break None;
+            }
+        };
+        let wish = match event {
+            Some(Event::Key(key)) => picker.on_key(&key),
+            Some(Event::Paste(text)) => picker.on_paste(&text),
+            _ => Wish::Nothing,
+        };
+        match wish {
+            Wish::Nothing => {}
+            Wish::Resume(id) => return Ok(Picked::Session(id)),
+            Wish::Cancel => return Ok(Picked::Cancelled),
+            Wish::Delete(id) => {
+                let deleted = archive.delete(id);
+                picker.on_deleted(id, deleted);
+            }
+            Wish::Rename(id, name) => {
+                let renamed = archive.rename(id, &name);
+                picker.on_renamed(id, &name, renamed);
+            }
+        }
+    }
+}
+
+/// As [`pick`], before there is a session: takes the terminal and gives it back.
+///
+/// # Errors
+/// As [`pick`].
+pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<Picked, Report> {
+    let guard = TerminalGuard::acquire();
+    let _watch = match &guard {
+        Some(guard) => {
+            guard.restore_on_panic();
+            Some(watch(guard.restorer())?)
+        }
+        None => None,
+    };
+    pick(screen, guard.as_ref(), archive, cwd)
+}
+
+/// Reads on where the picker stopped; true when there is something new to show.
+fn more(picker: &mut Picker, archive: &Archive) -> Result<bool, Report> {
+    let scope: Scope = picker.scope().clone();
+    if let Some(before) = picker.next_page() {
+        let rows = archive.page(&scope, before, PAGE)?;
+        let complete = rows.len() < PAGE as usize;
+        picker.add(rows, complete);
+        return Ok(true);
+    }
+    if let Some((needle, before)) = picker.next_search() {
+        let (found, last) = archive.find(needle, &scope, before, PAGE)?;
+        return Ok(picker.add_found(found, last));
+    }
+    Ok(false)
+}

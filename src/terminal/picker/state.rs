@@ -1,0 +1,403 @@
+//! The picker as a pure machine: rows and keys in, wishes out.
+//!
+//! Invariant: the chosen session stays chosen while rows come in; once the filter changes it is the best one.
+
+use std::collections::HashMap;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use nucleo_matcher::Utf32String;
+
+use crate::history::{Found, Glance, Scope, SessionRow};
+use crate::report::Report;
+use crate::terminal::field::Field;
+use crate::terminal::picker::matching::{Scorer, text_of};
+use crate::text::needle::Needle;
+
+/// Rows that Page Up and Page Down move over.
+const PAGE: usize = 8;
+
+/// What a key asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Nothing,
+    Resume(i64),
+    Cancel,
+    Delete(i64),
+    Rename(i64, String),
+}
+
+/// What keys mean at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// They narrow and choose.
+    Choice,
+    /// Delete this one?
+    Delete(i64),
+    /// The new name of this one.
+    Name(i64, Field),
+}
+
+/// A search for a text in everything that was recorded.
+struct Search {
+    needle: Needle,
+    /// Sessions below this number are still to be looked through.
+    before: i64,
+    complete: bool,
+    /// By session.
+    found: HashMap<i64, Vec<Found>>,
+}
+
+/// The machine.
+pub(super) struct Picker {
+    near: Scope,
+    all: bool,
+    rows: Vec<SessionRow>,
+    texts: Vec<(i64, Utf32String)>,
+    complete: bool,
+    scorer: Scorer,
+    /// Score and index of what is shown, best first.
+    shown: Vec<(u32, usize)>,
+    /// Place in `shown`.
+    chosen: usize,
+    filter: Field,
+    search: Option<Search>,
+    asking: Asking,
+    said: Option<String>,
+    glance: Option<(i64, Glance)>,
+}
+
+impl Picker {
+    /// Over the sessions of this scope to begin with.
+    pub(super) fn new(near: Scope) -> Self {
+        Picker {
+            near,
+            all: false,
+            rows: Vec::new(),
+            texts: Vec::new(),
+            complete: false,
+            scorer: Scorer::new(),
+            shown: Vec::new(),
+            chosen: 0,
+            filter: Field::default(),
+            search: None,
+            asking: Asking::Choice,
+            said: None,
+            glance: None,
+        }
+    }
+
+    /// Whose sessions are listed.
+    pub(super) fn scope(&self) -> &Scope {
+        if self.all { &Scope::All } else { &self.near }
+    }
+
+    /// No session is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// There is more to read.
+    pub(super) fn has_more(&self) -> bool {
+        self.next_page().is_some() || self.next_search().is_some()
+    }
+
+    /// Below which number the next page begins, if there is one.
+    pub(super) fn next_page(&self) -> Option<i64> {
+        (!self.complete).then(|| self.rows.last().map_or(i64::MAX, |row| row.id))
+    }
+
+    /// What is looked for below which number, while the search goes on.
+    pub(super) fn next_search(&self) -> Option<(&Needle, i64)> {
+        let search = self.search.as_ref()?;
+        (!search.complete).then_some((&search.needle, search.before))
+    }
+
+    /// Adds a page; `complete`: it was the last one.
+    pub(super) fn add(&mut self, rows: Vec<SessionRow>, complete: bool) {
+        let from = self.rows.len();
+        self.texts
+            .extend(rows.iter().map(|row| (row.id, text_of(row))));
+        self.rows.extend(rows);
+        self.complete = complete;
+        self.show_from(from);
+    }
+
+    /// Adds what a search found and the last session it looked at; true when there is more to see than before.
+    pub(super) fn add_found(&mut self, found: Vec<Found>, last: Option<i64>) -> bool {
+        let Some(search) = &mut self.search else {
+            return false;
+        };
+        match last {
+            Some(last) => search.before = last,
+            None => search.complete = true,
+        }
+        let news = !found.is_empty() || search.complete;
+        for entry in found {
+            search.found.entry(entry.session).or_default().push(entry);
+        }
+        if news {
+            let chosen = self.chosen().map(|row| row.id);
+            self.show_anew();
+            self.choose(chosen);
+        }
+        news
+    }
+
+    /// The session whose end is to be shown and is not known yet.
+    pub(super) fn wants_glance(&self) -> Option<i64> {
+        let id = self.chosen()?.id;
+        (self.glance.as_ref().map(|(known, _)| *known) != Some(id)).then_some(id)
+    }
+
+    pub(super) fn set_glance(&mut self, id: i64, glance: Glance) {
+        self.glance = Some((id, glance));
+    }
+
+    /// The session that Enter resumes.
+    pub(super) fn chosen(&self) -> Option<&SessionRow> {
+        let (_, index) = self.shown.get(self.chosen)?;
+        self.rows.get(*index)
+    }
+
+    /// Its end, once known.
+    pub(super) fn glance(&self) -> Option<&Glance> {
+        let id = self.chosen()?.id;
+        let (known, glance) = self.glance.as_ref()?;
+        (*known == id).then_some(glance)
+    }
+
+    /// Sessions shown from place `from` on, each with whether it is chosen.
+    pub(super) fn shown_from(&self, from: usize) -> impl Iterator<Item = (&SessionRow, bool)> {
+        self.shown
+            .iter()
+            .enumerate()
+            .skip(from)
+            .map(|(place, (_, index))| (&self.rows[*index], place == self.chosen))
+    }
+
+    /// Place of the chosen one, number of those shown, number of all.
+    pub(super) fn places(&self) -> (usize, usize, usize) {
+        (self.chosen, self.shown.len(), self.rows.len())
+    }
+
+    pub(super) fn filter(&self) -> &str {
+        self.filter.text()
+    }
+
+    pub(super) fn asking(&self) -> &Asking {
+        &self.asking
+    }
+
+    pub(super) fn said(&self) -> Option<&str> {
+        self.said.as_deref()
+    }
+
+    /// Entries of a session that a search found; `None`: nothing is being searched for.
+    pub(super) fn found(&self, id: i64) -> Option<&[Found]> {
+        let search = self.search.as_ref()?;
+        Some(search.found.get(&id).map_or(&[], Vec::as_slice))
+    }
+
+    /// Takes a key.
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> Wish {
+        self.said = None;
+        match std::mem::replace(&mut self.asking, Asking::Choice) {
+            Asking::Choice => self.on_choice_key(key),
+            Asking::Delete(id) => {
+                if matches!(key.code, KeyCode::Char('y' | 'Y'))
+                    && key.modifiers.difference(KeyModifiers::SHIFT).is_empty()
+                {
+                    return Wish::Delete(id);
+                }
+                self.said = Some(format!("session {id} is kept"));
+                Wish::Nothing
+            }
+            Asking::Name(id, mut name) => {
+                if leaves(key) {
+                    return Wish::Nothing;
+                }
+                if key.code == KeyCode::Enter {
+                    return Wish::Rename(id, name.text().trim().to_owned());
+                }
+                name.on_key(key);
+                self.asking = Asking::Name(id, name);
+                Wish::Nothing
+            }
+        }
+    }
+
+    /// Takes pasted text.
+    pub(super) fn on_paste(&mut self, text: &str) -> Wish {
+        match &mut self.asking {
+            Asking::Choice => {
+                self.filter.insert(text);
+                self.filter_changed();
+            }
+            Asking::Name(_, name) => name.insert(text),
+            Asking::Delete(_) => {}
+        }
+        Wish::Nothing
+    }
+
+    fn on_choice_key(&mut self, key: &KeyEvent) -> Wish {
+        if leaves(key) {
+            return Wish::Cancel;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let id = self.chosen().map(|row| row.id);
+        match key.code {
+            KeyCode::Enter => return id.map_or(Wish::Nothing, Wish::Resume),
+            KeyCode::Char('d') if control && self.filter().is_empty() => return Wish::Cancel,
+            KeyCode::Up => self.step(-1),
+            KeyCode::Char('p' | 'k') if control => self.step(-1),
+            KeyCode::Down => self.step(1),
+            KeyCode::Char('n' | 'j') if control => self.step(1),
+            KeyCode::PageUp => (0..PAGE).for_each(|_| self.step(-1)),
+            KeyCode::PageDown => (0..PAGE).for_each(|_| self.step(1)),
+            KeyCode::Home => self.chosen = 0,
+            KeyCode::End => self.chosen = self.shown.len().saturating_sub(1),
+            KeyCode::Tab => self.turn_scope(),
+            KeyCode::Char('a') if control => self.turn_scope(),
+            KeyCode::Delete => self.asking = id.map_or(Asking::Choice, Asking::Delete),
+            KeyCode::Char('x') if control => {
+                self.asking = id.map_or(Asking::Choice, Asking::Delete);
+            }
+            KeyCode::Char('r') if control => {
+                if let Some(row) = self.chosen() {
+                    let name = Field::with(row.name.as_deref().unwrap_or_default());
+                    self.asking = Asking::Name(row.id, name);
+                }
+            }
+            KeyCode::Char('f') if control => self.turn_search(),
+            _ => {
+                if self.filter.on_key(key) {
+                    self.filter_changed();
+                }
+            }
+        }
+        Wish::Nothing
+    }
+
+    /// Says how the deletion of a session went.
+    pub(super) fn on_deleted(&mut self, id: i64, deleted: Result<(), Report>) {
+        match deleted {
+            Ok(()) => {
+                let chosen = self.chosen;
+                self.rows.retain(|row| row.id != id);
+                self.texts.retain(|(known, _)| *known != id);
+                self.show_anew();
+                self.chosen = chosen.min(self.shown.len().saturating_sub(1));
+                self.said = Some(format!("session {id} deleted"));
+            }
+            Err(report) => self.said = Some(format!("not deleted: {}", told(&report))),
+        }
+    }
+
+    /// Says how the naming of a session went.
+    pub(super) fn on_renamed(&mut self, id: i64, name: &str, renamed: Result<(), Report>) {
+        if let Err(report) = renamed {
+            self.said = Some(format!("not renamed: {}", told(&report)));
+            return;
+        }
+        if let Some(index) = self.rows.iter().position(|row| row.id == id) {
+            self.rows[index].name = (!name.is_empty()).then(|| name.to_owned());
+            self.texts[index].1 = text_of(&self.rows[index]);
+        }
+        self.said = Some(match name {
+            "" => format!("session {id} has no name now"),
+            name => format!("session {id} is named '{name}'"),
+        });
+    }
+
+    fn step(&mut self, by: isize) {
+        let last = self.shown.len().saturating_sub(1);
+        self.chosen = self.chosen.saturating_add_signed(by).min(last);
+    }
+
+    fn turn_scope(&mut self) {
+        self.all = !self.all;
+        (self.rows, self.texts) = (Vec::new(), Vec::new());
+        self.complete = false;
+        self.search = None;
+        self.show_anew();
+    }
+
+    fn turn_search(&mut self) {
+        if self.search.take().is_none() {
+            if self.filter().trim().is_empty() {
+                self.said = Some("type what to look for, then Ctrl-F".into());
+                return;
+            }
+            self.search = Some(Search {
+                needle: Needle::new(self.filter().trim()),
+                before: i64::MAX,
+                complete: false,
+                found: HashMap::new(),
+            });
+        }
+        self.show_anew();
+    }
+
+    fn filter_changed(&mut self) {
+        self.search = None;
+        self.show_anew();
+    }
+
+    fn show_anew(&mut self) {
+        self.shown.clear();
+        self.chosen = 0;
+        self.show_from(0);
+    }
+
+    /// Puts rows from this index on where they belong among what is shown.
+    fn show_from(&mut self, from: usize) {
+        let chosen = self.chosen().map(|row| row.id);
+        if let Some(search) = &self.search {
+            let new = (from..self.rows.len())
+                .filter(|index| search.found.contains_key(&self.rows[*index].id));
+            self.shown.extend(new.map(|index| (0, index)));
+            return;
+        }
+        let fitting = self.scorer.fitting(self.filter.text(), &self.texts[from..]);
+        self.shown.extend(
+            fitting
+                .into_iter()
+                .map(|(score, index)| (score, from + index)),
+        );
+        self.shown
+            .sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
+        // At the top the best one is chosen, whatever comes; below, what the user chose.
+        if self.chosen > 0 {
+            self.choose(chosen);
+        }
+    }
+
+    fn choose(&mut self, id: Option<i64>) {
+        let place = self
+            .shown
+            .iter()
+            .position(|(_, index)| Some(self.rows[*index].id) == id);
+        self.chosen = place.unwrap_or(0);
+    }
+}
+
+/// Keys that leave without an answer.
+fn leaves(key: &KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Esc => true,
+        KeyCode::Char('c' | 'g') => key.modifiers.contains(KeyModifiers::CONTROL),
+        _ => false,
+    }
+}
+
+fn told(report: &Report) -> String {
+    let mut line = report.message.clone();
+    for cause in &report.causes {
+        line.push_str(": ");
+        line.push_str(cause);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;
