@@ -20,6 +20,9 @@ use crate::text::escape::{cut, visible};
 /// Rows left for what is said above and below, and the prompt.
 const OTHERS: usize = 7;
 
+/// Columns from which on what is said below needs no wrapping.
+const WIDE: usize = 76;
+
 /// Rows of entries, however small the screen is.
 const LEAST: usize = 5;
 
@@ -45,7 +48,9 @@ pub fn show_earlier(
 
 fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
     let width = usize::from(size.columns).max(2);
-    let mut room = usize::from(size.rows).saturating_sub(OTHERS).max(LEAST);
+    // What is said below takes more rows where they are short.
+    let others = if width < WIDE { OTHERS + 4 } else { OTHERS };
+    let mut room = usize::from(size.rows).saturating_sub(others).max(LEAST);
     let mut blocks: Vec<Vec<Line>> = Vec::new();
     let mut whole = true;
     for entry in earlier.entries.iter().rev() {
@@ -307,7 +312,7 @@ mod tests {
         check(
             &session(many(50)),
             40,
-            14,
+            18,
             &[
                 "── session 43 · 50 cells, 0 prompts ──",
                 "… %ipycodex history shows all of it",

@@ -15,6 +15,9 @@ use crate::output::shown::Layout;
 /// Characters that are read of an output or an answer.
 const SHOWN: i64 = 64 << 10;
 
+/// Inputs of which the commands are told from the cells when cells are counted; of more, commands count as cells.
+const COUNTED: u32 = 1000;
+
 /// The end of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Earlier {
@@ -152,12 +155,15 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
     db.query_row(
         "SELECT coalesce(s.start, ''), i.name,
                 CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END,
-                (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
+                CASE WHEN (SELECT count(*) FROM history h WHERE h.session = s.session) > ?2
+                THEN (SELECT count(*) FROM history h WHERE h.session = s.session)
+                     - (SELECT count(*) FROM ipycodex_turns t WHERE t.session = s.session)
+                ELSE (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
                      AND substr(ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32)), 1, 1) <> '.'
-                     AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%'),
+                     AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%') END,
                 (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session)
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session WHERE s.session = ?1",
-        [session],
+        params![session, COUNTED],
         |row| {
             Ok(Earlier {
                 session,
