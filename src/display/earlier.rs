@@ -20,6 +20,9 @@ use crate::text::escape::{cut, visible};
 /// Rows left for what is said above and below, and the prompt.
 const OTHERS: usize = 7;
 
+/// Columns from which on what is said below needs no wrapping.
+const WIDE: usize = 76;
+
 /// Rows of entries, however small the screen is.
 const LEAST: usize = 5;
 
@@ -45,7 +48,9 @@ pub fn show_earlier(
 
 fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
     let width = usize::from(size.columns).max(2);
-    let mut room = usize::from(size.rows).saturating_sub(OTHERS).max(LEAST);
+    // What is said below takes more rows where they are short.
+    let others = if width < WIDE { OTHERS + 4 } else { OTHERS };
+    let mut room = usize::from(size.rows).saturating_sub(others).max(LEAST);
     let mut blocks: Vec<Vec<Line>> = Vec::new();
     let mut whole = true;
     for entry in earlier.entries.iter().rev() {
@@ -142,26 +147,51 @@ fn block(entry: &EarlierEntry, width: usize, room: usize, appearance: &Appearanc
         }
         block.extend(answer.into_iter().skip(hidden));
     } else if !entry.shown.trim().is_empty() {
-        let at = entry.value.filter(|at| entry.shown.is_char_boundary(*at));
-        let (printed, value) = entry.shown.split_at(at.unwrap_or(entry.shown.len()));
         let mut output = Rows::new(width);
-        if !printed.is_empty() {
-            output.text(0, printed.trim_end_matches('\n'), Style::new());
+        let (before, value, after) = parts(entry);
+        if !before.is_empty() {
+            output.text(0, before, Style::new());
         }
-        if !value.is_empty() {
+        if let Some(value) = value {
             let label = format!("Out[{}]: ", entry.line);
             let label = (label.as_str(), Color::Red.normal());
-            let value = value.trim_end_matches('\n');
-            if value.contains('\n') {
-                output.labelled(label, "", Style::new());
+            // As IPython: a value of several lines begins below its label.
+            let below = value.contains('\n');
+            output.labelled(label, if below { "" } else { value }, Style::new());
+            if below {
                 output.text(0, value, Style::new());
-            } else {
-                output.labelled(label, value, Style::new());
             }
+        }
+        if !after.is_empty() {
+            output.text(0, after, Style::new());
         }
         block.extend(shortened(output.into_rows()));
     }
     block
+}
+
+/// What a cell showed before its value, the value, and what came after it; without the ends of their last lines.
+fn parts(entry: &EarlierEntry) -> (&str, Option<&str>, &str) {
+    let text = entry.shown.as_str();
+    let placed = entry.value.clone().and_then(|range| {
+        Some((
+            text.get(..range.start)?,
+            text.get(range.clone())?,
+            text.get(range.end..)?,
+        ))
+    });
+    let bare = |text: &'_ str| -> usize { text.trim_end_matches('\n').len() };
+    match placed {
+        None => (&text[..bare(text)], None, ""),
+        Some((before, value, after)) => {
+            let after = after.trim_start_matches('\n');
+            (
+                &before[..bare(before)],
+                Some(&value[..bare(value)]),
+                &after[..bare(after)],
+            )
+        }
+    }
 }
 
 /// Beginning and end of what is long.
@@ -186,9 +216,11 @@ fn left_out(rows: usize) -> Line {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
 
-    fn cell(line: u32, source: &str, shown: &str, value: Option<usize>) -> EarlierEntry {
+    fn cell(line: u32, source: &str, shown: &str, value: Option<Range<usize>>) -> EarlierEntry {
         EarlierEntry {
             line,
             source: source.into(),
@@ -235,8 +267,8 @@ mod tests {
     #[test]
     fn entries_look_as_they_did() {
         let earlier = session(vec![
-            cell(1, "print(1)\nprint(2)\n7", "1\n2\n7", Some(4)),
-            cell(2, "df", "   a\n0  1", Some(0)),
+            cell(1, "print(1)\nprint(2)\n7", "1\n2\n7", Some(4..5)),
+            cell(2, "df", "   a\n0  1\nlate", Some(0..9)),
             cell(3, "1/0", "ZeroDivisionError: x\x1b[2J", None),
             cell(4, "x = 1", "", None),
             exchange(5, ".what is **x**?", "It is **1**.\n\n- one"),
@@ -258,6 +290,7 @@ mod tests {
                 "Out[2]: ",
                 "   a",
                 "0  1",
+                "late",
                 "",
                 "In [3]: 1/0",
                 "ZeroDivisionError: x^[[2J",
@@ -279,7 +312,7 @@ mod tests {
         check(
             &session(many(50)),
             40,
-            14,
+            18,
             &[
                 "── session 43 · 50 cells, 0 prompts ──",
                 "… %ipycodex history shows all of it",

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::{Color, Style};
 
 use crate::markdown::Line;
-use crate::runtime::Ending;
+use crate::runtime::{Ending, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::RunKind;
@@ -93,7 +93,7 @@ impl ReplayView {
         if took > LONG && step.cell {
             tail.push_str(KEYS);
         }
-        let line = step.row(usize::from(size.columns), &tail, None);
+        let line = step.row(room(size), &tail, None);
         if step.drawn.as_ref() == Some(&line) {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl ReplayView {
             Some(_) if step.cell => seconds(took) + " ",
             _ => String::new(),
         };
-        let line = step.row(usize::from(size.columns), &tail, mark);
+        let line = step.row(room(size), &tail, mark);
         let bytes = self.live.draw(&[line], &[], size);
         self.screen.trusted(&bytes)?;
         self.screen.flush()
@@ -167,6 +167,11 @@ impl StepLine {
         }
         line
     }
+}
+
+/// Columns of a line: the last one stays free, where what is redrawn may be wiped.
+fn room(size: TerminalSize) -> usize {
+    usize::from(size.columns).saturating_sub(1)
 }
 
 /// The first line that says something, and whether there are more.

@@ -4,13 +4,19 @@
 //! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count
 //! as well ended.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Write;
 use crate::input::is_ours;
+use crate::output::shown::Layout;
 
 /// Characters that are read of an output or an answer.
 const SHOWN: i64 = 64 << 10;
+
+/// Inputs of which the commands are told from the cells when cells are counted; of more, commands count as cells.
+const COUNTED: u32 = 1000;
 
 /// The end of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,8 +46,8 @@ pub struct EarlierEntry {
     pub source: String,
     /// What the cell showed, as plain text, or the start of it; the stored answer of a prompt.
     pub shown: String,
-    /// Byte of `shown` at which the cell's value begins.
-    pub value: Option<usize>,
+    /// Bytes of `shown` that are the cell's value.
+    pub value: Option<Range<usize>>,
     /// The answer of the agent.
     pub is_answer: bool,
     /// Taken out of the conversation.
@@ -68,11 +74,7 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
     let mut inputs = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(substr(o.output, 1, ?3), ''),
                 coalesce(e.hidden, 0), t.hidden, substr(p.response, 1, ?3),
-                CASE WHEN e.state IS NULL THEN substr(o.output, 1, ?3) ELSE
-                    (SELECT CASE WHEN json_valid(u.bundle) THEN CAST(json_extract(u.bundle, '$.\"text/plain\"') AS TEXT) END
-                     FROM ipycodex_outputs u
-                     WHERE u.session = h.session AND u.line = h.line AND u.picture IS NULL AND length(u.bundle) < ?3
-                     ORDER BY u.position DESC LIMIT 1) END
+                e.layout, e.state IS NULL
          FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
@@ -85,11 +87,17 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
         let answer: Option<String> = row.get(5)?;
         let hidden: Option<bool> = row.get(4)?;
         let (source, shown): (String, String) = (row.get(1)?, row.get(2)?);
-        let value: Option<String> = row.get(6)?;
+        let layout: Option<String> = row.get(6)?;
+        // IPython keeps nothing but values.
+        let foreign: bool = row.get(7)?;
+        let value = match layout {
+            Some(layout) => Layout::from_json(&layout).value(&shown),
+            None => (foreign && !shown.is_empty()).then_some(0..shown.len()),
+        };
         Ok(EarlierEntry {
             line: row.get(0)?,
             is_answer: answer.is_some(),
-            value: value.and_then(|value| value_at(&source, &shown, &value)),
+            value: value.filter(|_| answer.is_none()),
             shown: answer.unwrap_or(shown),
             source,
             hidden: hidden.unwrap_or(row.get(3)?),
@@ -147,12 +155,15 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
     db.query_row(
         "SELECT coalesce(s.start, ''), i.name,
                 CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END,
-                (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
+                CASE WHEN (SELECT count(*) FROM history h WHERE h.session = s.session) > ?2
+                THEN (SELECT count(*) FROM history h WHERE h.session = s.session)
+                     - (SELECT count(*) FROM ipycodex_turns t WHERE t.session = s.session)
+                ELSE (SELECT count(*) FROM history h WHERE h.session = s.session AND h.line > 0
                      AND substr(ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32)), 1, 1) <> '.'
-                     AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%'),
+                     AND ltrim(coalesce(h.source_raw, h.source), char(10, 13, 32, 37)) NOT LIKE 'ipycodex%') END,
                 (SELECT count(*) FROM ai_prompts p WHERE p.session = s.session)
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session WHERE s.session = ?1",
-        [session],
+        params![session, COUNTED],
         |row| {
             Ok(Earlier {
                 session,
@@ -206,19 +217,6 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
             _ => {}
         }
     }
-}
-
-/// Where the value stands in what a cell showed: its last text is one unless the cell displayed it.
-fn value_at(source: &str, shown: &str, value: &str) -> Option<usize> {
-    let last = source.trim_end().lines().last().unwrap_or_default();
-    let displays = last.starts_with("display(") || last.trim_start() != last;
-    let (shown, value) = (shown.trim_end_matches('\n'), value.trim_end_matches('\n'));
-    if displays || value.is_empty() {
-        return None;
-    }
-    let at = shown.len().checked_sub(value.len())?;
-    let begins_a_line = at == 0 || shown.as_bytes()[at - 1] == b'\n';
-    (begins_a_line && shown.ends_with(value)).then_some(at)
 }
 
 fn is_command(source: &str) -> bool {

@@ -111,6 +111,14 @@ impl Layout {
         }
     }
 
+    /// Where the cell's value stands in `text`, in bytes.
+    pub fn value(&self, text: &str) -> Option<Range<usize>> {
+        let is_value = |part: &&Part| matches!(part.is, What::Result(_));
+        let range = &self.parts.iter().find(is_value)?.range;
+        let (from, to) = (place(text, range.start), place(text, range.end));
+        (from < to).then_some(from..to)
+    }
+
     /// What the cell showed, in order.
     pub fn outputs(&self, text: &str, bundles: Vec<MimeBundle>) -> Vec<CellOutput> {
         let mut bundles: Vec<Option<MimeBundle>> = bundles.into_iter().map(Some).collect();

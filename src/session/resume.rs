@@ -19,7 +19,7 @@ use crate::session::task::{Session, notice};
 use crate::text::escape::{cut, visible};
 
 /// Entries of the earlier conversation that are told; more do not fit on a screen.
-pub(super) const EARLIER: u32 = 60;
+const EARLIER: u32 = 60;
 
 /// Columns of the names that are gone, in one line.
 const NAMES: usize = 56;
@@ -55,6 +55,15 @@ impl Session {
     /// All cells of the record have been run again.
     pub(super) fn cells_are_back(&mut self) {
         self.gone_before = 0;
+    }
+
+    /// Tells the end of the session as it was before this process.
+    pub(super) fn tell_earlier(&self, answer: tokio::sync::oneshot::Sender<Option<Earlier>>) {
+        let history = self.history.clone();
+        tokio::spawn(async move {
+            // Whoever asked may have gone.
+            let _ = answer.send(history.earlier(EARLIER).await);
+        });
     }
 
     /// Finds out what of an earlier session the interpreter lacks, and says so in the background.

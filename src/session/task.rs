@@ -25,7 +25,6 @@ use crate::session::loading::Loading;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
-use crate::session::resume::EARLIER;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
@@ -268,13 +267,7 @@ impl Session {
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
-            Command::Earlier(answer) => {
-                let history = self.history.clone();
-                tokio::spawn(async move {
-                    // Whoever asked may have gone.
-                    let _ = answer.send(history.earlier(EARLIER).await);
-                });
-            }
+            Command::Earlier(answer) => self.tell_earlier(answer),
             Command::LookForGone => self.look_for_gone(),
             Command::CellsRead(cells) => self.on_cells_read(cells),
             Command::Sessions { all, answer } => {

@@ -9,7 +9,7 @@ fn lines(earlier: &Earlier) -> Vec<String> {
     let entries = earlier.entries.iter();
     entries
         .map(|entry| {
-            let value = entry.value.map_or("", |_| "=");
+            let value = entry.value.as_ref().map_or("", |_| "=");
             let arrow = if entry.is_answer { "=>" } else { "->" };
             let mark = if entry.hidden { " (hidden)" } else { "" };
             format!(
