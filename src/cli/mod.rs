@@ -8,6 +8,7 @@ mod crash;
 mod repl;
 mod resume;
 mod run;
+mod search;
 mod sessions;
 mod skills;
 
@@ -63,6 +64,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Sessions(ref sessions)) => {
             sessions::run(sessions, &arguments, environment)
         }
+        Some(Subcommands::Search(ref search)) => search::run(search, &arguments, environment),
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())

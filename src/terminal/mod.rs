@@ -12,10 +12,12 @@ mod editor;
 mod field;
 mod highlight;
 mod keys;
+mod layout;
 mod panel;
 pub mod picker;
 mod prompt;
 mod recall;
+mod reverse_search;
 mod signals;
 mod snapshot;
 mod typing;
@@ -86,6 +88,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let warm = session.clone();
     let stopped = guard.clone();
     let asked = session.clone();
+    let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
         colour: options.screen.colour(),
@@ -100,6 +103,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        look_back,
     });
     let background = Background::start(
         background,
