@@ -9,6 +9,7 @@ mod editing;
 mod escapes;
 mod interrupts;
 mod leaving;
+mod looks;
 mod picking;
 mod prompts;
 mod questions;

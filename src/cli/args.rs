@@ -42,6 +42,8 @@ pub(super) enum Subcommands {
     Sessions(Sessions),
     /// Find what was typed and answered in sessions of this directory, newest first; exit code 1 if there is nothing
     Search(Search),
+    /// Write a session with its outputs as a .ipynb, .md, .html or .py
+    Export(Export),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
     /// The offline agent's process
@@ -97,6 +99,20 @@ pub(super) struct Search {
     /// Print a JSON list: session, line (In number), start, kind (cell, prompt, answer), text (the line found)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// Number of the session, as `sessions` lists it
+    #[arg(value_name = "ID")]
+    pub id: i64,
+    /// The file; its suffix names the form
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file whatever it is
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `skills`.

@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod crash;
+mod export;
 mod repl;
 mod resume;
 mod run;
@@ -65,6 +66,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
             sessions::run(sessions, &arguments, environment)
         }
         Some(Subcommands::Search(ref search)) => search::run(search, &arguments, environment),
+        Some(Subcommands::Export(ref export)) => export::run(export, &arguments, environment),
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())

@@ -34,6 +34,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         recall,
         prompt_mode: settings.prompt_mode,
         reports,
+        environment: environment.clone(),
     };
     terminal::run(&session, background, options)
 }

@@ -211,6 +211,9 @@ impl CellRun {
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
+        if finish.ending != Ending::Ok {
+            self.speak_up();
+        }
         let state = match &finish.ending {
             Ending::Ok => State::Complete,
             Ending::Error => State::Failed,
@@ -238,9 +241,6 @@ impl CellRun {
             cwd: finish.cwd,
             shown,
         });
-        if finish.ending != Ending::Ok {
-            self.speak_up();
-        }
         if let Whose::User(line)
         | Whose::Agent(line)
         | Whose::Replay {

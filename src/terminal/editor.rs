@@ -12,11 +12,14 @@ use reedline::{EditCommand, ExternalPrinter, Reedline, Signal};
 
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
+use crate::markdown::Theme;
 use crate::report::Report;
+use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
-use crate::terminal::highlight::Highlight;
+use crate::terminal::complete::{self, Sources};
+use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
@@ -42,6 +45,8 @@ pub(super) enum Edited {
 pub(super) struct Editor {
     line: Reedline,
     snapshot: Shared,
+    look: Arc<Look>,
+    screen: Screen,
     suspend: Box<dyn Fn()>,
     last: Box<dyn Fn() -> Option<LastExchange>>,
     say: Box<dyn Fn(&str)>,
@@ -53,7 +58,10 @@ pub(super) struct Editor {
 /// What the editor is made of.
 pub(super) struct Options {
     pub recall: Recall,
-    pub colour: bool,
+    /// The writer.
+    pub screen: Screen,
+    /// Colours of code.
+    pub theme: Theme,
     pub prompt_mode: bool,
     pub printer: ExternalPrinter<String>,
     /// Called when the text being typed becomes a prompt.
@@ -64,6 +72,8 @@ pub(super) struct Options {
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
     pub look_back: LookBack,
+    /// Who knows what could be typed.
+    pub sources: Sources,
 }
 
 impl Editor {
@@ -74,22 +84,36 @@ impl Editor {
             Mode::Cells
         };
         let snapshot = Snapshot::new(mode);
+        let colour = options.screen.colour();
+        let screen = options.screen.clone();
+        let look = Look::new(
+            Arc::clone(&snapshot),
+            colour.then_some(options.theme),
+            Box::new(move || {
+                let size = screen.size();
+                (size.columns, size.rows)
+            }),
+        );
         let line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
-                snapshot: Arc::clone(&snapshot),
-                colour: options.colour,
+                look: Arc::clone(&look),
                 on_prompt: options.on_prompt,
             }))
             .with_edit_mode(Box::new(Keys::new(Arc::clone(&snapshot))))
-            .with_ansi_colors(options.colour)
+            .with_ansi_colors(colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
+        let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
+        let repaint = line.repaint_signal();
+        look.repaint_with(move || repaint.request_repaint());
         Editor {
             line,
             snapshot,
+            look,
+            screen: options.screen,
             suspend: options.suspend,
             last: options.last,
             say: Box::new(|_| {}),
@@ -107,6 +131,11 @@ impl Editor {
     /// What Ctrl-O is to show.
     pub(super) fn set_folded(&mut self, folded: String) {
         self.folded = Some(folded);
+    }
+
+    /// Code is painted in this theme from now on.
+    pub(super) fn set_theme(&self, theme: Theme) {
+        self.look.set_theme(theme);
     }
 
     /// What is being typed, for whoever prints beside it.
@@ -128,14 +157,22 @@ impl Editor {
             self.insert(begin_with);
         }
         loop {
-            let signal = match replaces {
-                None => self.line.read_line(label),
-                Some(line) => self.line.read_line(&label.replacing(line)),
+            look(&self.snapshot).submitted = false;
+            let label = match replaces {
+                None => Cow::Borrowed(label),
+                Some(line) => Cow::Owned(label.replacing(line)),
             };
+            let signal = self.line.read_line(&self.look.fronted(&label));
             match signal
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
-                Signal::Success(text) => return Ok(Edited::Submitted(text, replaces)),
+                Signal::Success(text) => {
+                    if let Some(whole) = self.look.whole(&text, &label) {
+                        self.screen.trusted(whole.as_bytes())?;
+                        self.screen.flush()?;
+                    }
+                    return Ok(Edited::Submitted(text, replaces));
+                }
                 Signal::CtrlC => return Ok(Edited::Cleared),
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) => match Action::named(&command) {

@@ -11,6 +11,7 @@ use reedline::{
 use crate::input::{Completeness, completeness};
 use crate::terminal::action::Action;
 use crate::terminal::blocks::Wish;
+use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
 
@@ -22,9 +23,13 @@ pub(super) struct Rules(pub(super) Shared);
 
 impl Validator for Rules {
     fn validate(&self, text: &str) -> ValidationResult {
-        match completeness(text, look(&self.0).mode) {
+        let mut snapshot = look(&self.0);
+        match completeness(text, snapshot.mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
-            Completeness::Complete | Completeness::Invalid => ValidationResult::Complete,
+            Completeness::Complete | Completeness::Invalid => {
+                snapshot.submitted = true;
+                ValidationResult::Complete
+            }
         }
     }
 }
@@ -57,6 +62,7 @@ impl Keys {
             KeyCode::Char('r'),
             Action::SearchHistory.event(),
         );
+        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, complete::back_tab());
         Keys {
             emacs: Emacs::new(keys),
             snapshot,
@@ -103,20 +109,11 @@ impl Keys {
         }
         match completeness(&text, mode) {
             Completeness::Incomplete { indent } => spaces(indent),
-            Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
+            Completeness::Complete | Completeness::Invalid => {
+                look(&self.snapshot).submitted = true;
+                ReedlineEvent::Submit
+            }
         }
-    }
-
-    /// Tab makes spaces to the next multiple of four, in white space at the start of a line and elsewhere.
-    fn tab(seen: Option<(String, usize)>) -> ReedlineEvent {
-        let column = seen.map_or(0, |(text, cursor)| {
-            let before = &text[..cursor.min(text.len())];
-            before.chars().count()
-                - before
-                    .rfind('\n')
-                    .map_or(0, |at| before[..=at].chars().count())
-        });
-        ReedlineEvent::Edit(vec![EditCommand::InsertString(" ".repeat(4 - column % 4))])
     }
 }
 
@@ -124,6 +121,7 @@ impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let seen = {
             let mut snapshot = look(&self.snapshot);
+            snapshot.submitted = false;
             std::mem::take(&mut snapshot.fresh).then(|| (snapshot.text.clone(), snapshot.cursor))
         };
         let event: Event = match raw.into() {
@@ -145,8 +143,8 @@ impl EditMode for Keys {
             && *kind != KeyEventKind::Release
         {
             match code {
-                KeyCode::Enter => return self.enter(seen),
-                KeyCode::Tab => return Self::tab(seen),
+                KeyCode::Enter => return complete::or_take(self.enter(seen)),
+                KeyCode::Tab => return complete::tab(),
                 // C1 control characters come as characters; they would be painted as they are.
                 KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}

@@ -8,8 +8,10 @@
 mod action;
 mod background;
 mod blocks;
+mod complete;
 mod editor;
 mod field;
+mod front;
 mod highlight;
 mod keys;
 mod layout;
@@ -21,6 +23,7 @@ mod reverse_search;
 mod signals;
 mod snapshot;
 mod typing;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -28,7 +31,8 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, say};
+use crate::display::{Aftermath, Display, follow, page, say};
+use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, Theme, warm_up};
@@ -38,6 +42,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
+use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use prompt::Label;
 use signals::Attached;
@@ -61,6 +66,8 @@ pub struct Options {
     pub prompt_mode: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Home directory and search path.
+    pub environment: Environment,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -75,6 +82,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let ending = Arc::new(AtomicBool::new(false));
+    let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -82,6 +90,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         restorer,
         Arc::clone(&attached),
         Arc::clone(&ending),
+        Arc::clone(&lent),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
@@ -91,7 +100,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
-        colour: options.screen.colour(),
+        screen: options.screen.clone(),
+        theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
         printer,
         on_prompt: Box::new(move || {
@@ -104,6 +114,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
         look_back,
+        sources: Sources::new(session.clone(), options.environment.clone()),
     });
     let background = Background::start(
         background,
@@ -123,6 +134,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard,
         attached,
         ending,
+        lent,
+        environment: options.environment,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -153,6 +166,9 @@ struct Shell {
     attached: Attached,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
+    /// Another program has the terminal.
+    lent: Arc<AtomicBool>,
+    environment: Environment,
 }
 
 impl Shell {
@@ -167,6 +183,7 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.prompt_mode);
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
+            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -251,7 +268,16 @@ impl Shell {
         }
         shown?;
         self.screen.flush()?;
-        Ok((display.into_aftermath(), hands.take_rest()))
+        let mut aftermath = display.into_aftermath();
+        self.lent.store(true, Ordering::SeqCst);
+        let paged = std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            });
+        self.lent.store(false, Ordering::SeqCst);
+        paged?;
+        Ok((aftermath, hands.take_rest()))
     }
 
     /// Gives the keyboard to what runs.
