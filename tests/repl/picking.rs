@@ -195,7 +195,9 @@ fn a_signal_while_picking_gives_the_terminal_back() {
     let _device = shell.pty.open_device();
     shell.pty.signal(rustix::process::Signal::TERM);
     shell.pty.exit_status();
-    assert!(!shell.pty.look(vt100::Screen::alternate_screen));
+    shell
+        .pty
+        .wait_until("the main screen", |screen| !screen.alternate_screen());
     let canonical = rustix::termios::LocalModes::ICANON;
     assert!(shell.pty.termios().local_modes.contains(canonical));
     assert_eq!(sessions(&shell.home), [1, 2, 3, 4]);
