@@ -9,20 +9,23 @@ mod asking;
 mod cell;
 mod colours;
 mod diff;
+mod earlier;
 mod follow;
 mod help;
 mod pager;
+mod picture;
 mod question;
 mod replay;
 mod rows;
 mod source;
+mod themes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nu_ansi_term::{Color, Style};
 
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -34,9 +37,11 @@ use cell::CellView;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
-pub use colours::paint;
+pub use earlier::show_earlier;
 pub use follow::follow;
 pub use pager::show as page;
+pub use picture::Pictures;
+pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -67,6 +72,7 @@ pub struct Display {
     pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
+    pictures: Pictures,
     aftermath: Aftermath,
 }
 
@@ -109,18 +115,20 @@ impl Display {
     pub fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
             pages: keyboard.is_some() && guard.is_some(),
-            cell: CellView::new(screen.clone(), appearance, guard),
+            cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
             held: VecDeque::new(),
             appearance,
+            pictures,
             screen,
             aftermath: Aftermath::default(),
         }
@@ -239,15 +247,19 @@ impl Display {
                     .get_or_insert_with(|| ReplayView::new(screen.clone()));
                 replay.begin((step, of), line, kind, &source)
             }
+            SessionEvent::Earlier(earlier) => {
+                self.settle_views()?;
+                show_earlier(&self.screen, &self.appearance, &earlier)
+            }
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
                 say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
-                let answer = self
-                    .answer
-                    .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
                 answer.on(event)?;
                 if let Some(folded) = answer.take_folded() {
                     self.aftermath.folded = Some(folded);
@@ -279,6 +291,15 @@ impl Display {
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
+            SessionEvent::Themes(in_force) => {
+                self.settle_views()?;
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let theme = theme.like(self.appearance.theme);
+                for row in theme_rows(theme, self.screen.colour()) {
+                    self.screen.trusted(format!("{row}\n").as_bytes())?;
+                }
+                Ok(())
+            }
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
@@ -293,13 +314,19 @@ impl Display {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                say(&self.screen, &died(&death.to_string(), restarting))
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
             SessionEvent::Numbered {
                 kind: RunKind::Prompt,
                 ..
             } => {
-                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
                 Ok(())
             }
             SessionEvent::Asked(question) => {
@@ -360,7 +387,7 @@ impl Display {
 impl Showing for Display {
     fn is_live(&self) -> bool {
         let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
-        self.answer.is_some() || replays || self.talk.is_open()
+        self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
     fn listens(&self) -> bool {
@@ -378,7 +405,12 @@ impl Showing for Display {
         }
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ => self.replay.as_mut().map_or(Ok(()), ReplayView::tick),
+            _ => {
+                if !self.talk.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
         }
     }
 

@@ -252,6 +252,15 @@ impl Screen {
         }
     }
 
+    /// The size of one cell in pixels, width and height, where the terminal tells it.
+    pub fn cell_pixels(&self) -> Option<(u32, u32)> {
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+        let side = |pixels: u16, cells: u16| u32::from(pixels).checked_div(u32::from(cells));
+        let width = side(size.ws_xpixel, size.ws_col).filter(|side| *side > 0)?;
+        let height = side(size.ws_ypixel, size.ws_row).filter(|side| *side > 0)?;
+        Some((width, height))
+    }
+
     fn filtered(&self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         let mut scratch = std::mem::take(&mut sinks.scratch);

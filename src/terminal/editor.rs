@@ -133,6 +133,12 @@ impl Editor {
         self.folded = Some(folded);
     }
 
+    /// Paints the label and the input again, from any thread.
+    pub(super) fn repainter(&mut self) -> impl Fn() + Send + use<> {
+        let signal = self.line.repaint_signal();
+        move || signal.request_repaint()
+    }
+
     /// Code is painted in this theme from now on.
     pub(super) fn set_theme(&self, theme: Theme) {
         self.look.set_theme(theme);

@@ -62,7 +62,11 @@ impl Keys {
             KeyCode::Char('r'),
             Action::SearchHistory.event(),
         );
-        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, complete::back_tab());
+        keys.add_binding(
+            KeyModifiers::SHIFT,
+            KeyCode::BackTab,
+            Action::Inspect.event(),
+        );
         Keys {
             emacs: Emacs::new(keys),
             snapshot,
@@ -144,7 +148,7 @@ impl EditMode for Keys {
         {
             match code {
                 KeyCode::Enter => return complete::or_take(self.enter(seen)),
-                KeyCode::Tab => return complete::tab(),
+                KeyCode::Tab => return Action::Complete.event(),
                 // C1 control characters come as characters; they would be painted as they are.
                 KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}
