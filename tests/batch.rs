@@ -4,3 +4,4 @@ mod ask;
 mod cells;
 mod commands;
 mod failures;
+mod search;

@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ipycodex::history::{
-    Begin, History, Opening, Outcome, PromptStart, RecordedThread, State, open,
+    Archive, Begin, History, Opening, Outcome, PromptStart, RecordedThread, State, open,
 };
 use ipycodex::report::Report;
 use rusqlite::Connection;

@@ -14,6 +14,7 @@ mod inspection;
 mod interrupts;
 mod leaving;
 mod looks;
+mod picking;
 mod pictures;
 mod prompts;
 mod questions;

@@ -46,6 +46,8 @@ pub(super) enum Subcommands {
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
+    /// Find what was typed and answered in sessions of this directory, newest first; exit code 1 if there is nothing
+    Search(Search),
     /// Write a session with its outputs as a .ipynb, .md, .html or .py
     Export(Export),
     /// List agent skills, nearest first, with what is odd about them
@@ -88,6 +90,19 @@ pub(super) struct Sessions {
     #[arg(long)]
     pub all: bool,
     /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `search`.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// What to look for in cells, prompts and answers; small letters find capitals too
+    pub text: String,
+    /// In sessions of all directories
+    #[arg(long)]
+    pub all: bool,
+    /// Print a JSON list: session, line (In number), start, kind (cell, prompt, answer), text (the line found)
     #[arg(long)]
     pub json: bool,
 }

@@ -10,6 +10,7 @@ mod load;
 mod repl;
 mod resume;
 mod run;
+mod search;
 mod sessions;
 mod skills;
 
@@ -65,6 +66,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Sessions(ref sessions)) => {
             sessions::run(sessions, &arguments, environment)
         }
+        Some(Subcommands::Search(ref search)) => search::run(search, &arguments, environment),
         Some(Subcommands::Export(ref export)) => export::run(export, &arguments, environment),
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::DemoAgent { .. }) => {

@@ -24,6 +24,7 @@ use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
+use crate::terminal::reverse_search::{LookBack, Taken};
 use crate::terminal::snapshot::{Shared, Snapshot, look};
 use crate::terminal::typing::editable;
 
@@ -53,6 +54,7 @@ pub(super) struct Editor {
     blocks: Blocks,
     folded: Option<String>,
     hints: Hints,
+    look_back: LookBack,
 }
 
 /// What the editor is made of.
@@ -70,6 +72,8 @@ pub(super) struct Options {
     pub suspend: Box<dyn Fn()>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
+    /// Lets the user search the history.
+    pub look_back: LookBack,
     /// Who knows what could be typed.
     pub sources: Sources,
 }
@@ -122,6 +126,7 @@ impl Editor {
             blocks: Blocks::default(),
             folded: None,
             hints,
+            look_back: options.look_back,
         }
     }
 
@@ -199,12 +204,12 @@ impl Editor {
                 Signal::HostCommand(command) => match Action::named(&command) {
                     Some(Action::Indent) => self.indent(),
                     Some(Action::Suspend) => (self.suspend)(),
+                    Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
                     Some(
                         Action::Complete
                         | Action::Inspect
                         | Action::Suggest
-                        | Action::SearchHistory
                         | Action::PromptMode
                         | Action::OpenEditor,
                     )
@@ -213,6 +218,20 @@ impl Editor {
                 _ => {}
             }
         }
+    }
+
+    /// What the user looked up takes the place of what is being typed.
+    fn search_history(&mut self) -> Result<(), Report> {
+        if let Some(Taken { text, cursor }) = (self.look_back)(&mut || None)? {
+            self.replace(&text);
+            let position = cursor.min(self.line.current_buffer_contents().len());
+            let move_there = EditCommand::MoveToPosition {
+                position,
+                select: false,
+            };
+            self.line.run_edit_commands(&[move_there]);
+        }
+        Ok(())
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.

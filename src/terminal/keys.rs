@@ -58,6 +58,11 @@ impl Keys {
             Action::Suspend.event(),
         );
         keys.add_binding(
+            KeyModifiers::CONTROL,
+            KeyCode::Char('r'),
+            Action::SearchHistory.event(),
+        );
+        keys.add_binding(
             KeyModifiers::SHIFT,
             KeyCode::BackTab,
             Action::Inspect.event(),
@@ -93,9 +98,7 @@ impl Keys {
     fn enter(&self, seen: Option<(String, usize)>) -> ReedlineEvent {
         let Some((text, cursor)) = seen else {
             // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
-            let enter = ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
-            // Only a single event ends a history search.
-            return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
+            return ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
         };
         let mode = look(&self.snapshot).mode;
         let (before, after) = text.split_at(cursor.min(text.len()));

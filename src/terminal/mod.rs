@@ -15,11 +15,13 @@ mod front;
 mod highlight;
 mod hint;
 mod keys;
+mod layout;
 mod panel;
 pub mod picker;
 mod prompt;
 mod query;
 mod recall;
+mod reverse_search;
 mod signals;
 mod snapshot;
 mod startup;
@@ -109,6 +111,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let warm = session.clone();
     let stopped = guard.clone();
     let asked = session.clone();
+    let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
         screen: options.screen.clone(),
@@ -124,6 +127,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        look_back,
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     let background = Background::start(

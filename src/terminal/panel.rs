@@ -15,49 +15,8 @@ use crate::report::Report;
 use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
+use crate::terminal::layout::{Line, Look};
 use crate::text::split_at_columns;
-
-/// How a piece of a line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    Plain,
-    Dim,
-    Strong,
-    /// What was looked for.
-    Match,
-}
-
-/// A line: pieces of text without control characters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
-    pieces: Vec<(Look, String)>,
-    chosen: bool,
-}
-
-impl Line {
-    /// A line of one piece.
-    pub(super) fn of(look: Look, text: impl Into<String>) -> Self {
-        Line::default().and(look, text)
-    }
-
-    /// The line and a piece more.
-    pub(super) fn and(mut self, look: Look, text: impl Into<String>) -> Self {
-        self.pieces.push((look, text.into()));
-        self
-    }
-
-    /// The line as the one that is chosen.
-    pub(super) fn chosen(mut self, chosen: bool) -> Self {
-        self.chosen = chosen;
-        self
-    }
-
-    /// Its text.
-    #[cfg(test)]
-    pub(super) fn text(&self) -> String {
-        self.pieces.iter().map(|(_, text)| text.as_str()).collect()
-    }
-}
 
 /// What the terminal is to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,6 +47,8 @@ impl<'a> Panel<'a> {
         }
         let panel = Panel { screen, guard };
         enable_raw_mode().map_err(unreadable)?;
+        // Begins to listen for changes of the size before anything is drawn for this one.
+        crossterm::event::poll(Duration::ZERO).map_err(unreadable)?;
         screen.trusted(b"\x1b[?1049h\x1b[?2004h")?;
         screen.flush()?;
         Ok(panel)
@@ -156,17 +117,17 @@ fn painted(frame: &Frame, size: TerminalSize, colour: bool) -> String {
         // Cleared first: after the last column it would take that along.
         let _ = write!(out, "\x1b[{};1H\x1b[0m\x1b[2K", row + 1);
         let mut room = usize::from(size.columns);
-        for (look, text) in &line.pieces {
+        for (look, text) in line.pieces() {
             let (text, _) = split_at_columns(text, room);
             room -= crate::text::columns(text);
             let _ = write!(
                 out,
                 "\x1b[0{}{}m{text}",
-                if line.chosen { ";7" } else { "" },
+                if line.is_chosen() { ";7" } else { "" },
                 codes(*look, colour)
             );
         }
-        if line.chosen {
+        if line.is_chosen() {
             out.push_str(&" ".repeat(room));
         }
     }

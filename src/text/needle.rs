@@ -7,6 +7,28 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
+use crate::text::escape::{cut, visible};
+use crate::text::{clusters, columns};
+
+/// A part of `text` that takes at most `room` columns, on one line and safe to print: what stands before `at`, what was
+/// looked for, and what comes after. However long the line, `at` is in it.
+pub fn excerpt(text: &str, at: &Range<usize>, room: usize) -> [String; 3] {
+    let before = visible(&text[..at.start]);
+    let matched = visible(&text[at.clone()]);
+    let taken = columns(&matched);
+    let mut before = before.trim_start();
+    let mut width = columns(before);
+    while width > 0 && width + taken > room * 2 / 3 {
+        let (first, columns) = clusters(before).next().unwrap_or((before, width));
+        before = &before[first.len()..];
+        width -= columns;
+    }
+    let left = room.saturating_sub(width + taken);
+    let after: String = text[at.end..].chars().take(left + 1).collect();
+    let after = cut(&visible(&after), left).into_owned();
+    [before.to_owned(), cut(&matched, room).into_owned(), after]
+}
+
 /// What is looked for.
 #[derive(Debug, Clone)]
 pub struct Needle {
@@ -116,6 +138,24 @@ mod tests {
         check("", "abc", &[]);
         check("abc", "ab", &[]);
         check("é", "e\u{301}É", &["É"]);
+    }
+
+    #[test]
+    fn an_excerpt_holds_what_was_found() {
+        let text = format!("{}needle{}", "a".repeat(90), "b".repeat(90));
+        for room in [20, 40, 79] {
+            let shown = excerpt(&text, &(90..96), room).concat();
+            assert!(shown.contains("aneedleb"), "{shown}");
+            assert!(columns(&shown) <= room);
+        }
+        for (text, at, room, parts) in [
+            ("  x = 1", 2..3, 40, ["", "x", " = 1"]),
+            ("x\n\x1by", 1..3, 20, ["x", "⏎^[", "y"]),
+            ("漢字漢字漢字x", 18..19, 9, ["漢字", "x", ""]),
+            ("abcdef", 0..6, 4, ["", "a...", ""]),
+        ] {
+            assert_eq!(excerpt(text, &at, room), parts, "{text:?} {room}");
+        }
     }
 
     proptest! {

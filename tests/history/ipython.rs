@@ -125,3 +125,48 @@ fn ipythons_own_file_keeps_working_in_ipython() {
     );
     assert_eq!(end(history, reports), [] as [&str; 0]);
 }
+
+/// A session deleted and names given by way of the archive: IPython goes on with the file as it is.
+#[test]
+fn ipython_reads_our_file_after_a_deletion() {
+    let Some(python) = peers::python() else {
+        return;
+    };
+    let home = Home::new();
+    let path = home.path().join("state/history.sqlite");
+    for (number, code) in [(1, "needle = 1"), (2, "needle = 2"), (3, "needle = 3")] {
+        let (history, reports) = start(&path, None);
+        assert_eq!(wait(history.session()).unwrap().number, number);
+        cell(&history, 1, code, "out");
+        // What was kept private took its number and left a gap.
+        cell(&history, 3, "after = 1", "");
+        end(history, reports);
+    }
+    let mut archive = Archive::open(&path, &home.path()).unwrap().unwrap();
+    archive.rename(1, "first").unwrap();
+    archive.delete(2).unwrap();
+    drop(archive);
+    let found = ipython(&home, &python, &path, "%history -g needle");
+    assert!(
+        found.contains("1/1: needle = 1") && found.contains("3/1: needle = 3"),
+        "{found}"
+    );
+    assert!(!found.contains("needle = 2"), "{found}");
+    let last = ipython(&home, &python, &path, "%history -n -o 3/1-3");
+    assert!(
+        last.contains("needle = 3") && last.contains("after = 1"),
+        "{last}"
+    );
+    assert_eq!(text(&path, "PRAGMA integrity_check"), "ok");
+    // Its number is not given again.
+    assert_eq!(
+        text(
+            &path,
+            "SELECT group_concat(session) FROM sessions WHERE session < 4"
+        ),
+        "1,3"
+    );
+    let (history, reports) = start(&path, Some(3));
+    assert_eq!(wait(history.session()).unwrap().next_line, 4);
+    assert_eq!(end(history, reports), [] as [&str; 0]);
+}

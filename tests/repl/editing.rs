@@ -131,10 +131,12 @@ fn recalled(shell: &Shell, number: u32) {
     shell.pty.send("al");
     shell.at_with(number, "al");
     typed_on(shell, number, UP, "alpha = 1");
-    shell.pty.send(&format!("{CTRL_R}ta = "));
+    shell.pty.send(CTRL_R);
+    shell.pty.wait_for("(reverse-search)");
+    shell.pty.send("ta = ");
     shell.pty.wait_until("the search", |screen| {
         let line = super::shell::cursor_line(screen);
-        line.contains("search: ta = ") && line.contains("beta = 2")
+        line.starts_with("(reverse-search) ta = ") && screen.contents().contains("> beta = 2")
     });
     shell.pty.send("\r");
     shell.at_with(number, "beta = 2");

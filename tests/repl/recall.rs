@@ -1,6 +1,6 @@
 //! Looking back: which inputs come in which order, and those that are kept out of the record.
 
-use super::shell::{CTRL_C, Shell, UP, inputs};
+use super::shell::{CTRL_C, CTRL_R, Shell, UP, cursor_line, inputs};
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::{Pty, SIZE};
@@ -8,7 +8,7 @@ use crate::support::pty::{Pty, SIZE};
 const DOWN: &str = "\x1b[B";
 
 /// Records cells in a directory of the home.
-fn ran_in(home: &Home, folder: &str, cells: &[&str]) {
+pub fn ran_in(home: &Home, folder: &str, cells: &[&str]) {
     let directory = home.work().join(folder);
     std::fs::create_dir_all(&directory).unwrap();
     for cell in cells {
@@ -67,7 +67,7 @@ fn private_cells_are_recorded_nowhere(arguments: &[&str]) {
     ] {
         shell.pty.send(UP);
         shell.pty.wait_until(text, |screen| {
-            super::shell::cursor_line(screen).trim_end() == format!("In [7]: {text}")
+            cursor_line(screen).trim_end() == format!("In [7]: {text}")
         });
     }
     shell.pty.send(CTRL_C);
@@ -125,4 +125,87 @@ fn a_session_of_private_cells_alone_leaves_no_trace() {
         .query_row("select count(*) from sessions", [], |row| row.get(0))
         .unwrap();
     assert_eq!(sessions, 0);
+}
+
+/// Opens the search and types into it.
+fn search(shell: &Shell, text: &str) {
+    shell.pty.send(CTRL_R);
+    shell.pty.wait_for("(reverse-search)");
+    shell.pty.send(text);
+    shell.pty.wait_until(text, |screen| {
+        cursor_line(screen).contains(&format!("reverse-search) {text}"))
+    });
+}
+
+#[test]
+fn ctrl_r_shows_the_whole_input_and_goes_on_to_older_ones() {
+    for size in [SIZE, (40, 12)] {
+        let shell = Shell::start(Home::new(), &["--agent", "demo"], size);
+        shell.cell(1, "needle = 1");
+        shell
+            .pty
+            .send("\x1b[200~def f():\n    needle = 2\n    return needle\x1b[201~");
+        run_block(&shell);
+        shell.at(3);
+        shell.cell(3, "other = 3");
+        let before = shell.pty.screen_text();
+        shell.pty.send("draft");
+        shell.at_with(4, "draft");
+        search(&shell, "needle");
+        shell.pty.wait_until("all lines of the newest", |screen| {
+            let text = screen.contents();
+            text.contains("\ndef f():\n    needle = 2\n    return needle\n")
+        });
+        let marked = shell.pty.look(|screen| {
+            let row = screen
+                .rows(0, size.0)
+                .position(|row| row.starts_with("    needle = 2"))
+                .unwrap();
+            let row = u16::try_from(row).unwrap();
+            let bold = |column| screen.cell(row, column).unwrap().bold();
+            [bold(3), bold(4), bold(9), bold(10)]
+        });
+        assert_eq!(marked, [false, true, true, false]);
+        shell.pty.send(CTRL_R);
+        shell.pty.wait_for("> needle = 1");
+        shell.pty.send("\x13");
+        shell.pty.wait_for("> def f():");
+        shell.pty.send("\x1b[A");
+        shell.pty.wait_for("> needle = 1");
+        for back in ["\x1b", "\x07", CTRL_C] {
+            shell.pty.send(back);
+            shell.at_with(4, "draft");
+            search(&shell, "needle = 1");
+        }
+        shell.pty.send("zzz");
+        shell.pty.wait_for("(failing reverse-search) needle = 1zzz");
+        shell.pty.send("\r");
+        shell.at_with(4, "draft");
+        search(&shell, "needle = 1");
+        shell.pty.send("\x1b[D#");
+        shell.at_with(4, "#needle = 1");
+        shell.pty.send(CTRL_C);
+        shell.at(4);
+        // The screen is as it was, but for the line that was left.
+        let after = shell.pty.all_text();
+        assert!(after.contains(before.trim_end()), "{after}");
+        search(&shell, "return");
+        shell.pty.send("\r");
+        run_block(&shell);
+        shell.at(5);
+        shell.cell(5, "f()");
+        shell.shows("Out[5]: 2");
+    }
+}
+
+/// Runs the function that stands in the editor, as one does: Enter on an empty line.
+fn run_block(shell: &Shell) {
+    shell.pty.wait_until("all of it in the editor", |screen| {
+        cursor_line(screen).trim_end() == "   ...:     return needle"
+    });
+    shell.pty.send("\r");
+    shell.pty.wait_until("a line more", |screen| {
+        cursor_line(screen).trim_end() == "   ...:"
+    });
+    shell.pty.send("\r");
 }

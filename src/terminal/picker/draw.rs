@@ -6,11 +6,11 @@
 use crate::dialog::display_form;
 use crate::history::{Found, Glance, Scope, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::panel::{Frame, Line, Look};
+use crate::terminal::layout::{Line, Look, wrapped};
+use crate::terminal::panel::Frame;
 use crate::terminal::picker::state::{Asking, Picker};
 use crate::text::columns;
 use crate::text::escape::{cut, visible, visible_lines};
-use crate::text::split_at_columns;
 
 /// From how many columns on the list has the columns of `sessions`.
 const WIDE: usize = 60;
@@ -42,7 +42,7 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> Frame {
         Vec::new()
     };
     let room = height.saturating_sub(lines.len() + help.len());
-    let looks = room > FEWEST + 4;
+    let looks = room > FEWEST + 2;
     let list = if looks {
         shown.clamp(1, (room * 9 / 20).max(FEWEST))
     } else {
@@ -142,7 +142,7 @@ fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: boo
         line = line.and(Look::Strong, name);
     }
     if let Some(first) = found.and_then(<[Found]>::first) {
-        return with_match(line, first, room).chosen(chosen);
+        return line.sighted(&first.text, &first.at, room).chosen(chosen);
     }
     let (look, text) = if row.last_prompt.is_empty() {
         (Look::Dim, &row.last_input)
@@ -157,26 +157,6 @@ fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: boo
 fn one_line(text: &str) -> String {
     let start: String = text.chars().take(1000).collect();
     visible(&start.trim().replace(['\n', '\r', '\t'], " ")).into_owned()
-}
-
-/// The line found, what was looked for marked and in sight.
-fn with_match(line: Line, found: &Found, room: usize) -> Line {
-    let (before, rest) = found.text.split_at(found.at.start);
-    let (matched, after) = rest.split_at(found.at.end - found.at.start);
-    let (before, matched) = (one_start(before), visible(matched).into_owned());
-    let mut before = before.trim_start();
-    while !before.is_empty() && columns(before) + columns(&matched) > room * 2 / 3 {
-        before = &before[before.chars().next().map_or(0, char::len_utf8)..];
-    }
-    let left = room.saturating_sub(columns(before) + columns(&matched));
-    let after: String = after.chars().take(left).collect();
-    line.and(Look::Plain, before)
-        .and(Look::Match, matched)
-        .and(Look::Plain, cut(&visible(&after), left))
-}
-
-fn one_start(text: &str) -> String {
-    visible(&text.replace('\t', " ")).into_owned()
 }
 
 /// The end of the chosen session.
@@ -194,7 +174,7 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     if let Some(found) = picker.found(row.id) {
         lines.extend(found.iter().take(room).map(|entry| {
             let line = Line::of(Look::Dim, format!("[{}] ", entry.line));
-            with_match(line, entry, width.saturating_sub(8))
+            line.sighted(&entry.text, &entry.at, width.saturating_sub(8))
         }));
     } else if let Some(glance) = picker.glance() {
         lines.extend(glanced(glance, width, room.saturating_sub(lines.len())));
@@ -236,31 +216,6 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
     );
     lines.extend(inputs.split_off(inputs.len() - keep));
     lines
-}
-
-/// Text in rows of at most `width` columns, broken at blanks where there are some.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let text = visible_lines(text).replace('\t', "    ");
-    let mut rows = Vec::new();
-    for line in text.lines() {
-        let mut rest = line;
-        loop {
-            let (fits, over) = split_at_columns(rest, width.max(2));
-            if over.is_empty() || fits.is_empty() {
-                rows.push(fits.to_owned());
-                break;
-            }
-            let end = match fits.rfind(' ') {
-                Some(blank) if !over.starts_with(' ') && !fits[..blank].trim().is_empty() => {
-                    blank + 1
-                }
-                _ => fits.len(),
-            };
-            rows.push(rest[..end].trim_end().to_owned());
-            rest = rest[end..].trim_start_matches(' ');
-        }
-    }
-    rows
 }
 
 /// The keys, or what there is to say, on one or two lines.

@@ -1,7 +1,6 @@
 //! What the picker looks like, at the sizes people have.
 
 use super::*;
-use crate::history::FoundKind;
 
 fn picker() -> Picker {
     let mut picker = Picker::new(Scope::Directory("/home/me/work".into()));
@@ -103,35 +102,5 @@ fn any_size_will_do() {
                 "{columns}x{rows}"
             );
         }
-    }
-}
-
-#[test]
-fn what_was_found_is_in_sight() {
-    let line = format!("{}needle{}", "a".repeat(90), "b".repeat(90));
-    let found = Found {
-        session: 9,
-        line: 1,
-        start: String::new(),
-        kind: FoundKind::Cell,
-        at: 90..96,
-        text: line,
-    };
-    let line = with_match(Line::default(), &found, 40);
-    assert!(line.text().contains("aneedleb"), "{}", line.text());
-    assert!(columns(&line.text()) <= 40);
-}
-
-#[test]
-fn text_wraps_at_blanks() {
-    for (text, width, rows) in [
-        ("one two three", 8, vec!["one two", "three"]),
-        ("onetwothree", 4, vec!["onet", "woth", "ree"]),
-        ("  indented line", 10, vec!["  indented", "line"]),
-        ("漢字漢字", 5, vec!["漢字", "漢字"]),
-        ("a\n\nb", 5, vec!["a", "", "b"]),
-        ("", 5, vec![]),
-    ] {
-        assert_eq!(wrapped(text, width), rows, "{text:?}");
     }
 }

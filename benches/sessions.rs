@@ -1,0 +1,148 @@
+//! A record of a million inputs: the list of sessions, a search, the picker, and a start beside it.
+//!
+//! The file is that of somebody who used the shell for years: 20,000 sessions of 50 inputs in 200 directories, one in
+//! ten with a prompt. It is made once a run, in a home of its own.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::support::home::Home;
+use crate::support::pty::Pty;
+use crate::table::{Row, Target, in_turn};
+
+const RUNS: usize = 11;
+
+/// ms: the contract's bound for first rows.
+const FIRST_ROWS: f64 = 10.0;
+
+pub fn rows() -> Vec<Row> {
+    let home = Home::new();
+    fill(&home);
+    let mut version = || first_line(&home, &["--version"]);
+    let mut listed = || first_line(&home, &["sessions"]);
+    let mut all = || first_line(&home, &["sessions", "--all"]);
+    let mut found = || first_line(&home, &["search", "--all", "value_7"]);
+    let mut here = || first_line(&home, &["search", "value_7"]);
+    let mut nowhere = || ended(&home, &["search", "--all", "nowhere to be found"]);
+    let mut picked = || picker(&home);
+    let [version, listed, all, found, here, nowhere, picked] = in_turn(
+        RUNS,
+        [
+            &mut version,
+            &mut listed,
+            &mut all,
+            &mut found,
+            &mut here,
+            &mut nowhere,
+            &mut picked,
+        ],
+    );
+    let row = |what: &str, ours, target| Row {
+        what: what.into(),
+        unit: "ms",
+        ours,
+        peer: None,
+        target,
+    };
+    let bound = Target::AtMost(FIRST_ROWS);
+    vec![
+        row(
+            "spawn to the first line of --version",
+            version,
+            Target::None,
+        ),
+        row("1M rows: sessions, first row", listed, bound),
+        row("1M rows: sessions --all, first row", all, bound),
+        row("1M rows: search --all, first row", found, bound),
+        row("1M rows: search of a directory, first row", here, bound),
+        row(
+            "1M rows: search --all that finds nothing",
+            nowhere,
+            Target::None,
+        ),
+        row("1M rows: -r, first rows on the screen", picked, bound),
+    ]
+}
+
+fn fill(home: &Home) {
+    // The program makes the file; the rows are added as it would.
+    home.run(&["-c", "1"], "");
+    let mut db = Connection::open(home.history()).expect("it was just made");
+    let change = db.transaction().expect("nobody else has it");
+    {
+        let mut session = change
+            .prepare("INSERT INTO sessions (session, start, end, num_cmds, remark) VALUES (?1, '2026-01-01 10:00:00.000000', 'x', 50, ?2)")
+            .expect("IPython's schema");
+        let mut input = change
+            .prepare("INSERT INTO history VALUES (?1, ?2, ?3, ?3)")
+            .expect("IPython's schema");
+        let mut prompt = change
+            .prepare("INSERT INTO ai_prompts (session, prompt, response, history_line) VALUES (?1, ?2, ?3, 50)")
+            .expect("the contract's schema");
+        let here = home.work().to_string_lossy().into_owned();
+        for number in 2..20_002_i64 {
+            let directory = match number % 200 {
+                0 => here.clone(),
+                other => format!("/home/somebody/projects/number_{other}"),
+            };
+            let remark = format!(
+                r#"{{"cwd": "{directory}", "provider": "codex", "provider_session_id": null}}"#
+            );
+            session.execute((number, remark)).expect("a new row");
+            for line in 1..=50_i64 {
+                let text = format!(
+                    "result_{line} = compute(value_{}, scale={number})",
+                    line % 13
+                );
+                input.execute((number, line, text)).expect("a new row");
+            }
+            if number % 10 == 0 {
+                let asked = format!("what does result_{number} mean?");
+                let answer = "It is the sum of all values, scaled. ".repeat(20);
+                prompt.execute((number, asked, answer)).expect("a new row");
+            }
+        }
+    }
+    change.commit().expect("there is room");
+}
+
+/// In ms, from spawn to the second line (the first one is a heading), or the only one.
+fn first_line(home: &Home, arguments: &[&str]) -> Result<f64, String> {
+    let begin = Instant::now();
+    let mut child = home
+        .command(arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let mut lines = BufReader::new(child.stdout.take().expect("piped above")).lines();
+    let (_, second) = (lines.next(), lines.next());
+    let took = begin.elapsed();
+    let heading_only = second.is_none() && arguments != ["--version"];
+    drop(lines);
+    let _ = child.wait();
+    if heading_only {
+        return Err("no row".into());
+    }
+    Ok(took.as_secs_f64() * 1e3)
+}
+
+/// In ms, from spawn to the end.
+fn ended(home: &Home, arguments: &[&str]) -> Result<f64, String> {
+    let begin = Instant::now();
+    let ran = home.run(arguments, "");
+    match ran.code() {
+        1 => Ok(begin.elapsed().as_secs_f64() * 1e3),
+        code => Err(format!("exit code {code}: {}", ran.stderr)),
+    }
+}
+
+fn picker(home: &Home) -> Result<f64, String> {
+    let begin = Instant::now();
+    let mut pty = Pty::spawn(home, &["--agent", "demo", "-r"], (80, 24));
+    pty.patience = Duration::from_secs(20);
+    pty.wait_for("what does result_20000 mean?");
+    Ok(begin.elapsed().as_secs_f64() * 1e3)
+}

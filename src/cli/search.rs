@@ -1,0 +1,158 @@
+//! `search`: what was typed and answered, found again.
+//!
+//! In: a text. Out: one line an entry, newest first, written as it is found, so that the first lines are there while
+//! older sessions are still being read. Exit code 1 when there is nothing.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::cli::args::{Arguments, Search};
+use crate::cli::resume::archive;
+use crate::config::resolve;
+use crate::environment::Environment;
+use crate::history::{Found, FoundKind, Scope};
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::text::escape::visible;
+use crate::text::needle::{Needle, excerpt};
+
+/// Sessions looked through before something is written: few at first, then more at a time.
+const FIRST: u32 = 50;
+const MOST: u32 = 3_200;
+
+/// Below so many columns a line has fewer facts.
+const WIDE: usize = 70;
+
+/// Searches; returns the exit code.
+pub(super) fn run(
+    search: &Search,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    if search.text.trim().is_empty() {
+        return Err(Report::usage("there is nothing to look for"));
+    }
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
+    let needle = Needle::new(&search.text);
+    let mut writer = Writer {
+        width: environment
+            .stdout_is_terminal
+            .then(|| usize::from(screen.size().columns)),
+        screen,
+        json: search.json,
+        count: 0,
+    };
+    if let Some(archive) = archive(arguments, environment)? {
+        let cwd = environment
+            .cwd
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("/"));
+        let scope = if search.all {
+            Scope::All
+        } else {
+            archive.near(&cwd)?
+        };
+        let (mut before, mut most) = (i64::MAX, FIRST);
+        loop {
+            let (found, last) = archive.find(&needle, &scope, before, most)?;
+            writer.write(&found)?;
+            let Some(last) = last else { break };
+            (before, most) = (last, (most * 2).min(MOST));
+        }
+    }
+    writer.end()?;
+    if writer.count == 0 && !search.json {
+        let place = if search.all { "" } else { " in this directory" };
+        let text = visible(&search.text);
+        writer
+            .screen
+            .notice(&format!("nothing recorded{place} holds '{text}'"))?;
+    }
+    Ok(i32::from(writer.count == 0))
+}
+
+struct Writer {
+    screen: Screen,
+    /// Columns of the terminal; `None`: lines are written whole.
+    width: Option<usize>,
+    json: bool,
+    count: usize,
+}
+
+impl Writer {
+    fn write(&mut self, found: &[Found]) -> Result<(), Report> {
+        for entry in found {
+            self.count += 1;
+            if self.json {
+                self.write_json(entry)?;
+            } else {
+                self.write_line(entry)?;
+            }
+        }
+        if !found.is_empty() {
+            self.screen.flush()?;
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), Report> {
+        if self.json {
+            let end = if self.count == 0 { "[]\n" } else { "]\n" };
+            self.screen.trusted(end.as_bytes())?;
+        }
+        self.screen.flush()?;
+        Ok(())
+    }
+
+    fn write_json(&self, entry: &Found) -> Result<(), Report> {
+        let before = if self.count == 1 { "[" } else { ",\n" };
+        let entry = json!({
+            "session": entry.session, "line": entry.line, "start": entry.start, "kind": word(entry.kind),
+            "text": entry.text,
+        });
+        self.screen.trusted(format!("{before}{entry}").as_bytes())?;
+        Ok(())
+    }
+
+    fn write_line(&self, entry: &Found) -> Result<(), Report> {
+        let wide = self.width.is_none_or(|width| width >= WIDE);
+        if wide && self.count == 1 {
+            self.screen
+                .trusted(b"    ID    In  Start             What    Line\n")?;
+        }
+        let (id, line, kind) = (entry.session, entry.line, word(entry.kind));
+        let facts = if wide {
+            let start: String = entry.start.chars().take(16).collect();
+            format!("{id:>6}  {line:>4}  {start:16}  {kind:6}  ")
+        } else {
+            format!("{id}/{line} {kind}: ")
+        };
+        let room = self.width.map(|width| width.saturating_sub(facts.len()));
+        let [before, matched, after] = match room {
+            Some(room) => excerpt(&entry.text, &entry.at, room),
+            None => {
+                let (before, rest) = entry.text.split_at(entry.at.start);
+                let (matched, after) = rest.split_at(entry.at.end - entry.at.start);
+                [before, matched, after].map(|part| visible(part).into_owned())
+            }
+        };
+        let [begin, end] = if self.screen.colour() {
+            ["\x1b[1;33m", "\x1b[0m"]
+        } else {
+            ["", ""]
+        };
+        let text = format!("{facts}{before}{begin}{matched}{end}{after}\n");
+        self.screen.trusted(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+fn word(kind: FoundKind) -> &'static str {
+    match kind {
+        FoundKind::Cell => "cell",
+        FoundKind::Prompt => "prompt",
+        FoundKind::Answer => "answer",
+    }
+}

@@ -1,0 +1,195 @@
+//! The search on the terminal: what is looked for, the inputs that fit (the newest at the bottom), all of the chosen one.
+//!
+//! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
+
+use crate::runtime::TerminalSize;
+use crate::terminal::layout::{Line, Look};
+use crate::terminal::panel::Frame;
+use crate::terminal::reverse_search::state::Search;
+use crate::text::columns;
+use crate::text::escape::{cut, visible};
+use crate::text::needle::Needle;
+
+/// Rows of the list that stay beside a long input.
+const FEWEST: usize = 3;
+
+const KEYS: &str = "Enter take · Ctrl-R older · Ctrl-S newer · Esc back";
+
+/// The frame at this size.
+pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
+    let (width, height) = (usize::from(size.columns), usize::from(size.rows));
+    let (place, count) = search.places();
+    let typed = visible(search.needle().text()).into_owned();
+    let label = if count == 0 {
+        "(failing reverse-search) "
+    } else {
+        "(reverse-search) "
+    };
+    let cursor = label.len() + columns(&typed);
+    let mut lines = vec![Line::of(Look::Strong, label).and(Look::Plain, typed)];
+    if count > 0 && cursor + 16 < width {
+        let counted = format!("  {}/{count}", place + 1);
+        lines[0] = std::mem::take(&mut lines[0]).and(Look::Dim, counted);
+    }
+    let help = usize::from(height > 6);
+    let room = height.saturating_sub(2 + help);
+    let mut whole = search
+        .chosen()
+        .map(|text| whole(text, search.needle(), width))
+        .unwrap_or_default();
+    let list = count
+        .min((room * 2 / 5).max(FEWEST))
+        .min(room.saturating_sub(whole.0.len()).max(FEWEST));
+    // From the oldest that is shown down to the newest; the chosen one is among them.
+    let newest = (place + 1)
+        .saturating_sub(list.div_ceil(2))
+        .min(count.saturating_sub(list));
+    for place_here in (newest..newest + list).rev() {
+        if let Some(text) = search.at(place_here) {
+            lines.push(row(text, search.needle(), width, place_here == place));
+        }
+    }
+    lines.push(Line::of(Look::Dim, "─".repeat(width)));
+    let left = height.saturating_sub(lines.len() + help);
+    // What was found stays in sight.
+    let skip = (whole.1 + 1).saturating_sub(left);
+    whole.0.drain(..skip.min(whole.0.len()));
+    whole.0.truncate(left);
+    lines.extend(whole.0);
+    lines.resize(height.saturating_sub(help), Line::default());
+    if help > 0 {
+        lines.push(Line::of(Look::Dim, KEYS));
+    }
+    Frame {
+        lines,
+        cursor: Some((0, cursor)),
+    }
+}
+
+/// One row of the list.
+fn row(text: &str, needle: &Needle, width: usize, chosen: bool) -> Line {
+    let mark = Line::of(Look::Plain, if chosen { "> " } else { "  " });
+    let room = width.saturating_sub(2);
+    let line = match needle.find(text) {
+        Some(at) => mark.sighted(text, &at, room),
+        None => {
+            let start: String = text.chars().take(room + 1).collect();
+            mark.and(Look::Plain, cut(&visible(&start), room))
+        }
+    };
+    line.chosen(chosen)
+}
+
+/// All rows of an input, every place marked, and the first row with one.
+fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
+    let (mut rows, mut first) = (Vec::new(), None);
+    for line in text.trim_end_matches('\n').split('\n') {
+        let mut pieces = Line::default();
+        let mut from = 0;
+        let places = needle.find_all(line);
+        if !places.is_empty() {
+            first.get_or_insert(rows.len());
+        }
+        for at in places {
+            pieces = pieces
+                .and(Look::Plain, safe(&line[from..at.start]))
+                .and(Look::Match, safe(&line[at.clone()]));
+            from = at.end;
+        }
+        pieces = pieces.and(Look::Plain, safe(&line[from..]));
+        rows.extend(pieces.in_rows(width));
+    }
+    (rows, first.unwrap_or(0))
+}
+
+fn safe(text: &str) -> String {
+    visible(&text.replace('\t', "    ")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    use super::*;
+
+    fn searched(inputs: &[String], typed: &str, older: usize) -> Search {
+        let mut search = Search::new(
+            inputs
+                .iter()
+                .map(|input| Arc::from(input.as_str()))
+                .collect(),
+        );
+        search.on_paste(typed);
+        for _ in 0..older {
+            search.on_key(&KeyEvent::new(KeyCode::Up, KeyModifiers::NONE));
+        }
+        search
+    }
+
+    fn drawn(search: &Search, columns: u16, rows: u16) -> Vec<String> {
+        let frame = frame(search, TerminalSize { columns, rows });
+        let texts = frame
+            .lines
+            .iter()
+            .map(|line| line.text().trim_end().to_owned());
+        texts.collect()
+    }
+
+    #[test]
+    fn the_whole_input_stands_under_those_that_fit() {
+        let inputs = [
+            "beta = 2",
+            "def f():\n\treturn beta",
+            "alpha = 1",
+            "print(beta)",
+        ];
+        let inputs = inputs.map(str::to_owned);
+        let expected = [
+            "(reverse-search) beta  2/3",
+            "  print(beta)",
+            "> def f():⏎\treturn beta",
+            "  beta = 2",
+            &"─".repeat(60),
+            "def f():",
+            "    return beta",
+            "",
+            "Enter take · Ctrl-R older · Ctrl-S newer · Esc back",
+        ];
+        let lines = drawn(&searched(&inputs, "beta", 1), 60, 9);
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("^I", "\t")).collect();
+        assert_eq!(lines, expected);
+        let failing = drawn(&searched(&inputs, "zzz", 0), 60, 9);
+        assert_eq!(failing[0], "(failing reverse-search) zzz");
+    }
+
+    #[test]
+    fn of_a_long_input_the_place_is_in_sight_and_the_list_stays() {
+        let long: Vec<String> = (0..99).map(|n| format!("line {n}")).collect();
+        let mut inputs: Vec<String> = (0..30).map(|n| format!("small {n} line 77")).collect();
+        inputs.insert(20, long.join("\n"));
+        let search = searched(&inputs, "line 77", 20);
+        let lines = drawn(&search, 40, 15);
+        assert_eq!(lines.len(), 15);
+        assert!(
+            lines[1..5].iter().any(|line| line.starts_with("> ")),
+            "{lines:?}"
+        );
+        let entry = lines.iter().skip(5).any(|line| line == "line 77");
+        assert!(entry, "{lines:?}");
+    }
+
+    #[test]
+    fn the_chosen_one_is_in_the_list_at_any_size() {
+        let inputs: Vec<String> = (0..50).map(|n| format!("input {n}")).collect();
+        for older in [0, 1, 2, 3, 25, 48, 49] {
+            let search = searched(&inputs, "input", older);
+            for (columns, rows) in [(80, 24), (40, 10), (20, 7), (10, 6), (200, 60)] {
+                let lines = drawn(&search, columns, rows);
+                let chosen = lines.iter().filter(|line| line.starts_with('>')).count();
+                assert!(chosen == 1, "{older} at {columns}x{rows}: {lines:?}");
+            }
+        }
+    }
+}
