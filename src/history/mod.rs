@@ -263,13 +263,13 @@ enum Message {
         reply: oneshot::Sender<Option<Earlier>>,
     },
     Cells(oneshot::Sender<Vec<RecordedCell>>),
-    TakeUp {
-        wanted: String,
-        reply: oneshot::Sender<Result<TakenUp, Report>>,
-    },
     Saved {
         session: Option<i64>,
         reply: oneshot::Sender<Option<SavedSession>>,
+    },
+    TakeUp {
+        wanted: String,
+        reply: oneshot::Sender<Result<TakenUp, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
@@ -506,6 +506,12 @@ impl History {
         self.ask(Message::Cells).await
     }
 
+    /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`
+    /// when there is none. Hidden entries and commands are left out.
+    pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
+        self.ask(|reply| Message::Saved { session, reply }).await
+    }
+
     /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
     ///
     /// # Errors
@@ -521,12 +527,6 @@ impl History {
                 .await
                 .unwrap_or_else(|_| Err(Report::failure("history has ended")))
         }
-    }
-
-    /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`
-    /// when there is none. Hidden entries and commands are left out.
-    pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
-        self.ask(|reply| Message::Saved { session, reply }).await
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.

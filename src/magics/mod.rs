@@ -34,6 +34,8 @@ pub enum Order {
     Say(String),
     /// Show this page of help, in markdown.
     Help(String),
+    /// Show the themes for code, this one being in force.
+    Themes(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -139,7 +141,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "code_theme",
         "[NAME]",
-        "show or set the theme of code in answers",
+        "show the themes of code, or set one",
     ),
     choose::row(
         "log_exact",
@@ -165,6 +167,11 @@ pub const TABLE: &[Magic] = &[
         "run_cells",
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
+    ),
+    choose::row(
+        "images",
+        "[VALUE]",
+        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
     ),
     plain(
         "context",

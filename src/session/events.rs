@@ -116,6 +116,8 @@ pub enum SessionEvent {
     Text(String),
     /// A page of help: our own markdown.
     Help(String),
+    /// The themes for code, this one being in force.
+    Themes(String),
     /// One thing the user should know.
     Notice(Notice),
     /// Text that goes back into the editor.
@@ -201,6 +203,8 @@ pub enum AnswerEvent {
         /// False for exceptions.
         success: bool,
     },
+    /// A picture that came of a tool, as a `data:` URL.
+    Picture(String),
     /// Files were changed.
     FilesChanged(Vec<FileChange>),
     /// A passing line: a retry, a web search.

@@ -16,6 +16,7 @@ mod exchange;
 mod expand;
 mod gather;
 mod intake;
+mod loading;
 mod outputs;
 mod pictures;
 mod prompt;
@@ -39,6 +40,7 @@ pub use crate::history::{Earlier, EarlierEntry};
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use resume::Again;
@@ -60,6 +62,7 @@ use tokio::sync::oneshot;
 use crate::agent::InputPart;
 use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
+use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
 
@@ -166,6 +169,7 @@ struct Shared {
 enum Command {
     Submit(Submission, events::RunSender),
     Replay(Replay, events::RunSender),
+    Load(Loading, events::RunSender),
     Interrupt,
     SkipStep,
     ReplyInput(u64, InputReply),
@@ -175,6 +179,7 @@ enum Command {
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
+    OnBackground(Background),
     Surroundings(oneshot::Sender<Surroundings>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
@@ -240,6 +245,13 @@ impl SessionHandle {
         let (sender, run) = events::stream();
         // As in `submit`.
         let _ = self.commands.send(Command::Replay(replay, sender));
+        run
+    }
+
+    /// Hands in a file to run; it is read and run when its turn comes, like an input.
+    pub fn load(&self, loading: Loading) -> Run {
+        let (sender, run) = events::stream();
+        let _ = self.commands.send(Command::Load(loading, sender));
         run
     }
 
@@ -344,6 +356,11 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Choices(answer)).ok()?;
         answered.blocking_recv().ok()
+    }
+
+    /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
+    pub fn on_background(&self, background: Background) {
+        let _ = self.commands.send(Command::OnBackground(background));
     }
 
     /// The interpreter's directory and the skills.

@@ -141,6 +141,8 @@ pub(super) struct ReplayRun {
     /// With it every cell of the record has run in this interpreter.
     all: bool,
     so_far: Replayed,
+    /// Said in place of how it ended when all of it went well.
+    said: Option<String>,
     out: RunSender,
 }
 
@@ -156,6 +158,23 @@ impl Session {
         self.later(out, dialog, |session, dialog, out| {
             session.replay_after(replay, last_code(&dialog), out);
         });
+    }
+
+    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
+    /// well. `said` is told in the end; empty: nothing.
+    pub(super) fn begin_file(
+        &mut self,
+        replay: Replay,
+        dialog: &Dialog,
+        said: String,
+        out: &RunSender,
+    ) {
+        self.ahead = u32::try_from(replay.steps.len()).unwrap_or(u32::MAX);
+        self.set_next_line(self.next_line);
+        self.replay_after(replay, last_code(dialog), out);
+        if let Some(replay) = &mut self.replay {
+            replay.said = Some(said);
+        }
     }
 
     fn replay_after(&mut self, replay: Replay, last_code: u32, out: &RunSender) {
@@ -175,6 +194,7 @@ impl Session {
             skipping: false,
             stopping: false,
             all: false,
+            said: None,
             out: out.clone(),
         }));
     }
@@ -190,11 +210,13 @@ impl Session {
         };
         match next {
             None => {
+                self.ahead = 0;
+                self.set_next_line(self.next_line);
                 if replay.all && replay.so_far.stopped.is_none() {
                     self.cells_are_back();
                 }
                 replay.so_far.rest = rest(&replay.steps);
-                replay.out.send(SessionEvent::ReplayEnded(replay.so_far));
+                replay.end();
             }
             Some(Step::Cell { source, again }) => {
                 self.replay_cell(&mut replay, source, again);
@@ -215,7 +237,7 @@ impl Session {
     fn replay_cell(&mut self, replay: &mut ReplayRun, source: String, again: Option<u32>) {
         let line = match again {
             Some(line) => line,
-            None => self.take_number(&source),
+            None => self.take_replayed_number(&source),
         };
         replay.line = line;
         if again.is_none() {
@@ -250,7 +272,7 @@ impl Session {
         after: Option<u32>,
     ) {
         let source = prompt_source(prompt);
-        let line = self.take_number(&source);
+        let line = self.take_replayed_number(&source);
         replay.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(replay.last_code);
         let start = PromptStart::new(line, after, prompt);
@@ -258,6 +280,11 @@ impl Session {
         self.history
             .finish_prompt(key, Outcome::Complete, response, None);
         replay.so_far.ran += 1;
+    }
+
+    fn take_replayed_number(&mut self, source: &str) -> u32 {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.take_number(source)
     }
 
     /// The cell of the replay ended: what it means for the rest.
@@ -316,6 +343,18 @@ impl Session {
 }
 
 impl ReplayRun {
+    fn end(self) {
+        let so_far = self.so_far;
+        match self.said {
+            Some(said) if so_far.stopped.is_none() && so_far.skipped == 0 => {
+                if !said.is_empty() {
+                    self.out.send(SessionEvent::Text(said));
+                }
+            }
+            _ => self.out.send(SessionEvent::ReplayEnded(so_far)),
+        }
+    }
+
     fn tell(&self, line: u32, kind: RunKind, source: &str) {
         self.out.send(SessionEvent::Replaying {
             step: self.so_far.of - self.steps.len(),

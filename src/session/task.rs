@@ -21,6 +21,7 @@ use crate::session::choices::Choices;
 use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::loading::Loading;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
@@ -51,6 +52,8 @@ pub(super) struct Session {
     pub(super) waiting: VecDeque<(Work, RunSender)>,
     /// The replay whose cell is the current one.
     pub(super) replay: Option<Box<ReplayRun>>,
+    /// Steps of a file that are still to take numbers.
+    pub(super) ahead: u32,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
     pub(super) shared: Arc<Shared>,
     pub(super) stdin: Stdin,
@@ -75,6 +78,7 @@ pub(super) struct Session {
 pub(super) enum Work {
     Input(Submission),
     Replay(Replay),
+    Load(Loading),
 }
 
 /// What is being worked on.
@@ -148,6 +152,7 @@ pub(super) fn run(
         current: None,
         waiting: VecDeque::new(),
         replay: None,
+        ahead: 0,
         asked: HashMap::new(),
         shared,
         stdin,
@@ -215,6 +220,7 @@ impl Session {
             Command::Submit(submission, out) => self.submitted(submission, out),
             Command::Learned(wait, then) => self.learned(wait, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
+            Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::Interrupt => self.interrupt(),
             Command::SkipStep => self.skip_step(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
@@ -243,6 +249,11 @@ impl Session {
             Command::WarmAgent => self.exchanges.agent.get().warm_up(),
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
+            }
+            Command::OnBackground(background) => {
+                if !self.choices.code_theme_chosen {
+                    self.choices.code_theme = background.theme().to_owned();
+                }
             }
             Command::Surroundings(answer) => self.tell_surroundings(answer),
             Command::Models(answer) => self.tell_models(answer),

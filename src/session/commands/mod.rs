@@ -63,6 +63,7 @@ impl Session {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),
@@ -80,7 +81,7 @@ impl Session {
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
             Order::Save { file, force } => self.save(file, force, out),
-            Order::Load(_) => {}
+            Order::Load(name) => self.load(&name, out),
             Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),

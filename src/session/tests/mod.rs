@@ -158,11 +158,13 @@ fn stage_of(
         think: Effort::Low,
         search: Search::Off,
         code_theme: "monokai".into(),
+        code_theme_chosen: false,
         log_exact: false,
         threads: Threads::Session,
         approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
+        images: crate::config::Images::Auto,
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
