@@ -15,7 +15,7 @@ use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
-use crate::session::{Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
+use crate::session::{Loading, Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
 use json::Json;
 use plain::Plain;
 
@@ -34,6 +34,8 @@ pub struct Options {
     pub terminal: bool,
     /// Stop at the first failure.
     pub stop: bool,
+    /// Loaded before the first input, in this order.
+    pub load: Vec<Loading>,
     /// Cells may read standard input (it is not where the cells come from).
     pub stdin_is_free: bool,
 }
@@ -50,6 +52,16 @@ pub fn run(
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
     let mut first_failure = 0;
+    for file in &options.load {
+        let ended = show(session, &session.load(file.clone()), options)?;
+        ending.leave_it_to_the_signal();
+        drain(background, options)?;
+        // What comes next counts on it.
+        if ended.left || ended.code != 0 {
+            options.screen.flush()?;
+            return Ok(ended.code);
+        }
+    }
     for input in inputs {
         let run = session.submit(input);
         let ended = show(session, &run, options)?;

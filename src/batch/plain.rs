@@ -1,6 +1,7 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{Showing, died};
+use crate::display::{Showing, died, theme_rows};
+use crate::markdown::Theme;
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
@@ -89,7 +90,13 @@ impl Showing for Plain {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }
+            SessionEvent::Themes(in_force) => {
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let rows = theme_rows(theme, false).join("\n");
+                self.screen.trusted(format!("{rows}\n").as_bytes())
+            }
             SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }

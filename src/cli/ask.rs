@@ -59,6 +59,7 @@ pub(super) fn run(
         .iter()
         .try_for_each(|report| screen.report(report))?;
     let options = batch::Options {
+        load: Vec::new(),
         screen,
         appearance,
         pictures,

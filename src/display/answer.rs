@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::Style;
 
 use super::asking::print;
-use super::diff;
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
+use super::{diff, elapsed};
 use crate::agent::{FileChange, Usage};
 use crate::dialog::command_line;
 use crate::markdown::{Appearance, Frame, Line, MarkdownStream};
@@ -24,6 +24,9 @@ use crate::text::escape::{cut, visible};
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A wait longer than this shows the time.
+const LONG: Duration = Duration::from_secs(2);
 
 /// Lines of a running command that are shown.
 const COMMAND_LINES: usize = 8;
@@ -298,9 +301,15 @@ impl AnswerView {
             );
         }
         if live.is_empty() && self.stream.is_none() && !self.printed {
-            let seconds = self.started.elapsed().as_secs();
-            let wait = format!("… waiting for the answer, {seconds} s (Ctrl-C stops)");
-            live.push(Line::plain_text(&cut(&wait, columns)));
+            let waited = self.started.elapsed();
+            let wait = if waited < LONG {
+                "… waiting for the answer (Ctrl-C stops)".to_owned()
+            } else {
+                format!("⏳ {} · Ctrl-C stops", elapsed::time(waited))
+            };
+            let mut row = Rows::new(columns);
+            row.text(0, &cut(&wait, columns), Style::new().dimmed());
+            live.extend(row.into_rows());
         }
         self.printed |= !frame.settled.is_empty();
         live.truncate(rows);

@@ -76,6 +76,16 @@ impl CellView {
         self.screen.cell(&mut self.filter, bytes)
     }
 
+    /// A program of the cell has the terminal.
+    pub(super) fn is_lent(&self) -> bool {
+        self.foreign
+    }
+
+    /// The cursor stands in an empty row below everything the cell has written.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.foreign && !self.foreign_open && self.filter.at_line_start()
+    }
+
     /// A program that owns the terminal does its own line ends: ours are switched off for its time.
     fn let_through(&mut self, foreign: bool) -> Result<(), ScreenError> {
         if self.foreign != foreign {

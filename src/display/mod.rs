@@ -9,6 +9,8 @@ mod asking;
 mod cell;
 mod colours;
 mod diff;
+mod earlier;
+mod elapsed;
 mod follow;
 mod help;
 mod pager;
@@ -17,13 +19,14 @@ mod question;
 mod replay;
 mod rows;
 mod source;
+mod themes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nu_ansi_term::{Color, Style};
 
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -32,13 +35,15 @@ use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
+use elapsed::Elapsed;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
-pub use colours::paint;
+pub use earlier::show_earlier;
 pub use follow::follow;
 pub use pager::show as page;
 pub use picture::Pictures;
+pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -65,6 +70,7 @@ pub struct Display {
     answer: Option<AnswerView>,
     replay: Option<ReplayView>,
     talk: Talk,
+    elapsed: Elapsed,
     /// There is a keyboard to turn pages with.
     pages: bool,
     held: VecDeque<SessionEvent>,
@@ -83,6 +89,11 @@ pub trait Showing {
 
     /// Something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
+
+    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
+    fn rests(&self) -> Option<std::time::Duration> {
+        None
+    }
 
     /// The user is being asked: ticks must come often.
     fn listens(&self) -> bool {
@@ -123,6 +134,7 @@ impl Display {
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
+            elapsed: Elapsed::new(screen.clone()),
             held: VecDeque::new(),
             appearance,
             pictures,
@@ -183,6 +195,7 @@ impl Display {
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        self.clock(&event)?;
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
@@ -244,6 +257,10 @@ impl Display {
                     .get_or_insert_with(|| ReplayView::new(screen.clone()));
                 replay.begin((step, of), line, kind, &source)
             }
+            SessionEvent::Earlier(earlier) => {
+                self.settle_views()?;
+                show_earlier(&self.screen, &self.appearance, &earlier)
+            }
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
@@ -284,6 +301,15 @@ impl Display {
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
+            SessionEvent::Themes(in_force) => {
+                self.settle_views()?;
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let theme = theme.like(self.appearance.theme);
+                for row in theme_rows(theme, self.screen.colour()) {
+                    self.screen.trusted(format!("{row}\n").as_bytes())?;
+                }
+                Ok(())
+            }
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
@@ -298,7 +324,11 @@ impl Display {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                say(&self.screen, &died(&death.to_string(), restarting))
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
             SessionEvent::Numbered {
                 kind: RunKind::Prompt,
@@ -326,6 +356,26 @@ impl Display {
             | SessionEvent::CellStarted
             | SessionEvent::QuestionOver(_)
             | SessionEvent::InputRequested { .. } => Ok(()),
+        }
+    }
+
+    /// What an event means for the time that is shown.
+    fn clock(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Numbered {
+                kind: RunKind::Cell | RunKind::Prompt,
+                line,
+            }
+            | SessionEvent::AgentCell { line, .. } => {
+                self.elapsed.begin(*line);
+                Ok(())
+            }
+            SessionEvent::CellEnded { .. } if self.answer.is_none() => self.elapsed.end(),
+            SessionEvent::TurnEnded { .. } => self.elapsed.end(),
+            _ => {
+                self.elapsed.printed();
+                Ok(())
+            }
         }
     }
 
@@ -370,6 +420,10 @@ impl Showing for Display {
         self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
+    fn rests(&self) -> Option<std::time::Duration> {
+        self.elapsed.rests()
+    }
+
     fn listens(&self) -> bool {
         self.talk.is_open()
     }
@@ -383,6 +437,11 @@ impl Showing for Display {
             self.talk.tick()?;
             self.release()?;
         }
+        let drawn = self.talk.is_open()
+            || self.replay.is_some()
+            || (self.answer.is_some() && !self.in_cell);
+        let free = !drawn && self.cell.is_fresh();
+        self.elapsed.tick(free, self.cell.is_lent())?;
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
             _ => {
@@ -405,6 +464,7 @@ impl Showing for Display {
     fn settle(&mut self) -> Result<(), ScreenError> {
         self.forget_questions()?;
         self.release()?;
+        self.elapsed.end()?;
         self.settle_views()
     }
 }

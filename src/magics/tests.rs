@@ -11,6 +11,7 @@ fn choices() -> Choices {
         think: Effort::Low,
         search: Search::Low,
         code_theme: "monokai".into(),
+        code_theme_chosen: false,
         log_exact: false,
         threads: Threads::Session,
         approvals: Approvals::Never,

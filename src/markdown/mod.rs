@@ -8,6 +8,7 @@
 //! `source` cleans, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows, `math` reads formulas, `code` and `theme` colour them, `fence` and
 //! `stream` carry state from frame to frame; `web` is code for exported pages.
 
+mod background;
 mod blocks;
 mod code;
 mod fence;
@@ -27,6 +28,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+pub use background::Background;
 pub use code::warm_up;
 pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 pub use line::{Line, Span};

@@ -18,6 +18,8 @@ pub struct Choices {
     pub search: Search,
     /// Name of the code theme.
     pub code_theme: String,
+    /// The user named it; else it follows the terminal's background.
+    pub code_theme_chosen: bool,
     /// Whether raw prompts and answers are logged.
     pub log_exact: bool,
     /// How the conversation is kept by the agent.
@@ -41,6 +43,7 @@ impl Choices {
             think: settings.think,
             search: settings.search,
             code_theme: settings.code_theme.clone(),
+            code_theme_chosen: settings.code_theme_chosen,
             log_exact: settings.log_exact,
             threads: settings.threads,
             approvals: settings.approvals,

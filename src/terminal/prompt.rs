@@ -5,33 +5,57 @@ use std::borrow::Cow;
 use nu_ansi_term::Color;
 use reedline::{Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
+use crate::session::SessionHandle;
+
 /// The label of one input.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Label {
-    left: String,
-    continuation: String,
+    line: u32,
+    /// Tells the number while it may still change.
+    session: Option<SessionHandle>,
+    prompt_mode: bool,
+    note: String,
 }
 
 impl Label {
     /// `In [n]: `, or `Pr [n]: ` in prompt mode.
     pub(super) fn new(line: u32, prompt_mode: bool) -> Self {
-        let left = format!("{} [{line}]: ", if prompt_mode { "Pr" } else { "In" });
-        let continuation = format!("{:>1$}", "...: ", left.len());
-        Label { left, continuation }
+        Label {
+            line,
+            session: None,
+            prompt_mode,
+            note: String::new(),
+        }
+    }
+
+    /// With the number the session names whenever the label is painted.
+    pub(super) fn following(self, session: SessionHandle) -> Self {
+        Label {
+            session: Some(session),
+            ..self
+        }
+    }
+
+    fn number(&self) -> String {
+        let line = self
+            .session
+            .as_ref()
+            .map_or(self.line, SessionHandle::next_line);
+        format!("{} [{line}]: ", if self.prompt_mode { "Pr" } else { "In" })
     }
 
     /// The same, saying that the text takes the place of the prompt of this In number.
     pub(super) fn replacing(&self, line: u32) -> Self {
         Label {
-            left: format!("{}(replaces In [{line}] and after) ", self.left),
-            continuation: self.continuation.clone(),
+            note: format!("(replaces In [{line}] and after) "),
+            ..self.clone()
         }
     }
 }
 
 impl Prompt for Label {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.left)
+        Cow::Owned(self.number() + &self.note)
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
@@ -43,7 +67,7 @@ impl Prompt for Label {
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.continuation)
+        Cow::Owned(format!("{:>1$}", "...: ", self.number().len()))
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {

@@ -14,6 +14,9 @@ from . import debug, wire
 from .wire import interrupts
 
 
+LOOK = 2  # seconds for a completion or an inspection
+
+
 class Host:
     """What the engines see of the outside: frames, questions to the host, the facts of the start."""
 
@@ -264,17 +267,27 @@ class Server:
             os._exit(0)
 
     def complete(self, request):
-        code, position = request["code"], request["pos"]
-        found = self.engine.complete(code, position)
-        if request.get("engine") == "jedi":
-            from . import deeper
+        engine, code, position = self.engine, request["code"], request["pos"]
 
-            found = deeper.complete(self.engine.ns, code, position, found)
-        return {"completions": found}
+        def look():
+            found = engine.complete(code, position)
+            if request.get("engine") == "jedi":
+                from . import deeper
+
+                found = deeper.complete(engine.ns, code, position, found)
+            return found
+
+        return {"completions": self.in_time(look)}
 
     def inspect(self, request):
-        found = self.engine.inspect(request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0))
-        return {"inspection": found}
+        arguments = request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0)
+        return {"inspection": self.in_time(lambda: self.engine.inspect(*arguments))}
+
+    def in_time(self, look):
+        """A look at objects whose own `__dir__` and docs may never end; the cells wait for it."""
+        from . import watchdog
+
+        return self.run_user_code(lambda: watchdog.within(LOOK, look))
 
     def is_complete(self, request):
         status, indent = self.engine.is_complete(request["code"])
