@@ -86,6 +86,11 @@ pub(crate) fn answer() -> impl Strategy<Value = String> {
         1 => Just("<b>".to_owned()),
         1 => Just("\\*".to_owned()),
         1 => Just("a_b_c".to_owned()),
+        1 => Just("$x_1^2 + y$".to_owned()),
+        1 => Just("$5".to_owned()),
+        1 => Just("$$".to_owned()),
+        1 => Just("\\(a_b\\)".to_owned()),
+        1 => Just("![p](a.png)".to_owned()),
         1 => Just("1.".to_owned()),
         1 => Just("-".to_owned()),
     ];
@@ -252,6 +257,40 @@ fn a_settled_line_is_handed_out_at_once_and_once() {
     stream.finish();
     assert_eq!(text_of(&stream.frame(80, 20).settled), "\nagain\n");
     assert_eq!(stream.frame(80, 20), Frame::default());
+}
+
+#[test]
+fn pictures_are_named_where_they_stand() {
+    let text = "one ![a](a.png) ![b](<b c.png>)\n\n`![no](x.png)`\n\n- item ![d](d.png)\n- last\n";
+    for cuts in [vec![1000], vec![1], vec![7, 3]] {
+        let mut stream = MarkdownStream::new(Appearance::default());
+        let mut named = Vec::new();
+        let mut lines = 0;
+        let mut rest = text;
+        for length in cuts.iter().cycle() {
+            let (now, after) = rest.split_at((*length).min(rest.len()));
+            rest = after;
+            stream.push(now);
+            if rest.is_empty() {
+                stream.finish();
+            }
+            let frame = stream.frame(80, 20);
+            let below = |(at, target): (usize, String)| (lines + at, target);
+            named.extend(frame.pictures.into_iter().map(below));
+            lines += frame.settled.len();
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let found: Vec<(usize, &str)> = named
+            .iter()
+            .map(|(at, target)| (*at, target.as_str()))
+            .collect();
+        // Below the paragraph, below the item.
+        assert_eq!(found[..2], [(1, "a.png"), (1, "b c.png")]);
+        assert_eq!(found[2].1, "d.png");
+        assert_eq!(found.len(), 3);
+    }
 }
 
 #[test]

@@ -7,8 +7,10 @@
 //! Absent on purpose: layout beyond tables, style sheets, the whole list of entities.
 
 mod grid;
+mod markup;
 
 use grid::Grid;
+use markup::{after_closing, attribute, end_of_tag, entity};
 
 /// Tables within tables that are kept apart; deeper ones are text.
 const DEEPEST: usize = 4;
@@ -30,7 +32,9 @@ pub(crate) fn html_to_text(html: &str, width: usize) -> String {
         page.text(&rest[..at]);
         rest = &rest[at..];
         rest = if rest.starts_with('&') {
-            entity(rest, &mut page)
+            let (c, after) = entity(rest);
+            page.character(c);
+            after
         } else {
             tag(rest, &mut page)
         };
@@ -351,130 +355,6 @@ fn tag<'a>(text: &'a str, page: &mut Page) -> &'a str {
             after
         }
     }
-}
-
-/// The value of an attribute, its entities read.
-fn attribute(attributes: &str, name: &str) -> Option<String> {
-    let mut rest = attributes;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-        let end = rest.find(|c: char| c.is_ascii_whitespace() || c == '=');
-        let end = end.unwrap_or(rest.len());
-        if end == 0 && !rest.starts_with('=') {
-            return None;
-        }
-        let found = rest[..end].eq_ignore_ascii_case(name);
-        rest = rest[end..].trim_start();
-        let Some(value) = rest.strip_prefix('=') else {
-            continue;
-        };
-        let value = value.trim_start();
-        let (value, after) = match value.chars().next() {
-            Some(quote @ ('"' | '\'')) => {
-                let inner = &value[1..];
-                inner.split_once(quote).unwrap_or((inner, ""))
-            }
-            _ => value.split_at(
-                value
-                    .find(|c: char| c.is_ascii_whitespace())
-                    .unwrap_or(value.len()),
-            ),
-        };
-        if found {
-            return Some(unescaped(value));
-        }
-        rest = after;
-    }
-}
-
-fn unescaped(text: &str) -> String {
-    let mut page = Page {
-        preformatted: 1,
-        ..Page::default()
-    };
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        page.flow.line.push_str(&rest[..at]);
-        rest = entity(&rest[at..], &mut page);
-    }
-    page.flow.line.push_str(rest);
-    page.flow.line
-}
-
-/// One past the `>` of a tag; quoted attribute values may hold one.
-fn end_of_tag(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (at, byte) in text.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'>') => return Some(at + 1),
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), byte) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// What follows `</name …>`; nothing when it never comes.
-fn after_closing<'a>(text: &'a str, name: &str) -> &'a str {
-    let mut rest = text;
-    while let Some(at) = rest.find("</") {
-        rest = &rest[at + 2..];
-        let found = rest
-            .get(..name.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(name));
-        if found {
-            return end_of_tag(rest).map_or("", |end| &rest[end..]);
-        }
-    }
-    ""
-}
-
-/// Reads one entity at the start of `text`; returns what follows.
-fn entity<'a>(text: &'a str, page: &mut Page) -> &'a str {
-    const LONGEST: usize = 12;
-    let end = text.bytes().take(LONGEST).position(|byte| byte == b';');
-    let found = end.and_then(|end| read_entity(&text[1..end]).map(|c| (c, &text[end + 1..])));
-    match found {
-        Some((c, rest)) => {
-            page.character(c);
-            rest
-        }
-        None => {
-            page.character('&');
-            &text[1..]
-        }
-    }
-}
-
-fn read_entity(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        return char::from_u32(code).filter(|c| !c.is_control() || *c == '\n' || *c == '\t');
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => ' ',
-        "hellip" => '…',
-        "ndash" => '–',
-        "mdash" => '—',
-        "times" => '×',
-        "middot" => '·',
-        "deg" => '°',
-        "copy" => '©',
-        "rarr" => '→',
-        "larr" => '←',
-        "laquo" => '«',
-        "raquo" => '»',
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -88,6 +88,22 @@ fn pictures_can_be_switched_off() {
 }
 
 #[test]
+fn answers_and_tools_show_pictures() {
+    let shell = shell(&[("KITTY_WINDOW_ID", "1")]);
+    let pictures = || raw(&shell).matches("\x1b_Ga=T").count();
+    shell.cell(1, SHOW);
+    shell.cell(2, "n = open('a dot.png', 'wb').write(png); f = lambda: png");
+    shell.pty.send_line(
+        ".see ![here](<a dot.png>), not ![there](https://e.invalid/a.png) or ![this](/etc/passwd)",
+    );
+    shell.at(4);
+    assert_eq!(pictures(), 2, "{}", shell.text());
+    shell.pty.send_line(".call &`f` now");
+    shell.at(5);
+    assert_eq!(pictures(), 3, "{}", shell.text());
+}
+
+#[test]
 fn without_colours_there_is_text() {
     let shell = shell(&[("KITTY_WINDOW_ID", "1"), ("NO_COLOR", "1")]);
     shell.cell(1, SHOW);

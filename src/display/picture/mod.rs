@@ -46,7 +46,7 @@ use svg::Drawing;
 const PASSED: usize = 4 << 20;
 
 /// Drawings are made this much larger before they become blocks, for the sake of thin lines.
-const FINER: u32 = 4;
+const FINER: u32 = 6;
 
 /// How pictures are drawn: a handle, cheap to clone.
 #[derive(Debug, Clone)]
@@ -268,11 +268,10 @@ fn blocks(
 ) -> Result<(Vec<u8>, u32), Trouble> {
     let fit = room.fit_blocks(opened.size());
     let pixels = match opened {
-        Opened::File(..) => opened.pixels(fit.width, fit.height)?,
-        Opened::Drawing(drawing) => drawing
-            .pixels(fit.width * FINER, fit.height * FINER)?
-            .shrunk(fit.width, fit.height),
+        Opened::File(file, _) => decode::pixels(file)?,
+        Opened::Drawing(drawing) => drawing.pixels(fit.width * FINER, fit.height * FINER)?,
     };
+    let pixels = pixels.condensed(fit.width, fit.height);
     let palette = Palette {
         true_colour,
         ground,

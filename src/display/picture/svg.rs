@@ -77,31 +77,38 @@ fn fonts() -> Arc<fontdb::Database> {
     static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
         let mut fonts = fontdb::Database::new();
         fonts.load_system_fonts();
-        // Where the usual families are missing, any font is better than none.
-        let first = |name: &str, monospaced: bool| {
-            let known = fonts
-                .faces()
-                .any(|face| face.families.iter().any(|(family, _)| family == name));
-            let any = || {
-                let face = fonts.faces().find(|face| face.monospaced == monospaced)?;
-                face.families.first().map(|(family, _)| family.clone())
-            };
-            if known { None } else { any() }
-        };
-        let (sans, serif) = (first("Arial", false), first("Times New Roman", false));
-        let mono = first("Courier New", true);
-        if let Some(family) = sans {
+        // Where the usual families are missing, one that is like them is better than none.
+        let (sans, serif) = (like(&fonts, "Sans", false), like(&fonts, "Serif", false));
+        let mono = like(&fonts, "Mono", true);
+        if let Some(family) = sans.filter(|_| !has(&fonts, "Arial")) {
             fonts.set_sans_serif_family(family);
         }
-        if let Some(family) = serif {
+        if let Some(family) = serif.filter(|_| !has(&fonts, "Times New Roman")) {
             fonts.set_serif_family(family);
         }
-        if let Some(family) = mono {
+        if let Some(family) = mono.filter(|_| !has(&fonts, "Courier New")) {
             fonts.set_monospace_family(family);
         }
         Arc::new(fonts)
     });
     Arc::clone(&FONTS)
+}
+
+fn has(fonts: &fontdb::Database, name: &str) -> bool {
+    let named = |face: &fontdb::FaceInfo| face.families.iter().any(|(family, _)| family == name);
+    fonts.faces().any(named)
+}
+
+/// A family with `word` in its name, the one with the shortest name; else any, monospaced or not as asked.
+fn like(fonts: &fontdb::Database, word: &str, monospaced: bool) -> Option<String> {
+    let fitting = fonts.faces().filter(|face| face.monospaced == monospaced);
+    let names: Vec<&String> = fitting
+        .filter_map(|face| face.families.first())
+        .map(|(family, _)| family)
+        .collect();
+    let named = names.iter().filter(|name| name.contains(word));
+    let found = named.min_by_key(|name| name.len()).or(names.first());
+    found.map(|name| (*name).clone())
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ fn word(action: &TurnAction) -> String {
         TurnAction::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
         TurnAction::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
         TurnAction::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
+        TurnAction::Show(AnswerEvent::Picture(url)) => format!("picture {url}"),
         TurnAction::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
         TurnAction::Show(_) => "show".into(),
         TurnAction::CallTool(call) => format!("call {}", call.id),
@@ -112,6 +113,45 @@ fn a_restarted_text_replaces_what_was_cut() {
     check(
         vec![text("Hel"), restart, text("Hello"), finished()],
         &["show Hel", "restart", "show Hello", "complete [Hello] true"],
+    );
+}
+
+#[test]
+fn pictures_of_a_tool_are_shown_unless_they_stand_there() {
+    let picture = || {
+        TurnEvent::ToolReturned(ToolReturn {
+            text: "[image/png]".into(),
+            content: vec![InputPart::Image("data:p".into())],
+            success: true,
+        })
+    };
+    check(
+        vec![call("a"), picture()],
+        &[
+            "begin f(x=1)",
+            "call a",
+            "ran f(x=1) => [image/png]",
+            "picture data:p",
+            "reply a",
+        ],
+    );
+    let cells = ToolCall {
+        id: "b".into(),
+        name: "run_cells".into(),
+        arguments: json!({}),
+    };
+    let call = TurnEvent::Agent(AgentEvent::ToolCalled {
+        turn: TURN,
+        call: cells,
+    });
+    check(
+        vec![call, picture()],
+        &[
+            "begin run_cells()",
+            "call b",
+            "ran run_cells() => [image/png]",
+            "reply b",
+        ],
     );
 }
 
