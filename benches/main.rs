@@ -21,6 +21,7 @@ mod lines;
 mod markdown;
 mod output;
 mod round_trip;
+mod saving;
 mod start;
 mod streaming;
 #[path = "../tests/support/mod.rs"]
@@ -33,7 +34,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -41,6 +42,7 @@ const BENCHES: [Bench; 8] = [
     ("streaming", streaming::rows),
     ("turn", turn::rows),
     ("dialog", dialog::rows),
+    ("save", saving::rows),
     ("keys", keys::rows),
 ];
 
