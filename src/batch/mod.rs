@@ -10,7 +10,7 @@ mod signals;
 
 use std::io::Read;
 
-use crate::display::{Display, Showing, follow};
+use crate::display::{Display, Pictures, Showing, follow};
 use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
@@ -28,6 +28,8 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks on a terminal.
     pub appearance: Appearance,
+    /// How pictures are drawn on a terminal.
+    pub pictures: Pictures,
     /// Standard output is a terminal.
     pub terminal: bool,
     /// Stop at the first failure.
@@ -87,7 +89,13 @@ fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, 
     let screen = options.screen.clone();
     if options.terminal {
         show_on(
-            &mut Display::new(screen, options.appearance, None, None),
+            &mut Display::new(
+                screen,
+                options.appearance,
+                options.pictures.clone(),
+                None,
+                None,
+            ),
             session,
             run,
             options,

@@ -50,6 +50,7 @@ pub(super) fn run(
         background,
         screen,
         appearance,
+        pictures,
         reports,
         ..
     } = assemble(environment, wanted)?;
@@ -61,6 +62,7 @@ pub(super) fn run(
         load: Vec::new(),
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: true,
         stdin_is_free: false,

@@ -25,6 +25,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         background,
         screen,
         appearance,
+        pictures,
         recall,
         settings,
         reports,
@@ -33,12 +34,15 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let options = terminal::Options {
         screen,
         appearance,
+        pictures,
         recall,
         prompt_mode: settings.prompt_mode,
+        asks_background: !settings.code_theme_chosen,
         reports,
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
         environment: environment.clone(),
+        resumed: arguments.resume.is_some(),
     };
     terminal::run(&session, background, options)
 }

@@ -100,6 +100,7 @@ fn work(
         background,
         screen,
         appearance,
+        pictures,
         settings,
         reports,
         ..
@@ -110,6 +111,7 @@ fn work(
     let options = batch::Options {
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: manner.stop,
         load,

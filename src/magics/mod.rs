@@ -7,13 +7,14 @@ mod choose;
 mod entries;
 mod files;
 mod help;
+mod resume;
 mod settings;
 mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::session::Choices;
+use crate::session::{Again, Choices};
 
 pub use values::{Values, values};
 
@@ -33,6 +34,8 @@ pub enum Order {
     Say(String),
     /// Show this page of help, in markdown.
     Help(String),
+    /// Show the themes for code, this one being in force.
+    Themes(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -82,6 +85,10 @@ pub enum Order {
     Login,
     /// Name the session.
     Rename(String),
+    /// End the session here and go on with the one of this number or name.
+    Resume(String),
+    /// Run cells of the record again.
+    Replay(Again),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -134,7 +141,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "code_theme",
         "[NAME]",
-        "show or set the theme of code in answers",
+        "show the themes of code, or set one",
     ),
     choose::row(
         "log_exact",
@@ -160,6 +167,11 @@ pub const TABLE: &[Magic] = &[
         "run_cells",
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
+    ),
+    choose::row(
+        "images",
+        "[VALUE]",
+        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
     ),
     plain(
         "context",
@@ -218,6 +230,8 @@ pub const TABLE: &[Magic] = &[
         "list the sessions of this directory",
         |magic, rest, _| alone(magic, rest, Order::ListSessions),
     ),
+    resume::RESUME,
+    resume::REPLAY,
     Magic {
         name: "rename",
         arguments: "NAME",

@@ -86,6 +86,8 @@ pub struct Replayed {
     pub of: usize,
     /// Why not all of them had their turn.
     pub stopped: Option<ReplayStop>,
+    /// First and last In number of the cells of the record that had none.
+    pub rest: Option<(u32, u32)>,
 }
 
 impl Replayed {
@@ -112,7 +114,16 @@ impl Replayed {
         if left > 0 {
             parts.push(format!("{left} more not run"));
         }
-        Notice::warning(parts.join(", "))
+        let notice = Notice::warning(parts.join(", "));
+        match self.rest {
+            Some((from, to)) if from == to => {
+                notice.hint(format!("`%ipycodex replay {from}` runs the last one"))
+            }
+            Some((from, to)) => {
+                notice.hint(format!("`%ipycodex replay {from}-{to}` goes on after it"))
+            }
+            None => notice,
+        }
     }
 }
 
@@ -127,6 +138,8 @@ pub(super) struct ReplayRun {
     skipping: bool,
     /// The user stops all of it.
     stopping: bool,
+    /// With it every cell of the record has run in this interpreter.
+    all: bool,
     so_far: Replayed,
     /// Said in place of how it ended when all of it went well.
     said: Option<String>,
@@ -172,6 +185,7 @@ impl Session {
                 skipped: 0,
                 of: replay.steps.len(),
                 stopped: None,
+                rest: None,
             },
             steps: replay.steps.into(),
             quiet: replay.quiet,
@@ -179,6 +193,7 @@ impl Session {
             line: 0,
             skipping: false,
             stopping: false,
+            all: false,
             said: None,
             out: out.clone(),
         }));
@@ -197,6 +212,10 @@ impl Session {
             None => {
                 self.ahead = 0;
                 self.set_next_line(self.next_line);
+                if replay.all && replay.so_far.stopped.is_none() {
+                    self.cells_are_back();
+                }
+                replay.so_far.rest = rest(&replay.steps);
                 replay.end();
             }
             Some(Step::Cell { source, again }) => {
@@ -295,6 +314,13 @@ impl Session {
         replay.so_far.stopped = stopped;
     }
 
+    /// Says whether the replay that begins holds all cells an interpreter that is gone has run.
+    pub(super) fn replays_all(&mut self, all: bool) {
+        if let Some(replay) = &mut self.replay {
+            replay.all = all;
+        }
+    }
+
     /// Leaves out the cell of the replay that runs.
     pub(super) fn skip_step(&mut self) {
         let (Some(replay), Some(Current::Cell(cell))) = (&mut self.replay, &mut self.current)
@@ -339,6 +365,15 @@ impl ReplayRun {
             quiet: self.quiet,
         });
     }
+}
+
+/// First and last number of steps that are cells of the record.
+fn rest(steps: &VecDeque<Step>) -> Option<(u32, u32)> {
+    let line = |step: &Step| match step {
+        Step::Cell { again, .. } => *again,
+        Step::Prompt { .. } => None,
+    };
+    Some((line(steps.front()?)?, line(steps.back()?)?))
 }
 
 /// The last line that is Python.

@@ -25,6 +25,7 @@ use crate::session::loading::Loading;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
+use crate::session::resume::EARLIER;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
@@ -59,6 +60,8 @@ pub(super) struct Session {
     pub(super) stdin: Stdin,
     pub(super) next_line: u32,
     pub(super) recorded: bool,
+    /// Cells with a lower number ran in an interpreter that is gone.
+    pub(super) gone_before: u32,
     /// Inputs wait while an earlier session's numbering is not known.
     pub(super) numbering_unknown: bool,
     /// The cell's interpreter died: the run goes on until it is said how.
@@ -156,6 +159,7 @@ pub(super) fn run(
         stdin,
         next_line: 1,
         recorded: false,
+        gone_before: 0,
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
@@ -247,6 +251,11 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::OnBackground(background) => {
+                if !self.choices.code_theme_chosen {
+                    self.choices.code_theme = background.theme().to_owned();
+                }
+            }
             Command::Surroundings(answer) => self.tell_surroundings(answer),
             Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
@@ -256,6 +265,15 @@ impl Session {
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
+            Command::Earlier(answer) => {
+                let history = self.history.clone();
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(history.earlier(EARLIER).await);
+                });
+            }
+            Command::LookForGone => self.look_for_gone(),
+            Command::CellsRead(cells) => self.on_cells_read(cells),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {
@@ -277,6 +295,7 @@ impl Session {
             && start.resumed
         {
             self.set_next_line(start.next_line);
+            self.cells_are_gone();
             self.exchanges.thread_known(thread);
         }
         if let Ok(start) = &start {

@@ -4,6 +4,7 @@
 use reedline::ReedlineEvent;
 
 use crate::terminal::blocks::Wish;
+use crate::terminal::complete;
 
 /// What is done by us while the editor stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,11 @@ impl Action {
 
     /// What the editor is told.
     pub(super) fn event(self) -> ReedlineEvent {
-        ReedlineEvent::ExecuteHostCommand(self.name())
+        match self {
+            // Menus of the editor, not commands.
+            Action::Complete => complete::tab(),
+            Action::Inspect => complete::back_tab(),
+            action => ReedlineEvent::ExecuteHostCommand(action.name()),
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reedline::{EditCommand, ExternalPrinter, Reedline, Signal};
+use reedline::{EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
@@ -20,6 +20,7 @@ use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::highlight::{Highlight, Look};
+use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::{Keys, Rules};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
@@ -51,6 +52,7 @@ pub(super) struct Editor {
     say: Box<dyn Fn(&str)>,
     blocks: Blocks,
     folded: Option<String>,
+    hints: Hints,
 }
 
 /// What the editor is made of.
@@ -80,6 +82,7 @@ impl Editor {
             Mode::Cells
         };
         let snapshot = Snapshot::new(mode);
+        let hints = Hints::new(Arc::clone(&snapshot));
         let colour = options.screen.colour();
         let screen = options.screen.clone();
         let look = Look::new(
@@ -97,14 +100,17 @@ impl Editor {
                 look: Arc::clone(&look),
                 on_prompt: options.on_prompt,
             }))
-            .with_edit_mode(Box::new(Keys::new(Arc::clone(&snapshot))))
+            .with_edit_mode(hints.watching(Keys::new(Arc::clone(&snapshot))))
+            .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
         let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
         let repaint = line.repaint_signal();
-        look.repaint_with(move || repaint.request_repaint());
+        let painted = repaint.clone();
+        look.repaint_with(move || painted.request_repaint());
+        hints.wake_with(move || repaint.request_repaint());
         Editor {
             line,
             snapshot,
@@ -115,12 +121,18 @@ impl Editor {
             say: Box::new(|_| {}),
             blocks: Blocks::default(),
             folded: None,
+            hints,
         }
     }
 
     /// How a line is said above what is being typed.
     pub(super) fn say_with(&mut self, say: Box<dyn Fn(&str)>) {
         self.say = say;
+    }
+
+    /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
+    pub(super) fn suggest_with(&mut self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
+        self.hints.connect(ask, say);
     }
 
     /// What Ctrl-O is to show.
@@ -152,11 +164,19 @@ impl Editor {
         &mut self,
         label: &Label,
         begin_with: &str,
-        mut replaces: Option<u32>,
+        replaces: Option<u32>,
     ) -> Result<Edited, Report> {
         if !begin_with.is_empty() {
             self.insert(begin_with);
         }
+        let continuation = label.render_prompt_multiline_indicator();
+        self.hints.begin(continuation.chars().count());
+        let edited = self.edit(label, replaces);
+        self.hints.end();
+        edited
+    }
+
+    fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
             look(&self.snapshot).submitted = false;
             let label = match replaces {

@@ -57,7 +57,16 @@ impl Keys {
             KeyCode::Char('z'),
             Action::Suspend.event(),
         );
-        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, complete::back_tab());
+        keys.add_binding(
+            KeyModifiers::SHIFT,
+            KeyCode::BackTab,
+            Action::Inspect.event(),
+        );
+        keys.add_binding(
+            KeyModifiers::ALT,
+            KeyCode::Char('.'),
+            Action::Suggest.event(),
+        );
         Keys {
             emacs: Emacs::new(keys),
             snapshot,
@@ -141,7 +150,7 @@ impl EditMode for Keys {
         {
             match code {
                 KeyCode::Enter => return complete::or_take(self.enter(seen)),
-                KeyCode::Tab => return complete::tab(),
+                KeyCode::Tab => return Action::Complete.event(),
                 // C1 control characters come as characters; they would be painted as they are.
                 KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
                 _ => {}

@@ -13,10 +13,12 @@ mod editor;
 mod field;
 mod front;
 mod highlight;
+mod hint;
 mod keys;
 mod panel;
 pub mod picker;
 mod prompt;
+mod query;
 mod recall;
 mod signals;
 mod snapshot;
@@ -30,7 +32,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
-use crate::display::{Aftermath, Display, follow, page, say};
+use crate::display::{Aftermath, Display, Pictures, follow, page, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -60,10 +62,14 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks.
     pub appearance: Appearance,
+    /// How pictures are drawn.
+    pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// Everything is a prompt.
     pub prompt_mode: bool,
+    /// Nobody has said which theme code has: it follows the terminal's background.
+    pub asks_background: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
     /// Replayed while the prompt can be used.
@@ -72,6 +78,8 @@ pub struct Options {
     pub load: Vec<Loading>,
     /// Home directory and search path.
     pub environment: Environment,
+    /// An earlier session is taken up: its end is shown before the first prompt.
+    pub resumed: bool,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -135,22 +143,32 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
             editor.repainter(),
         )
     });
+    let (suggests, sayer) = (session.clone(), background.clone());
+    editor.suggest_with(
+        Box::new(move |draft, take| suggests.suggest(draft, take)),
+        move |text| sayer.say(text),
+    );
     let mut shell = Shell {
         startup,
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
+        pictures: options.pictures,
         prompt_mode: options.prompt_mode,
         editor,
         background,
         guard,
         attached,
+        asks_background: options.asks_background,
         ending,
         lent,
         environment: options.environment,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
+    }
+    if options.resumed {
+        shell.show_resumed()?;
     }
     let status = match shell.load(options.load).and_then(|()| shell.work()) {
         Ok(status) => status,
@@ -173,11 +191,14 @@ struct Shell {
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
     prompt_mode: bool,
     editor: Editor,
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    /// The terminal may still be asked for its background.
+    asks_background: bool,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
     /// Another program has the terminal.
@@ -200,7 +221,6 @@ impl Shell {
             }
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
-            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -210,6 +230,7 @@ impl Shell {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
+                    self.editor.set_theme(self.appearance().theme);
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
                     }
@@ -226,6 +247,15 @@ impl Shell {
                 }
             }
         }
+    }
+
+    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    fn show_resumed(&self) -> Result<(), Report> {
+        if let Some(earlier) = self.session.earlier() {
+            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            self.session.look_for_gone();
+        }
+        Ok(())
     }
 
     fn is_prompt(&self, text: &str) -> bool {
@@ -283,12 +313,14 @@ impl Shell {
         run: &Run,
         target: Option<Target>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
-        let appearance = self.appearance();
         let hands = Hands::new(self.session.clone());
+        self.ask_background(&hands)?;
+        let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
             self.screen.clone(),
             appearance,
+            self.pictures(),
             self.guard.clone(),
             Some(keyboard),
         );
@@ -328,6 +360,21 @@ impl Shell {
         Ok((aftermath, hands.take_rest()))
     }
 
+    /// Once, while the first input is on its way: nobody else reads the terminal then.
+    fn ask_background(&mut self, hands: &Hands) -> Result<(), Report> {
+        if !std::mem::take(&mut self.asks_background) || !self.screen.colour() {
+            return Ok(());
+        }
+        self.screen.trusted(query::BACKGROUND)?;
+        self.screen.flush()?;
+        let heard = query::listen();
+        hands.set_ahead(heard.typed);
+        if let Some(background) = heard.background {
+            self.session.on_background(background);
+        }
+        Ok(())
+    }
+
     /// Gives the keyboard to what runs.
     fn begin_typing(&self, kind: RunKind, hands: &Arc<Hands>) -> Option<Typing> {
         let target = match kind {
@@ -348,8 +395,9 @@ impl Shell {
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
                 Signal::Suspend => {
+                    let gone = screen.passing(None);
                     suspend(guard.as_deref());
-                    Ok(())
+                    gone
                 }
             };
             // A screen that is gone is noticed by the display.
@@ -379,6 +427,14 @@ impl Shell {
         Appearance {
             theme: chosen.unwrap_or(self.appearance.theme),
             ..self.appearance
+        }
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => self.pictures.drawn_as(choices.images),
+            None => self.pictures.clone(),
         }
     }
 

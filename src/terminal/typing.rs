@@ -84,6 +84,8 @@ pub(super) struct Hands {
 }
 
 struct State {
+    /// Typed before the keyboard was anyone's.
+    ahead: Vec<u8>,
     /// What was typed and nobody read.
     kept: Vec<u8>,
     /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
@@ -122,6 +124,7 @@ impl Hands {
         Arc::new(Hands {
             session,
             state: Mutex::new(State {
+                ahead: Vec::new(),
                 kept: Vec::new(),
                 refused: Vec::new(),
                 cell: None,
@@ -134,6 +137,11 @@ impl Hands {
                 stopped: false,
             }),
         })
+    }
+
+    /// These bytes were read while the terminal was asked something: they come before all others.
+    pub(super) fn set_ahead(&self, typed: Vec<u8>) {
+        self.state().ahead = typed;
     }
 
     /// The cell of this terminal comes next.
@@ -166,7 +174,11 @@ impl Hands {
     /// What was typed and nobody read, once.
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
-        std::mem::take(&mut self.state().kept)
+        let mut state = self.state();
+        // Nobody had the keyboard.
+        let mut rest = std::mem::take(&mut state.ahead);
+        rest.append(&mut state.kept);
+        rest
     }
 
     /// Offers the cell's terminal what it has not taken; true while there is more.
@@ -255,6 +267,8 @@ impl Typing {
                 on_signal,
                 tries: Vec::new(),
             };
+            let ahead = std::mem::take(&mut keys.hands.state().ahead);
+            keys.take(&ahead);
             let stdin = std::io::stdin();
             loop {
                 let mut sources = [
