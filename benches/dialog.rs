@@ -92,7 +92,7 @@ fn measured(what: &str, path: &Path) -> Figures {
 }
 
 /// Makes a file with so many sessions of so many cells, and prompts spread over each.
-fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
+pub fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
     let (history, mut reports) = begin(path, None);
     wait(history.flush());
     history.close();
@@ -132,7 +132,8 @@ fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
     change.commit().expect("there is room");
 }
 
-fn begin(
+/// Opens it.
+pub fn begin(
     path: &Path,
     resume: Option<i64>,
 ) -> (
@@ -212,7 +213,8 @@ fn peak_mb() -> f64 {
     kb.map_or(f64::NAN, |kb| kb / 1024.0)
 }
 
-fn wait<T>(future: impl Future<Output = T>) -> T {
+/// Waits for an answer of the record.
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime")

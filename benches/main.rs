@@ -22,6 +22,7 @@ mod lines;
 mod markdown;
 mod output;
 mod round_trip;
+mod saving;
 mod sessions;
 mod start;
 mod streaming;
@@ -35,7 +36,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 10] = [
+const BENCHES: [Bench; 11] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -44,6 +45,7 @@ const BENCHES: [Bench; 10] = [
     ("streaming", streaming::rows),
     ("turn", turn::rows),
     ("dialog", dialog::rows),
+    ("save", saving::rows),
     ("keys", keys::rows),
     ("sessions", sessions::rows),
 ];

@@ -117,11 +117,14 @@ fn shown(output: &CellOutput, line: u32) -> Value {
 /// The forms of a value. Of types that are not JSON only text is valid in a file.
 fn data(bundle: &MimeBundle) -> Value {
     let mut data = Map::new();
-    for (mime, value) in bundle.iter() {
+    let mut forms: Vec<_> = bundle.iter().collect();
+    forms.sort_by_key(|(mime, _)| *mime);
+    for (mime, value) in forms {
         let is_json = mime == "application/json" || mime.ends_with("+json");
         let kept = match value {
             value if is_json => Some(value.clone()),
-            Value::String(text) => Some(lines(text)),
+            Value::String(text) if in_lines(mime) => Some(lines(text)),
+            Value::String(_) => Some(value.clone()),
             Value::Array(parts) if parts.iter().all(Value::is_string) => Some(value.clone()),
             _ => None,
         };
@@ -130,6 +133,11 @@ fn data(bundle: &MimeBundle) -> Value {
         }
     }
     Value::Object(data)
+}
+
+/// Which types `nbformat` writes as lists of lines.
+fn in_lines(mime: &str) -> bool {
+    mime.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&mime)
 }
 
 /// A cell we wrote; the text in it counts, where it was edited since.

@@ -285,7 +285,9 @@ impl Shell {
     fn finish_startup(&mut self) -> Result<(), Report> {
         if let Some(rest) = self.startup.take().and_then(Startup::take) {
             self.show_background()?;
-            self.show(&rest)?;
+            let note = "waiting for startup.ipynb; Ctrl-C stops it";
+            say(&self.screen, &Notice::note(note))?;
+            self.show_from(&rest, Some(Target::Replay(self.cells())))?;
         }
         self.show_background()
     }
@@ -306,6 +308,15 @@ impl Shell {
 
     /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+        self.show_from(run, None)
+    }
+
+    /// The same, for a run that has begun; `target` has the keyboard at once.
+    fn show_from(
+        &mut self,
+        run: &Run,
+        target: Option<Target>,
+    ) -> Result<(Aftermath, Vec<u8>), Report> {
         let hands = Hands::new(self.session.clone());
         self.ask_background(&hands)?;
         let appearance = self.appearance();
@@ -317,7 +328,7 @@ impl Shell {
             self.guard.clone(),
             Some(keyboard),
         );
-        let mut typing = None;
+        let mut typing = target.and_then(|target| self.type_at(target, &hands));
         let shown = follow(run, &self.screen, &mut display, |event| {
             match event {
                 SessionEvent::Numbered { kind, .. } => {

@@ -63,11 +63,13 @@ fn ask_python(home: &Home, path: &Path, script: &str) {
 /// Fails unless `nbformat` finds it valid and writes it as we did.
 pub fn is_valid(home: &Home, path: &Path) {
     let script = "import json, sys, nbformat\n\
-        text = open(sys.argv[1]).read()\n\
+        text = __import__('pathlib').Path(sys.argv[1]).read_text()\n\
         notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)\n\
         assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)\n\
         nbformat.validate(json.loads(text), relax_add_props=False)\n\
-        assert nbformat.writes(notebook) + '\\n' == text, 'nbformat writes it otherwise'\n\
+        import difflib\n\
+        diff = '\\n'.join(difflib.unified_diff(text.split('\\n'), (nbformat.writes(notebook) + '\\n').split('\\n')))\n\
+        assert not diff, diff\n\
         print('fine')";
     ask_python(home, path, script);
 }

@@ -1,6 +1,6 @@
 //! `save`: what is in the file, what is left out, what is not overwritten.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::judge::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
 use crate::support::home::Home;
@@ -59,13 +59,9 @@ fn a_session_is_saved_with_all_it_showed() {
             (&outputs[1]["execution_count"], outputs.len()),
             (&json!(4), 2)
         );
-        let data = &cells[4]["outputs"][0]["data"]["image/png"];
-        let data: String = data
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
+        let data = cells[4]["outputs"][0]["data"]["image/png"]
+            .as_str()
+            .unwrap();
         assert_eq!(data.trim(), PICTURE);
         let error = &cells[6]["outputs"][0];
         assert_eq!(
