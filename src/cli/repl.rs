@@ -33,7 +33,19 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         appearance,
         recall,
         prompt_mode: settings.prompt_mode,
+        keys: settings.keys,
+        edit_mode: settings.edit_mode,
+        external_editor: external_editor(environment),
         reports,
     };
     terminal::run(&session, background, options)
+}
+
+/// The command line of the user's own editor.
+fn external_editor(environment: &Environment) -> Option<String> {
+    let named = ["VISUAL", "EDITOR"];
+    named
+        .into_iter()
+        .find_map(|name| environment.variable(name))
+        .map(str::to_owned)
 }

@@ -4,12 +4,14 @@
 //! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
 //! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
 
+mod clause;
 mod completeness;
 mod note;
 mod references;
 mod scan;
 mod split;
 
+pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
 pub use references::{References, is_expression, is_name, references};

@@ -11,6 +11,7 @@ mod settings;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use crate::config::Keymap;
 use crate::session::Choices;
 
 /// What a command may know.
@@ -20,6 +21,8 @@ pub struct View<'a> {
     pub choices: &'a Choices,
     /// Files worth naming: label and path.
     pub places: &'a [(String, PathBuf)],
+    /// What the editor's keys do.
+    pub keys: &'a Keymap,
 }
 
 /// What a command asks for; carried out in order.
@@ -62,6 +65,8 @@ pub enum Order {
     Login,
     /// Name the session.
     Rename(String),
+    /// Prompts instead of cells in the editor, and back.
+    TogglePrompts,
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -201,6 +206,11 @@ pub const TABLE: &[Magic] = &[
         help: "name the session",
         run: rename,
     },
+    plain(
+        "prompt",
+        "prompt mode: everything but `;code`, `!` and `%` is a prompt; again: back",
+        |magic, rest, _| alone(magic, rest, Order::TogglePrompts),
+    ),
     plain("interrupt", "interrupt what runs", |magic, rest, _| {
         alone(magic, rest, Order::Interrupt)
     }),

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
+use crate::config::Keymap;
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::report::Report;
@@ -40,6 +41,7 @@ pub(super) struct Session {
     pub(super) exchanges: Exchanges,
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
+    pub(super) keys: Arc<Keymap>,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
     awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
@@ -119,6 +121,7 @@ pub(super) fn run(
         stdin,
         exact_log,
         places,
+        keys,
         resumed,
         python_at_once,
         asks,
@@ -134,6 +137,7 @@ pub(super) fn run(
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
         places,
+        keys,
         start: None,
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),

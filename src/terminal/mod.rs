@@ -9,6 +9,7 @@ mod action;
 mod background;
 mod blocks;
 mod editor;
+mod external;
 mod field;
 mod highlight;
 mod keys;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
+use crate::config::{EditMode, Keymap};
 use crate::display::{Aftermath, Display, follow, say};
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify};
@@ -37,6 +39,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
 use editor::{Edited, Editor, typed_text};
+use external::External;
 use prompt::Label;
 use signals::Attached;
 use typing::{Hands, Signal, Target, Typing};
@@ -57,6 +60,12 @@ pub struct Options {
     pub recall: Recall,
     /// Everything is a prompt.
     pub prompt_mode: bool,
+    /// What keys do.
+    pub keys: Arc<Keymap>,
+    /// The line editor's manner.
+    pub edit_mode: EditMode,
+    /// The command line of the user's own editor.
+    pub external_editor: Option<String>,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
 }
@@ -73,6 +82,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let ending = Arc::new(AtomicBool::new(false));
+    let away = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -80,6 +90,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         restorer,
         Arc::clone(&attached),
         Arc::clone(&ending),
+        Arc::clone(&away),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
@@ -90,8 +101,15 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         recall: options.recall,
         colour: options.screen.colour(),
         prompt_mode: options.prompt_mode,
+        keymap: options.keys,
+        edit_mode: options.edit_mode,
+        external: External {
+            command: options.external_editor,
+            guard: guard.clone(),
+            away,
+        },
         printer,
-        on_prompt: Box::new(move || {
+        on_prompt: Arc::new(move || {
             warm.warm_agent();
             // Colours for code take a few ms to load; without a thread they are loaded when needed.
             let _ = std::thread::Builder::new()
@@ -113,7 +131,6 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
-        prompt_mode: options.prompt_mode,
         editor,
         background,
         guard,
@@ -142,7 +159,6 @@ struct Shell {
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
-    prompt_mode: bool,
     editor: Editor,
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
@@ -160,7 +176,7 @@ impl Shell {
                 std::thread::park();
             }
             self.show_background()?;
-            let label = Label::new(self.session.next_line(), self.prompt_mode);
+            let label = Label::new(self.session.next_line(), self.editor.snapshot());
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
             let edited = self.editor.read(&label, &text, replacing.take());
@@ -182,7 +198,11 @@ impl Shell {
                         self.editor.set_folded(folded);
                     }
                     begin_with = aftermath.refill;
-                    begin_with.push_str(&typed_text(&typed));
+                    let typed = typed_text(&typed).into_owned();
+                    begin_with.push_str(&self.editor.behind_ahead(typed));
+                    if aftermath.toggle_prompts {
+                        self.toggle_prompts()?;
+                    }
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -190,8 +210,17 @@ impl Shell {
         }
     }
 
+    /// `%ipycodex prompt`.
+    fn toggle_prompts(&mut self) -> Result<(), Report> {
+        self.editor.toggle_prompts();
+        let state = if self.editor.prompts() { "ON" } else { "OFF" };
+        self.screen
+            .trusted(format!("Prompt mode {state}\n").as_bytes())?;
+        Ok(())
+    }
+
     fn is_prompt(&self, text: &str) -> bool {
-        let mode = if self.prompt_mode {
+        let mode = if self.editor.prompts() {
             Mode::Prompts
         } else {
             Mode::Cells
@@ -203,7 +232,7 @@ impl Shell {
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         let submission = Submission {
             text,
-            prompt_mode: self.prompt_mode,
+            prompt_mode: self.editor.prompts(),
             replaces,
             ..Submission::default()
         };
@@ -215,6 +244,9 @@ impl Shell {
     fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
         let appearance = self.appearance();
         let hands = Hands::new(self.session.clone());
+        if self.editor.interrupted_ahead() {
+            hands.interrupt_first();
+        }
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
             self.screen.clone(),

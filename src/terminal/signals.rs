@@ -22,7 +22,8 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// The cell's terminal, once there is one.
 pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
-/// Begins to listen; `ending` becomes true when a signal ends us.
+/// Begins to listen; `ending` becomes true when a signal ends us. While `away` the terminal is another program's, and
+/// so are the signals of its keys.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
@@ -32,6 +33,7 @@ pub(super) fn listen(
     restorer: Option<Restorer>,
     cells: Attached,
     ending: Arc<AtomicBool>,
+    away: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH]).map_err(failed)?;
@@ -41,6 +43,9 @@ pub(super) fn listen(
                 if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
                     cells.resize(screen.size());
                 }
+                continue;
+            }
+            if matches!(signal, SIGINT | SIGQUIT) && away.load(Ordering::SeqCst) {
                 continue;
             }
             // What ran ends now; the editor must not take the terminal again.

@@ -84,6 +84,8 @@ pub(super) struct Hands {
 }
 
 struct State {
+    /// Ctrl-C was read together with what runs: it comes before every other key.
+    interrupted: bool,
     /// What was typed and nobody read.
     kept: Vec<u8>,
     /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
@@ -122,6 +124,7 @@ impl Hands {
         Arc::new(Hands {
             session,
             state: Mutex::new(State {
+                interrupted: false,
                 kept: Vec::new(),
                 refused: Vec::new(),
                 cell: None,
@@ -134,6 +137,11 @@ impl Hands {
                 stopped: false,
             }),
         })
+    }
+
+    /// Ctrl-C was typed already.
+    pub(super) fn interrupt_first(&self) {
+        self.state().interrupted = true;
     }
 
     /// The cell of this terminal comes next.
@@ -256,6 +264,9 @@ impl Typing {
                 tries: Vec::new(),
             };
             let stdin = std::io::stdin();
+            if std::mem::take(&mut keys.hands.state().interrupted) {
+                keys.take(&[CTRL_C]);
+            }
             loop {
                 let mut sources = [
                     PollFd::new(&stopped, PollFlags::IN),

@@ -43,6 +43,7 @@ impl Session {
         let view = View {
             choices: &self.choices,
             places: &self.places,
+            keys: &self.keys,
         };
         match crate::magics::run(line, &view) {
             Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
@@ -78,6 +79,7 @@ impl Session {
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
             Order::Rename(name) => self.rename(&name, out),
+            Order::TogglePrompts => out.send(SessionEvent::PromptsToggled),
             Order::Interrupt => self.interrupt_by_command(out),
             Order::RestartRuntime => {
                 if let Some(interrupter) = self.runtime.interrupter() {
