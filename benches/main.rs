@@ -16,6 +16,7 @@
 
 mod dialog;
 mod first_result;
+mod keys;
 mod lines;
 mod markdown;
 mod output;
@@ -32,7 +33,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -40,6 +41,7 @@ const BENCHES: [Bench; 7] = [
     ("streaming", streaming::rows),
     ("turn", turn::rows),
     ("dialog", dialog::rows),
+    ("keys", keys::rows),
 ];
 
 fn main() {

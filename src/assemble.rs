@@ -16,7 +16,7 @@ use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
 use crate::screen::Screen;
 use crate::session::{
-    self, Choices, ConnectRuntime, FindSkills, Parts, Run, SessionHandle, Skills,
+    self, Choices, ConnectRuntime, FindSkills, NotebookPlaces, Parts, Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 
@@ -114,6 +114,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
         record: paths.history.clone(),
+        notebooks: NotebookPlaces::new(paths, environment.home.clone()),
     };
     let (session, background) = session::start(parts)?;
     if wanted.resume.is_some() {
@@ -210,6 +211,7 @@ fn places(paths: &Paths) -> Vec<(String, PathBuf)> {
     [
         ("CONFIG_PATH", &paths.config_file),
         ("SYSP_PATH", &paths.system_prompt),
+        ("STARTUP_PATH", &paths.startup_notebook),
         ("HISTORY_PATH", &paths.history),
         ("LOG_PATH", &paths.exact_log),
     ]

@@ -40,6 +40,8 @@ pub(super) enum Subcommands {
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
+    /// Write a session with its outputs as a .ipynb, .md, .html or .py
+    Export(Export),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
     /// The offline agent's process
@@ -82,6 +84,20 @@ pub(super) struct Sessions {
     /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
     #[arg(long)]
     pub json: bool,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// Number of the session, as `sessions` lists it
+    #[arg(value_name = "ID")]
+    pub id: i64,
+    /// The file; its suffix names the form
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file whatever it is
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `skills`.

@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod crash;
+mod export;
 mod repl;
 mod resume;
 mod run;
@@ -63,6 +64,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Sessions(ref sessions)) => {
             sessions::run(sessions, &arguments, environment)
         }
+        Some(Subcommands::Export(ref export)) => export::run(export, &arguments, environment),
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())

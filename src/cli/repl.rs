@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         edit_mode: settings.edit_mode,
         external_editor: external_editor(environment),
         reports,
+        environment: environment.clone(),
     };
     terminal::run(&session, background, options)
 }

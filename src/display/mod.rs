@@ -11,6 +11,7 @@ mod colours;
 mod diff;
 mod follow;
 mod help;
+mod pager;
 mod question;
 mod replay;
 mod rows;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use nu_ansi_term::{Color, Style};
 
 use crate::markdown::Appearance;
+use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, Notice, RunKind, SessionEvent};
@@ -34,6 +36,7 @@ use replay::ReplayView;
 pub use asking::Keyboard;
 pub use colours::paint;
 pub use follow::follow;
+pub use pager::show as page;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -49,6 +52,8 @@ pub struct Aftermath {
     pub toggle_prompts: bool,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
+    /// Help too long for the screen, safe to write: to be shown by [`page`].
+    pub pages: Vec<String>,
 }
 
 /// Shows one run on a terminal.
@@ -60,6 +65,8 @@ pub struct Display {
     answer: Option<AnswerView>,
     replay: Option<ReplayView>,
     talk: Talk,
+    /// There is a keyboard to turn pages with.
+    pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
     aftermath: Aftermath,
@@ -108,6 +115,7 @@ impl Display {
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
+            pages: keyboard.is_some() && guard.is_some(),
             cell: CellView::new(screen.clone(), appearance, guard),
             in_cell: false,
             answer: None,
@@ -188,7 +196,7 @@ impl Display {
             }
             SessionEvent::Page(bundle) => {
                 self.settle_views()?;
-                self.cell.page(&bundle)
+                self.page(&bundle)
             }
             SessionEvent::Raised(error) => {
                 if let Some(replay) = &mut self.replay {
@@ -317,6 +325,20 @@ impl Display {
             | SessionEvent::CellStarted
             | SessionEvent::QuestionOver(_)
             | SessionEvent::InputRequested { .. } => Ok(()),
+        }
+    }
+
+    /// Help: printed when it is short, and in a turn, where nobody turns pages; else left for the end of the run.
+    fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
+        let size = self.screen.size();
+        let (width, colour) = (usize::from(size.columns), self.screen.colour());
+        match pager::text_of(bundle, width, &self.appearance, colour) {
+            None => self.cell.page(bundle),
+            Some(text) if self.pages && self.answer.is_none() && pager::is_long(&text, size) => {
+                self.aftermath.pages.push(text);
+                Ok(())
+            }
+            Some(text) => self.screen.trusted(text.as_bytes()),
         }
     }
 

@@ -1,12 +1,57 @@
-//! What was typed before, for the editor: a shared list in memory, oldest first, filled by the history thread.
+//! What was typed before, for the editor: a shared list in memory, filled by the history thread.
 //!
-//! Never touches the database; holds the newest few thousand inputs of all sessions plus what is typed now.
+//! Its order is the one in which people look back, the last first: what was typed in this session, what was typed in
+//! this directory, all else; each from old to new. Invariant: no text is in it twice; where it stands last it stays.
+//! Never touches the database; holds the newest few thousand inputs plus what is typed now.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-/// Inputs loaded from the record.
+use rusqlite::{Connection, ToSql};
+
+use super::listing::{self, Scope};
+
+/// Inputs loaded from the record, at most; of other directories than this half as many.
 pub(super) const LOADED: u32 = 5_000;
+
+/// Inputs in a file whose last row was `newest` when it was opened, newest first: of `session`, of `cwd`, of all others.
+pub(super) fn earlier(
+    db: &Connection,
+    session: i64,
+    cwd: &str,
+    newest: i64,
+) -> rusqlite::Result<Vec<Arc<str>>> {
+    let mut found = Vec::new();
+    let scope = Scope::Directory(cwd.into());
+    let [cwd, inside] = listing::directory(&scope);
+    let here = listing::within("?4", "?5");
+    for (sessions, most) in [
+        ("s.session = ?3".to_owned(), LOADED),
+        (format!("s.session <> ?3 AND {here}"), LOADED),
+        (
+            format!("s.session <> ?3 AND NOT coalesce({here}, 0)"),
+            LOADED / 2,
+        ),
+    ] {
+        // CROSS: sessions from the newest on, so that the scan ends with the last row wanted.
+        let mut rows = db.prepare(&format!(
+            "SELECT h.source_raw FROM sessions s CROSS JOIN history h ON h.session = s.session
+             WHERE {sessions} AND h.source_raw <> '' AND h.rowid <= ?2
+             ORDER BY s.session DESC, h.line DESC LIMIT ?1"
+        ))?;
+        let values: [&dyn ToSql; 5] = [&most, &newest, &session, &cwd, &inside];
+        let mut rows = rows.query(&values[..rows.parameter_count()])?;
+        while let Some(row) = rows.next()? {
+            found.push(Arc::from(row.get_ref(0)?.as_str()?));
+        }
+        if found.len() >= LOADED as usize {
+            break;
+        }
+    }
+    found.truncate(LOADED as usize);
+    Ok(found)
+}
 
 /// Typed inputs; cheap to clone, all clones are one list.
 #[derive(Debug, Clone, Default)]
@@ -43,20 +88,66 @@ impl Recall {
         drop(changed.wait_timeout_while(guard, patience, |loaded| !*loaded));
     }
 
-    /// Adds an input; one equal to the newest is not added again.
+    /// Adds an input as the newest; the same text from before is not there any more.
     pub fn push(&self, text: &str) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
-        if inputs.last().is_none_or(|last| **last != *text) {
-            inputs.push(text.into());
-        }
+        inputs.retain(|known| **known != *text);
+        inputs.push(text.into());
     }
 
-    /// Puts `older` (oldest first) before what was typed in the meantime.
-    pub(super) fn load(&self, older: Vec<Arc<str>>) {
+    /// Puts `older` (newest first, in the order in which people look back) before what was typed in the meantime.
+    pub(super) fn load(&self, older: impl IntoIterator<Item = Arc<str>>) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
-        inputs.splice(..0, older);
+        let mut seen: HashSet<Arc<str>> = inputs.iter().cloned().collect();
+        let mut before: Vec<_> = older
+            .into_iter()
+            .filter(|text| seen.insert(Arc::clone(text)))
+            .collect();
+        before.reverse();
+        inputs.splice(..0, before);
         let (loaded, changed) = &*self.loaded;
         *loaded.lock().unwrap_or_else(PoisonError::into_inner) = true;
         changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    fn texts(recall: &Recall) -> Vec<String> {
+        (0..recall.len())
+            .map(|index| recall.get(index).unwrap().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn no_text_is_there_twice_and_the_last_place_counts() {
+        let recall = Recall::default();
+        ["a", "b", "a"].iter().for_each(|text| recall.push(text));
+        recall.load(["b", "c", "d", "c"].map(Arc::from));
+        assert_eq!(texts(&recall), ["d", "c", "b", "a"]);
+        recall.push("c");
+        assert_eq!(texts(&recall), ["d", "b", "a", "c"]);
+    }
+
+    #[test]
+    fn this_session_comes_first_then_this_directory_then_the_others() {
+        let db = file::memory();
+        db.execute_batch(
+            r#"INSERT INTO sessions (session, remark) VALUES (1, '{"cwd":"/here"}'), (2, '{"cwd":"/else"}'),
+                   (3, '/here'), (4, NULL), (5, '{"cwd":"/else"}'), (6, '{"cwd":"/here"}');
+               INSERT INTO history VALUES (1, 1, '', 'here 1'), (1, 2, '', 'here 2'), (2, 1, '', 'own 1'),
+                   (3, 1, '', 'here 3'), (4, 1, '', 'else 1'), (5, 1, '', 'else 2'), (2, 2, '', 'own 2'), (2, 3, '', ''),
+                   (6, 1, '', 'too late');"#,
+        )
+        .unwrap();
+        let found = earlier(&db, 2, "/here", 8).unwrap();
+        let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
+        let expected = [
+            "own 2", "own 1", "here 3", "here 2", "here 1", "else 2", "else 1",
+        ];
+        assert_eq!(found, expected);
     }
 }

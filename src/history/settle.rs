@@ -3,17 +3,13 @@
 //! Invariant: a write leaves the queue only when it is in the file, or can never be; each trouble is said once until it
 //! is over.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rusqlite::params;
-
 use super::entries::{self, Places};
 use super::file::{self, Failed};
-use super::recall::LOADED;
 use super::store::{PATIENT, Store};
-use super::{Write, sessions};
+use super::{Write, recall, sessions};
 use crate::report::Report;
 
 /// Writes of one transaction, when many wait.
@@ -188,17 +184,11 @@ impl Store {
     /// Gives the editor what was typed before this session.
     pub(super) fn load_recall(&mut self) {
         self.loaded = true;
-        let newest = self.newest;
-        let newest_first = self.read(Vec::new(), |db, _| {
-            let mut rows = db.prepare(
-                "SELECT source_raw FROM history WHERE source_raw <> '' AND rowid <= ?2 ORDER BY session DESC, line DESC LIMIT ?1",
-            )?;
-            rows.query_map(params![LOADED, newest], |row| Ok(Arc::from(row.get_ref(0)?.as_str()?)))?
-                .collect::<Result<Vec<_>, _>>()
+        let (newest, cwd) = (self.newest, self.begin.cwd.clone());
+        let found = self.read(Vec::new(), |db, session| {
+            recall::earlier(db, session, &cwd, newest)
         });
-        self.shared
-            .recall
-            .load(newest_first.into_iter().rev().collect());
+        self.shared.recall.load(found);
     }
 
     pub(super) fn trouble(&mut self, error: &rusqlite::Error) {

@@ -7,15 +7,19 @@
 mod clause;
 mod completeness;
 mod note;
+mod private;
 mod references;
 mod scan;
 mod split;
+mod start;
 
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
+pub use private::is_private;
 pub use references::{References, is_expression, is_name, references};
 pub use split::split_piped;
+pub use start::code_start;
 
 use std::borrow::Cow;
 

@@ -5,14 +5,18 @@
 
 mod choose;
 mod entries;
+mod files;
 mod help;
 mod settings;
+mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::config::Keymap;
 use crate::session::Choices;
+
+pub use values::{Values, values};
 
 /// What a command may know.
 #[derive(Debug)]
@@ -57,6 +61,22 @@ pub enum Order {
     Retry,
     /// Print the conversation so far.
     ShowHistory,
+    /// Save the session as a notebook.
+    Save {
+        /// As typed, with its suffix; `None`: the startup notebook.
+        file: Option<String>,
+        /// Whatever is there is replaced.
+        force: bool,
+    },
+    /// Run a notebook or script.
+    Load(String),
+    /// Write the session in the form the suffix names.
+    Export {
+        /// As typed.
+        file: String,
+        /// Whatever is there is replaced.
+        force: bool,
+    },
     /// List the skills.
     ListSkills,
     /// Print tokens and limits.
@@ -195,6 +215,9 @@ pub const TABLE: &[Magic] = &[
     plain("login", "how to log the agent in", |magic, rest, _| {
         alone(magic, rest, Order::Login)
     }),
+    files::SAVE,
+    files::LOAD,
+    files::EXPORT,
     plain(
         "sessions",
         "list the sessions of this directory",

@@ -1,16 +1,20 @@
-//! Code blocks: lines of source to styled runs, with state kept from line to line.
+//! Code: lines of source to styled runs, with state kept from line to line.
 //!
-//! In: complete lines without their newline. Out: one list of runs a line. Invariant: a line costs the same wherever it
-//! stands, since the parser's state is carried along; [`CodeCache`] gives back what was already highlighted while a
-//! block is still growing. The syntax tables are loaded once, by whoever comes first: [`warm_up`] in the background, or
-//! the first line that needs them. Absent on purpose: plain text as a stand-in for lines that become final.
+//! In: complete lines without their newline. Out: one list of runs a line. [`CodePainter`] is one language in one
+//! theme, and [`CodeState`] a value that stands between two lines, so that whoever edits a text can go on from any of
+//! them. Invariant: a line costs the same wherever it stands, since the parser's state is carried along; [`CodeCache`]
+//! gives back what was already highlighted while a block is still growing. The syntax tables are loaded once, by
+//! whoever comes first: [`warm_up`] in the background, or the first line that needs them. Absent on purpose: plain text
+//! as a stand-in for lines that become final.
 
 use std::sync::OnceLock;
 
 use nu_ansi_term::Style;
-use syntect::easy::HighlightLines;
-use syntect::highlighting::{FontStyle, Theme as SyntectTheme, ThemeSet};
-use syntect::parsing::SyntaxSet;
+use syntect::highlighting::{
+    Color as SyntectColor, FontStyle, HighlightIterator, HighlightState, Highlighter,
+    Style as SyntectStyle, Theme as SyntectTheme, ThemeSet,
+};
+use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::theme::{Theme, monokai};
 
@@ -26,8 +30,9 @@ pub(super) struct Tables {
     pub(super) themes: ThemeSet,
 }
 
+static TABLES: OnceLock<Tables> = OnceLock::new();
+
 pub(super) fn tables() -> &'static Tables {
-    static TABLES: OnceLock<Tables> = OnceLock::new();
     TABLES.get_or_init(|| {
         let mut themes = ThemeSet::load_defaults();
         themes.themes.insert("monokai".to_owned(), monokai());
@@ -45,78 +50,125 @@ pub fn warm_up() {
     highlighter.line("    return f'{x}' if x else None");
 }
 
+/// Where the colours of a text stand between two of its lines. Equal states paint what follows equally.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodeState {
+    parse: ParseState,
+    highlight: HighlightState,
+}
+
+/// One language in one theme.
+pub(crate) struct CodePainter {
+    syntax: &'static SyntaxReference,
+    highlighter: Highlighter<'static>,
+    /// What text has that no rule of the theme names: it keeps the terminal's own colour.
+    plain: SyntectColor,
+    theme: Theme,
+}
+
+impl CodePainter {
+    /// `info` is the fence's info string, or a file's extension; `None` when nobody knows such a language. Loads the
+    /// tables when they are not (some 8 ms).
+    pub(crate) fn new(info: &str, theme: Theme) -> Option<Self> {
+        if language(info).is_empty() {
+            return None;
+        }
+        let tables = tables();
+        let syntax = tables.syntaxes.find_syntax_by_token(syntax_token(info))?;
+        let chosen: &SyntectTheme = tables
+            .themes
+            .themes
+            .get(theme.code_key())
+            .expect("theme names come from a table of the set's keys");
+        Some(CodePainter {
+            syntax,
+            highlighter: Highlighter::new(chosen),
+            plain: chosen.settings.foreground.unwrap_or(SyntectColor::BLACK),
+            theme,
+        })
+    }
+
+    /// The state before the first line.
+    pub(crate) fn start(&self) -> CodeState {
+        CodeState {
+            parse: ParseState::new(self.syntax),
+            highlight: HighlightState::new(&self.highlighter, ScopeStack::new()),
+        }
+    }
+
+    /// The runs of `line` as bytes and style, neighbours of one style joined; together they are the line. `state` goes
+    /// on to behind it. A line that cannot be read is plain.
+    pub(crate) fn line(&self, state: &mut CodeState, line: &str) -> Vec<(usize, Style)> {
+        let plain = || vec![(line.len(), Style::new())];
+        if line.len() > LONGEST_LINE {
+            return plain();
+        }
+        let with_end = format!("{line}\n");
+        let Ok(changes) = state.parse.parse_line(&with_end, &tables().syntaxes) else {
+            return plain();
+        };
+        let runs =
+            HighlightIterator::new(&mut state.highlight, &changes, &with_end, &self.highlighter);
+        let mut out: Vec<(usize, Style)> = Vec::new();
+        for (style, text) in runs {
+            let text = text.trim_end_matches('\n');
+            let style = self.terminal_style(style);
+            match out.last_mut() {
+                // A blank has no colour worth the bytes.
+                Some((length, known)) if *known == style || text.trim().is_empty() => {
+                    *length += text.len();
+                }
+                _ if text.is_empty() => {}
+                _ => out.push((text.len(), style)),
+            }
+        }
+        out
+    }
+
+    fn terminal_style(&self, style: SyntectStyle) -> Style {
+        let mut out = Style::new();
+        if style.foreground != self.plain {
+            out = out.fg(self.theme.colour(style.foreground));
+        }
+        out.is_bold = style.font_style.contains(FontStyle::BOLD);
+        out.is_italic = style.font_style.contains(FontStyle::ITALIC);
+        out
+    }
+}
+
 /// Highlights the lines of one block, in order.
 pub(crate) struct CodeHighlighter {
-    state: Option<(HighlightLines<'static>, Theme)>,
-    buffer: String,
+    state: Option<(CodePainter, CodeState)>,
 }
 
 impl CodeHighlighter {
     /// `info` is the fence's info string; `theme` is `None` without colours.
     pub(crate) fn new(info: &str, theme: Option<Theme>) -> Self {
-        let state = theme
-            .filter(|_| !language(info).is_empty())
-            .and_then(|theme| {
-                let tables = tables();
-                let syntax = tables.syntaxes.find_syntax_by_token(syntax_token(info))?;
-                let chosen: &SyntectTheme = tables
-                    .themes
-                    .themes
-                    .get(theme.code_key())
-                    .expect("theme names come from a table of the set's keys");
-                Some((HighlightLines::new(syntax, chosen), theme))
-            });
+        let painter = theme.and_then(|theme| CodePainter::new(info, theme));
         CodeHighlighter {
-            state,
-            buffer: String::new(),
+            state: painter.map(|painter| {
+                let start = painter.start();
+                (painter, start)
+            }),
         }
     }
 
     /// The next line.
     pub(crate) fn line(&mut self, line: &str) -> Runs {
-        let plain = || vec![(line.to_owned(), Style::new())];
-        let Some((highlighter, theme)) = &mut self.state else {
-            return plain();
+        let Some((painter, state)) = &mut self.state else {
+            return vec![(line.to_owned(), Style::new())];
         };
-        if line.len() > LONGEST_LINE {
-            return plain();
-        }
-        self.buffer.clear();
-        self.buffer.push_str(line);
-        self.buffer.push('\n');
-        let Ok(runs) = highlighter.highlight_line(&self.buffer, &tables().syntaxes) else {
-            return plain();
-        };
-        let mut out: Runs = Vec::new();
-        for (style, text) in runs {
-            let text = text.trim_end_matches('\n');
-            let style = terminal_style(style, *theme);
-            match out.last_mut() {
-                // A blank has no colour worth the bytes.
-                Some((last, known)) if *known == style || text.trim().is_empty() => {
-                    last.push_str(text);
-                }
-                _ if text.is_empty() => {}
-                _ => out.push((text.to_owned(), style)),
-            }
-        }
-        out
+        let mut rest = line;
+        painter
+            .line(state, line)
+            .into_iter()
+            .map(|(length, style)| {
+                let (run, after) = rest.split_at(length);
+                rest = after;
+                (run.to_owned(), style)
+            })
+            .collect()
     }
-}
-
-/// The theme's colour; text in the theme's default colour keeps the terminal's own.
-fn terminal_style(style: syntect::highlighting::Style, theme: Theme) -> Style {
-    let default = tables().themes.themes[theme.code_key()]
-        .settings
-        .foreground
-        .unwrap_or(syntect::highlighting::Color::BLACK);
-    let mut out = Style::new();
-    if style.foreground != default {
-        out = out.fg(theme.colour(style.foreground));
-    }
-    out.is_bold = style.font_style.contains(FontStyle::BOLD);
-    out.is_italic = style.font_style.contains(FontStyle::ITALIC);
-    out
 }
 
 /// First word of an info string: `rust` of `rust,ignore`, `python` of `{.python}`.

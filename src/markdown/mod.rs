@@ -26,8 +26,8 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use code::CodeHighlighter;
 pub use code::warm_up;
+pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 pub use line::{Line, Span};
 pub use stream::{Frame, MarkdownStream};
 pub use theme::{Theme, UnknownTheme};

@@ -32,7 +32,7 @@ pub fn to_script(session: &SavedSession) -> String {
 pub fn read_script(text: &str) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut cells = Vec::new();
-    let (mut cell, mut prose, mut marked) = (String::new(), false, false);
+    let (mut cell, mut prose, mut marked) = (String::new(), true, false);
     for line in text.split_inclusive('\n') {
         match Mark::of(line) {
             Mark::Cell { prose: next } => {
@@ -47,7 +47,7 @@ pub fn read_script(text: &str) -> Vec<String> {
         }
     }
     if !marked {
-        cell = text.to_owned();
+        (cell, prose) = (text.to_owned(), false);
     }
     finish(&mut cell, prose, &mut cells);
     cells

@@ -238,6 +238,8 @@ fn scripts() {
     check("# %%\na\n\n# %% title\n\nb\n", &["a", "b"]);
     check("import x\n#%%\ny", &["import x", "y"]);
     check("# %% [markdown]\n# prose\n\n# %%\nz", &["z"]);
+    check("# about it\n\n# %%\nz", &["z"]);
+    check("# about it\n", &["# about it"]);
     check("# %% [markdown]\n'''prose'''\n", &["'''prose'''"]);
     check("# %%\n# %%% deeper\n1", &["# %% deeper\n1"]);
     check("# %%% no mark at all\n1", &["# %%% no mark at all\n1"]);

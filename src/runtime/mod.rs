@@ -56,7 +56,8 @@ pub enum RuntimeRequest {
         /// Whether the slower, deeper engine may be asked.
         deep: bool,
     },
-    /// Describes what stands at `position`. Answer: [`Answer::Inspection`].
+    /// Describes what stands at `position`, or the function in whose brackets it is. Answer: [`Answer::Inspection`],
+    /// whose bundle has an entry [`LOOK`].
     Inspect {
         /// The text being edited.
         code: String,
@@ -151,6 +152,13 @@ pub enum InputReply {
 /// The MIME type under which a result of several parts (texts and pictures, in order) carries them: a list of bundles.
 /// The other entries of such a bundle tell the whole as one text, and its first picture.
 pub const PARTS: &str = "application/vnd.ipycodex.parts+json";
+
+/// The MIME type under which an inspection carries its pieces: an object with `name`, `type`, `signature`, `mark` (start
+/// and end, in code points of the signature, of the parameter the cursor is at; or null), `value` and `doc`.
+pub const LOOK: &str = "application/vnd.ipycodex.inspection+json";
+
+/// The MIME type under which help carries the source it shows: what stands before it, and the Python text.
+pub const SOURCE: &str = "application/vnd.ipycodex.source+json";
 
 /// The parts of a result, in order: itself alone unless it carries others.
 pub fn parts(result: &MimeBundle) -> Vec<MimeBundle> {
@@ -354,10 +362,14 @@ pub struct Completion {
     pub end: CodePoints,
     /// What stands there afterwards.
     pub text: String,
-    /// `function`, `module`, `magic`, `path`, … or empty.
+    /// `function`, `class`, `module`, `instance`, `property`, `keyword`, `param`, `key`, `magic`, `path`, … or empty.
     pub kind: String,
     /// Call signature or empty.
     pub signature: String,
+    /// Name of an instance's type, or empty.
+    pub type_name: String,
+    /// There in every session: not a name the user has made.
+    pub everywhere: bool,
 }
 
 /// What an expression of a prompt gave.

@@ -49,6 +49,8 @@ enum Voice {
 pub(super) enum Whose {
     /// The user, under this In number.
     User(u32),
+    /// The user, who keeps it private: numbered, recorded nowhere.
+    Private,
     /// The agent, under this In number.
     Agent(u32),
     /// The user, by a replay: under this In number, recorded or not.
@@ -205,10 +207,13 @@ impl CellRun {
     }
 
     fn is_users(&self) -> bool {
-        matches!(self.whose, Whose::User(_))
+        matches!(self.whose, Whose::User(_) | Whose::Private)
     }
 
     fn finish(&mut self, finish: Finish, history: &History) -> CellStep {
+        if finish.ending != Ending::Ok {
+            self.speak_up();
+        }
         let state = match &finish.ending {
             Ending::Ok => State::Complete,
             Ending::Error => State::Failed,
@@ -236,9 +241,6 @@ impl CellRun {
             cwd: finish.cwd,
             shown,
         });
-        if finish.ending != Ending::Ok {
-            self.speak_up();
-        }
         if let Whose::User(line)
         | Whose::Agent(line)
         | Whose::Replay {

@@ -1,6 +1,6 @@
 //! What is handed in becomes work: classified, numbered, recorded, begun; one input at a time.
 //!
-//! Invariant: an input has its number and is in the record before anything comes of it.
+//! Invariant: an input has its number and, unless it is private, is in the record before anything comes of it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
@@ -53,18 +53,19 @@ impl Session {
 
     fn begin(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
+        let private = submission.private;
         match classify(&source, submission.mode()) {
             Input::Empty => {}
             Input::Leave => out.send(SessionEvent::Leave(0)),
             Input::Command { line } => {
-                let number = self.number(&source, RunKind::Command, &out);
+                let number = self.number(&source, RunKind::Command, private, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) => {
                 if let Some(hint) = prompt.hint {
                     out.send(SessionEvent::Notice(Notice::note(hint)));
                 }
-                let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, &out);
+                let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
                 let mut run = PromptRun::new(line, prompt.text, source, out);
                 run.attached = submission.attached;
                 run.schema = submission.schema;
@@ -72,7 +73,7 @@ impl Session {
                 self.begin_prompt(run);
             }
             Input::Note { source: code, .. } | Input::Cell { source: code } => {
-                let line = self.number(&code, RunKind::Cell, &out);
+                let line = self.number(&code, RunKind::Cell, private, &out);
                 if let Some(replaced) = replaced(submission.replaces, line) {
                     self.history.hide(replaced, true);
                 }
@@ -86,21 +87,32 @@ impl Session {
                 let id = self
                     .connected_runtime()
                     .submit(RuntimeRequest::Execute(execute));
-                let whose = Whose::User(line);
+                let whose = if private {
+                    Whose::Private
+                } else {
+                    Whose::User(line)
+                };
                 let run = CellRun::new(id, whose, code, out, self.outputs.clone());
                 self.current = Some(Current::Cell(Box::new(run)));
             }
         }
     }
 
-    /// Gives the input its number and records it, before anything comes of it.
-    fn number(&mut self, source: &str, kind: RunKind, out: &RunSender) -> u32 {
-        let line = self.take_number(source);
+    /// Gives the input its number and, unless it is private, records it, before anything comes of it.
+    fn number(&mut self, source: &str, kind: RunKind, private: bool, out: &RunSender) -> u32 {
+        let line = if private {
+            let line = self.next_line;
+            self.set_next_line(line + 1);
+            self.history.recall().push(source);
+            line
+        } else {
+            self.take_number(source)
+        };
         out.send(SessionEvent::Numbered { line, kind });
         line
     }
 
-    /// The same, said by whoever asked.
+    /// Gives a number to what is recorded; whoever asked says so.
     pub(super) fn take_number(&mut self, source: &str) -> u32 {
         let line = self.next_line;
         self.set_next_line(line + 1);
@@ -118,7 +130,7 @@ impl Session {
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`.
     pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let own = self.number(&source, RunKind::Prompt, out);
+        let own = self.number(&source, RunKind::Prompt, false, out);
         let mut run = PromptRun::new(own, text, source, out.clone());
         run.replaces = Some(line..=line);
         self.begin_prompt(run);

@@ -22,6 +22,7 @@ mod prompt;
 mod question;
 mod replay;
 mod routing;
+mod saving;
 mod shown;
 mod slots;
 mod suggest;
@@ -38,6 +39,7 @@ pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
+pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
@@ -95,6 +97,8 @@ pub struct Parts {
     pub artifacts: PathBuf,
     /// The file the session is recorded in.
     pub record: PathBuf,
+    /// Where notebooks lie.
+    pub notebooks: NotebookPlaces,
 }
 
 /// One input, and what comes with it.
@@ -110,6 +114,8 @@ pub struct Submission {
     pub schema: Option<Value>,
     /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
     pub replaces: Option<u32>,
+    /// A cell or a command of this submission is recorded nowhere; a prompt always is, the conversation being the record.
+    pub private: bool,
 }
 
 impl Submission {
@@ -131,6 +137,15 @@ pub struct LastExchange {
     pub prompt: String,
     /// The stored answer.
     pub response: String,
+}
+
+/// What the session knows beside its conversation, as of now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The interpreter's working directory.
+    pub cwd: PathBuf,
+    /// Name and description of each skill that a name tells apart.
+    pub skills: Vec<(String, String)>,
 }
 
 /// Talks to a session; clones talk to the same one.
@@ -160,6 +175,8 @@ enum Command {
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
+    Surroundings(oneshot::Sender<Surroundings>),
+    Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
     RecordRead(Box<crate::dialog::Dialog>),
     SkillsFound(Box<Skills>),
@@ -311,6 +328,22 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Choices(answer)).ok()?;
         answered.blocking_recv().ok()
+    }
+
+    /// The interpreter's directory and the skills.
+    pub fn surroundings(&self) -> Surroundings {
+        let (answer, answered) = oneshot::channel();
+        // A session that has ended drops the question.
+        let _ = self.commands.send(Command::Surroundings(answer));
+        answered.blocking_recv().unwrap_or_default()
+    }
+
+    /// Name and description of the models there are; waits for the agent, and starts it when it does not run.
+    pub fn models(&self) -> Vec<(String, String)> {
+        let (answer, answered) = oneshot::channel();
+        // As above.
+        let _ = self.commands.send(Command::Models(answer));
+        answered.blocking_recv().unwrap_or_default()
     }
 
     /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.

@@ -25,6 +25,7 @@ use crate::session::exchange::Exchanges;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
+use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
 use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
@@ -42,6 +43,7 @@ pub(super) struct Session {
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     pub(super) keys: Arc<Keymap>,
+    pub(super) notebooks: NotebookPlaces,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
     awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
@@ -128,6 +130,7 @@ pub(super) fn run(
         skills,
         artifacts,
         record,
+        notebooks,
     } = parts;
     let mut session = Session {
         runtime: RuntimeSlot::new(runtime),
@@ -138,6 +141,7 @@ pub(super) fn run(
         exact_log,
         places,
         keys,
+        notebooks,
         start: None,
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
@@ -241,6 +245,8 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::Surroundings(answer) => self.tell_surroundings(answer),
+            Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(dialog) => self.on_record_read(*dialog),
             Command::SkillsFound(skills) => self.on_skills_found(*skills),

@@ -16,12 +16,15 @@ use reedline::{CursorConfig, EditCommand, ExternalPrinter, Reedline, Signal};
 use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
+use crate::markdown::Theme;
 use crate::report::Report;
+use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
+use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
-use crate::terminal::highlight::Highlight;
+use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::keys::edits::{self, Change};
 use crate::terminal::keys::gate::{self, SharedGate, pass};
 use crate::terminal::keys::typed::Typed;
@@ -49,6 +52,8 @@ pub(super) enum Edited {
 pub(super) struct Editor {
     line: Reedline,
     snapshot: Shared,
+    look: Arc<Look>,
+    screen: Screen,
     suspend: Box<dyn Fn()>,
     last: Box<dyn Fn() -> Option<LastExchange>>,
     say: Box<dyn Fn(&str)>,
@@ -64,7 +69,10 @@ pub(super) struct Editor {
 /// What the editor is made of.
 pub(super) struct Options {
     pub recall: Recall,
-    pub colour: bool,
+    /// The writer.
+    pub screen: Screen,
+    /// Colours of code.
+    pub theme: Theme,
     pub prompt_mode: bool,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
@@ -76,6 +84,8 @@ pub(super) struct Options {
     pub suspend: Box<dyn Fn()>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
+    /// Who knows what could be typed.
+    pub sources: Sources,
 }
 
 impl Editor {
@@ -94,17 +104,26 @@ impl Editor {
             gate: Arc::clone(&gate),
             ring: Arc::clone(&ring),
         };
+        let colour = options.screen.colour();
+        let screen = options.screen.clone();
+        let look = Look::new(
+            Arc::clone(&snapshot),
+            colour.then_some(options.theme),
+            Box::new(move || {
+                let size = screen.size();
+                (size.columns, size.rows)
+            }),
+        );
         let on_prompt = Arc::clone(&options.on_prompt);
         let mut line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
-                snapshot: Arc::clone(&snapshot),
-                colour: options.colour,
+                look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
             }))
             .with_edit_mode(Box::new(Keys::new(setup)))
-            .with_ansi_colors(options.colour)
+            .with_ansi_colors(colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
@@ -115,9 +134,14 @@ impl Editor {
                 ..CursorConfig::default()
             });
         }
+        let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
+        let repaint = line.repaint_signal();
+        look.repaint_with(move || repaint.request_repaint());
         Editor {
             line,
             snapshot,
+            look,
+            screen: options.screen,
             suspend: options.suspend,
             last: options.last,
             say: Box::new(|_| {}),
@@ -138,6 +162,11 @@ impl Editor {
     /// What Ctrl-O is to show.
     pub(super) fn set_folded(&mut self, folded: String) {
         self.folded = Some(folded);
+    }
+
+    /// Code is painted in this theme from now on.
+    pub(super) fn set_theme(&self, theme: Theme) {
+        self.look.set_theme(theme);
     }
 
     /// What is being typed, for whoever prints beside it.
@@ -162,15 +191,21 @@ impl Editor {
             if pass(&self.gate).open() {
                 gate::wake();
             }
-            let signal = match replaces {
-                None => self.line.read_line(label),
-                Some(line) => self.line.read_line(&label.replacing(line)),
+            look(&self.snapshot).submitted = false;
+            let label = match replaces {
+                None => Cow::Borrowed(label),
+                Some(line) => Cow::Owned(label.replacing(line)),
             };
+            let signal = self.line.read_line(&self.look.fronted(&label));
             match signal
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
                 Signal::Success(text) => {
                     self.take_ahead()?;
+                    if let Some(whole) = self.look.whole(&text, &label) {
+                        self.screen.trusted(whole.as_bytes())?;
+                        self.screen.flush()?;
+                    }
                     return Ok(Edited::Submitted(text, replaces));
                 }
                 Signal::CtrlC => return Ok(Edited::Cleared),

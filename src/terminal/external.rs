@@ -28,7 +28,7 @@ pub(super) struct External {
     pub(super) command: Option<String>,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     /// True while it has the terminal: signals of keys are its own.
-    pub(super) away: Arc<AtomicBool>,
+    pub(super) lent: Arc<AtomicBool>,
 }
 
 impl External {
@@ -66,7 +66,7 @@ impl External {
 
     /// Gives it the terminal until it ends.
     fn run(&self, words: &[String], file: &Path) -> std::io::Result<ExitStatus> {
-        self.away.store(true, Ordering::SeqCst);
+        self.lent.store(true, Ordering::SeqCst);
         if let Some(guard) = &self.guard {
             guard.restore();
         }
@@ -77,7 +77,7 @@ impl External {
                 guard.write(SANE);
             }
         }
-        self.away.store(false, Ordering::SeqCst);
+        self.lent.store(false, Ordering::SeqCst);
         ended
     }
 }
@@ -124,14 +124,14 @@ mod tests {
         let external = External {
             command: Some(command.to_owned()),
             guard: None,
-            away: Arc::default(),
+            lent: Arc::default(),
         };
         match (external.edit(text, mode), expected) {
             (Ok(edited), Ok(expected)) => assert_eq!(edited.as_deref(), expected, "{command}"),
             (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
             (got, expected) => panic!("{command}: {got:?}, not {expected:?}"),
         }
-        assert!(!external.away.load(Ordering::SeqCst));
+        assert!(!external.lent.load(Ordering::SeqCst));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use reedline::{
 use crate::config::{self, KeyAction, Keymap, Meaning, Stroke};
 use crate::input::{Completeness, Mode, completeness};
 use crate::terminal::action::Action;
+use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
 use edits::Change;
@@ -40,9 +41,13 @@ pub(super) struct Rules(pub(super) Shared);
 
 impl Validator for Rules {
     fn validate(&self, text: &str) -> ValidationResult {
-        match completeness(text, look(&self.0).mode) {
+        let mut snapshot = look(&self.0);
+        match completeness(text, snapshot.mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
-            Completeness::Complete | Completeness::Invalid => ValidationResult::Complete,
+            Completeness::Complete | Completeness::Invalid => {
+                snapshot.submitted = true;
+                ValidationResult::Complete
+            }
         }
     }
 }
@@ -158,7 +163,8 @@ impl Keys {
             .is_some_and(|typed| typed.text.is_empty());
         if does::ends_reading(&event, empty) {
             pass(&self.setup.gate).close();
-            if matches!(event, ReedlineEvent::Submit | ReedlineEvent::CtrlC) {
+            look(&self.setup.snapshot).submitted |= does::submits(&event);
+            if does::submits(&event) || event == ReedlineEvent::CtrlC {
                 self.insert_mode();
             }
         }
@@ -276,15 +282,18 @@ impl Keys {
 
     fn action(&mut self, action: KeyAction) -> ReedlineEvent {
         match action {
-            KeyAction::Enter => self.enter(),
+            KeyAction::Enter => complete::or_take(self.enter()),
             KeyAction::Newline => match &self.typed {
                 Some(typed) => newline(indent_at(typed, self.mode())),
                 None => does::event(action),
             },
-            KeyAction::Complete => self.tab(),
-            KeyAction::Inspect if self.selecting || self.dedents() => {
+            KeyAction::Complete | KeyAction::Inspect if self.selecting => {
                 Action::Change(action).event()
             }
+            KeyAction::Inspect if self.dedents() => ReedlineEvent::UntilFound(vec![
+                ReedlineEvent::MenuPrevious,
+                Action::Change(action).event(),
+            ]),
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
                 .unwrap_or_else(|| does::event(action)),
@@ -333,15 +342,6 @@ impl Keys {
         self.typed
             .as_ref()
             .is_some_and(|typed| !typed.line_before().is_empty() && edits::in_leading_blanks(typed))
-    }
-
-    /// Tab makes spaces to the next multiple of four, in white space at the start of a line and elsewhere.
-    fn tab(&self) -> ReedlineEvent {
-        if self.selecting {
-            return Action::Change(KeyAction::Complete).event();
-        }
-        let spaces = edits::to_next_level(self.typed.as_ref());
-        edit(vec![EditCommand::InsertString(spaces)])
     }
 
     fn enter(&mut self) -> ReedlineEvent {
@@ -393,6 +393,7 @@ impl EditMode for Keys {
         let mut gate = pass(&self.setup.gate);
         {
             let mut snapshot = look(&self.setup.snapshot);
+            snapshot.submitted &= gate.is_closed();
             if std::mem::take(&mut snapshot.fresh) {
                 // Painted since the last key: the reading goes on.
                 gate.open();

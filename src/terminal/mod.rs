@@ -8,9 +8,11 @@
 mod action;
 mod background;
 mod blocks;
+mod complete;
 mod editor;
 mod external;
 mod field;
+mod front;
 mod highlight;
 mod keys;
 mod panel;
@@ -20,6 +22,7 @@ mod recall;
 mod signals;
 mod snapshot;
 mod typing;
+mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -28,9 +31,10 @@ use std::time::Duration;
 use reedline::ExternalPrinter;
 
 use crate::config::{EditMode, Keymap};
-use crate::display::{Aftermath, Display, follow, say};
+use crate::display::{Aftermath, Display, follow, page, say};
+use crate::environment::Environment;
 use crate::history::Recall;
-use crate::input::{Input, Mode, classify};
+use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, Theme, warm_up};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
@@ -38,6 +42,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
+use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use external::External;
 use prompt::Label;
@@ -68,6 +73,8 @@ pub struct Options {
     pub external_editor: Option<String>,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Home directory and search path.
+    pub environment: Environment,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -82,7 +89,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let ending = Arc::new(AtomicBool::new(false));
-    let away = Arc::new(AtomicBool::new(false));
+    let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -90,7 +97,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         restorer,
         Arc::clone(&attached),
         Arc::clone(&ending),
-        Arc::clone(&away),
+        Arc::clone(&lent),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
@@ -99,14 +106,15 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let asked = session.clone();
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
-        colour: options.screen.colour(),
+        screen: options.screen.clone(),
+        theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
         keymap: options.keys,
         edit_mode: options.edit_mode,
         external: External {
             command: options.external_editor,
             guard: guard.clone(),
-            away,
+            lent: Arc::clone(&lent),
         },
         printer,
         on_prompt: Arc::new(move || {
@@ -118,6 +126,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        sources: Sources::new(session.clone(), options.environment.clone()),
     });
     let background = Background::start(
         background,
@@ -136,6 +145,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard,
         attached,
         ending,
+        lent,
+        environment: options.environment,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -165,6 +176,9 @@ struct Shell {
     attached: Attached,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
+    /// Another program has the terminal.
+    lent: Arc<AtomicBool>,
+    environment: Environment,
 }
 
 impl Shell {
@@ -179,6 +193,7 @@ impl Shell {
             let label = Label::new(self.session.next_line(), self.editor.snapshot());
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
+            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -231,6 +246,7 @@ impl Shell {
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         let submission = Submission {
+            private: is_private(&text),
             text,
             prompt_mode: self.editor.prompts(),
             replaces,
@@ -278,7 +294,16 @@ impl Shell {
         }
         shown?;
         self.screen.flush()?;
-        Ok((display.into_aftermath(), hands.take_rest()))
+        let mut aftermath = display.into_aftermath();
+        self.lent.store(true, Ordering::SeqCst);
+        let paged = std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            });
+        self.lent.store(false, Ordering::SeqCst);
+        paged?;
+        Ok((aftermath, hands.take_rest()))
     }
 
     /// Gives the keyboard to what runs.

@@ -1,9 +1,8 @@
 //! The editor's history: reedline's trait over the record's tail in memory.
 //!
-//! An item's id is its place in the tail plus one, ascending with age. Nothing here writes to the record: the session
-//! does that when an input begins.
+//! An item's id is its place in the tail plus one. No text is in the tail twice, so none is offered again. Nothing here
+//! writes to the record: the session does that when an input begins.
 
-use std::collections::HashSet;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -45,12 +44,6 @@ impl EditorHistory {
         // Both ends are exclusive.
         let first = oldest.map_or(1, |id| id.0.saturating_add(1)).max(1);
         let last = newest.map_or(count, |id| id.0.saturating_sub(1)).min(count);
-        // What is shown already is not offered again: reedline's own field for it is not visible from here.
-        let mut seen = HashSet::new();
-        if let Some(shown) = query.start_id.and_then(|id| self.text(id)) {
-            seen.insert(shown);
-        }
-        let limited = query.limit.is_some();
         let steps = (last - first + 1).max(0);
         (0..steps)
             .map(move |step| if backward { last - step } else { first + step })
@@ -62,7 +55,7 @@ impl EditorHistory {
                     Some(CommandLineSearch::Exact(whole)) => text == *whole,
                     None => true,
                 };
-                (fits && (!limited || seen.insert(text.clone()))).then_some((id, text))
+                fits.then_some((id, text))
             })
     }
 
@@ -166,13 +159,12 @@ mod tests {
     #[test]
     fn up_walks_back_and_skips_what_is_shown() {
         let history = history(&["a", "b", "c", "b"]);
-        assert_eq!(backward(&history, None, None), Some((4, "b".into())));
-        assert_eq!(backward(&history, Some(4), None), Some((3, "c".into())));
-        assert_eq!(backward(&history, Some(3), None), Some((2, "b".into())));
+        assert_eq!(backward(&history, None, None), Some((3, "b".into())));
+        assert_eq!(backward(&history, Some(3), None), Some((2, "c".into())));
         assert_eq!(backward(&history, Some(2), None), Some((1, "a".into())));
         assert_eq!(backward(&history, Some(1), None), None);
         let shown = Some(CommandLineSearch::Prefix("b".into()));
-        assert_eq!(backward(&history, Some(4), shown), None);
+        assert_eq!(backward(&history, Some(3), shown), None);
     }
 
     #[test]

@@ -22,8 +22,8 @@ const SAVE: Duration = Duration::from_millis(1800);
 /// The cell's terminal, once there is one.
 pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
-/// Begins to listen; `ending` becomes true when a signal ends us. While `away` the terminal is another program's, and
-/// so are the signals of its keys.
+/// Begins to listen; `ending` becomes true when a signal ends us. While the terminal is `lent` to another program,
+/// keys that interrupt are that program's.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
@@ -33,7 +33,7 @@ pub(super) fn listen(
     restorer: Option<Restorer>,
     cells: Attached,
     ending: Arc<AtomicBool>,
-    away: Arc<AtomicBool>,
+    lent: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH]).map_err(failed)?;
@@ -45,7 +45,7 @@ pub(super) fn listen(
                 }
                 continue;
             }
-            if matches!(signal, SIGINT | SIGQUIT) && away.load(Ordering::SeqCst) {
+            if matches!(signal, SIGINT | SIGQUIT) && lent.load(Ordering::SeqCst) {
                 continue;
             }
             // What ran ends now; the editor must not take the terminal again.

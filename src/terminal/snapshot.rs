@@ -22,6 +22,10 @@ pub(super) struct Snapshot {
     pub(super) mode: Mode,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
+    /// The next paint is that of a submitted text.
+    pub(super) submitted: bool,
+    /// Not all of the text is on the screen.
+    pub(super) windowed: bool,
 }
 
 /// A snapshot all sides hold.
@@ -41,15 +45,19 @@ impl Snapshot {
             fresh: false,
             mode,
             vi: None,
+            submitted: false,
+            windowed: false,
         }))
     }
 
-    /// True when a message may be printed above the input: the cursor stands in its last line.
+    /// True when a message may be printed above the input: all of it is on the screen and the cursor stands in its last
+    /// line.
     pub(super) fn cursor_in_last_line(&self) -> bool {
-        !self
-            .text
-            .get(self.cursor..)
-            .unwrap_or_default()
-            .contains('\n')
+        !self.windowed
+            && !self
+                .text
+                .get(self.cursor..)
+                .unwrap_or_default()
+                .contains('\n')
     }
 }

@@ -23,6 +23,14 @@ const PYTHON: [&str; 4] = [
     "rich==15.0.0",
 ];
 
+/// What reads, checks and runs notebooks.
+const NOTEBOOKS: [&str; 4] = [
+    "nbformat==5.11.1",
+    "nbclient==0.11.0",
+    "ipykernel==7.4.0",
+    "ipython==9.18.1",
+];
+
 /// The reference library of agent skills, whose command is `agentskills`.
 const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
 
@@ -35,6 +43,14 @@ pub fn codex() -> Option<PathBuf> {
 /// The Python of an environment with IPython, ipykernel, jupyter_client and Rich.
 pub fn python() -> Option<PathBuf> {
     have("Python with IPython", ipython_environment())
+}
+
+/// The Python of an environment with nbformat, nbclient and ipykernel.
+pub fn notebook_python() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        fetch_environment("notebooks", &NOTEBOOKS, "nbformat, nbclient, ipykernel")
+    });
+    have("Python with nbformat", &FOUND)
 }
 
 /// The Python of an environment with the reference validator of agent skills.

@@ -318,10 +318,10 @@ class Engine:
 
             debug.post_mortem(error.__traceback__)
 
-    def complete(self, code, position, jedi):
+    def complete(self, code, position):
         from . import complete
 
-        return complete.complete(self, code, position)
+        return complete.complete(self.ns, code, position)
 
     def inspect(self, code, position, name, level):
         from . import inspection

@@ -1,184 +1,393 @@
-"""Completion without IPython: attributes of live objects, names, keys, modules, files after a quote or in `!` lines.
+"""Completion: attributes of live objects, names, parameters, keys, modules, magics, files after a quote or in `!` lines; and the same
+from IPython's own completer, in the same form.
 
-In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature}. Invariant: properties are not run to
-follow a chain (static look-up first). Absent on purpose: guessing types of code that has not run.
+In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}. Invariants: nothing of the user's
+runs to follow a chain (`live`); modules are not imported to be looked into; describing what was found takes bounded time. Absent on
+purpose: guessing types of code that has not run (`deeper`).
 """
 
 import builtins
 import inspect
 import keyword
+import os
 import re
-import types
+import sys
+from time import perf_counter
+
+from . import live
 
 LIMIT = 500
-CHAIN = re.compile(r"((?:[^\W\d]\w*\.)*)((?:[^\W\d]\w*)?)$")
-KEY = re.compile(r"((?:[^\W\d]\w*\.)*[^\W\d]\w*)\[(['\"])([^'\"]*)$")
+DESCRIBE = 0.02  # seconds for the signatures of one answer
+WORD = re.compile(r"[^\W\d]\w*$")
+KEY = re.compile(r"\[\s*(?:([rRuU]?)(['\"])((?:[^'\"\\]|\\.)*)|([\w.+-]*))$")
 IMPORT = re.compile(r"^\s*(?:import\s+(?:[\w.]+\s*(?:as\s+\w+)?\s*,\s*)*|from\s+)([\w.]*)$")
 FROM = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+(?:.*,\s*|\(\s*)?(\w*)$")
-PATH = re.compile(r"(?:^[!%].*?|['\"])((?:~|\.{0,2})[^\s'\"]*)$")
+MAGIC = re.compile(r"^\s*(%{1,2})(\w*)$")
+PATH = re.compile(r"[^\s'\"]*$")
+OFFERED = ("In", "Out", "get_ipython", "exit", "quit", "open", "__builtins__")  # by the engines
+UNKNOWN = object()  # in place of an object that is not to be looked at
 
 
-def complete(engine, code, position):
+class Answer:
+    """Collects what is found, each text once."""
+
+    def __init__(self, code, position):
+        self.code, self.position = code, position
+        self.found, self.seen = [], set()
+        self.until = None
+
+    def add(self, start, text, kind, value=UNKNOWN, bound=False):
+        """True when there is room for no more."""
+        if text in self.seen:
+            return False
+        self.seen.add(text)
+        signature = type_name = ""
+        everywhere = value is not UNKNOWN and (text in OFFERED or vars(builtins).get(text, UNKNOWN) is value)
+        if value is not UNKNOWN:
+            kind = kind or live.kind_of(value)
+            if kind == "instance":
+                type_name = type(value).__name__
+            elif kind in ("function", "class") and self.in_time():
+                signature = live.signature_of(value, bound)
+        self.found.append({"start": start, "end": self.position, "text": text, "kind": kind, "signature": signature, "type": type_name, "everywhere": everywhere})
+        return len(self.found) >= LIMIT
+
+    def in_time(self):
+        if self.until is None:
+            self.until = perf_counter() + DESCRIBE
+        return perf_counter() < self.until
+
+    def closed_key(self, text, quote):
+        """A key with what has to follow it."""
+        rest = self.code[self.position :]
+        if quote:
+            if rest.startswith(quote):
+                return text
+            text += quote
+        return text if rest.startswith("]") else text + "]"
+
+
+def complete(ns, code, position):
+    """Of the built-in engine."""
+    answer = Answer(code, position)
     line = code[:position].rpartition("\n")[2]
-    seen, found = set(), []
-    for start, text, kind in candidates(engine, line, position):
-        if text not in seen:
-            seen.add(text)
-            found.append({"start": start, "end": position, "text": text, "kind": kind, "signature": ""})
-            if len(found) == LIMIT:
-                break
-    return found
+    for candidate in candidates(ns, answer, line, position):
+        if answer.add(*candidate):
+            break
+    return answer.found
 
 
-def candidates(engine, line, position):
+def candidates(ns, answer, line, position):
     match = FROM.match(line)
     if match:
-        return module_members(match.group(1), match.group(2), position)
+        return members(match.group(1), match.group(2), position)
     match = IMPORT.match(line)
     if match:
         return modules(match.group(1), position)
-    match = KEY.search(line)
-    if match:
-        return keys(engine, match, position)
-    match = re.match(r"^\s*(%{1,2})(\w*)$", line)
+    match = MAGIC.match(line)
     if match:
         return magic_names(match, position)
-    match = PATH.search(line)
+    match = KEY.search(line)
     if match:
-        return paths(match.group(1), position)
-    owner, prefix = CHAIN.search(line).groups()
-    return attributes(engine, owner[:-1], prefix, position) if owner else names(engine, prefix, position)
+        found = list(keys(ns, answer, match, line, position))
+        if found or match.group(2):
+            return found
+    if in_string(line) or line[:1] in ("!", "%") and "/" in PATH.search(line).group():
+        return paths(PATH.search(line).group(), position)
+    prefix = WORD.search(line)
+    prefix = prefix.group() if prefix else ""
+    before = line[: len(line) - len(prefix)]
+    if before.endswith("."):
+        return attributes(ns, before[:-1], prefix, position)
+    return words(ns, before, prefix, position)
 
 
-def kind_of(value):
-    if isinstance(value, type):
-        return "class"
-    if isinstance(value, types.ModuleType):
-        return "module"
-    return "function" if callable(value) else "instance"
+def in_string(line):
+    """True when the end of the line stands in a string, and not in a field of one."""
+    quote, field, at = "", 0, 0
+    while at < len(line):
+        char = line[at]
+        if quote and not field:
+            if char == "\\":
+                at += 1
+            elif line.startswith(quote, at):
+                at, quote = at + len(quote) - 1, ""
+            elif char == "{" and formatted:
+                field = 1
+        elif field and char in "{}":
+            field += 1 if char == "{" else -1
+        elif char in "'\"" and not field:
+            quote = 3 * char if line.startswith(3 * char, at) else char
+            formatted = re.search(r"\b[rR]?[fF][rR]?$", line[:at]) is not None
+            at += len(quote) - 1
+        elif char == "#" and not field:
+            return False
+        at += 1
+    return bool(quote) and not field
 
 
-def names(engine, prefix, position):
+def wanted(names, prefix):
+    """Those that begin so, in order; private ones only when asked for."""
+    fitting = (name for name in names if isinstance(name, str) and name.startswith(prefix))
+    return sorted(name for name in fitting if prefix.startswith("_") or not name.startswith("_"))
+
+
+def words(ns, before, prefix, position):
     start = position - len(prefix)
-    for pool in (engine.ns, vars(builtins)):
-        for name in sorted(name for name in list(pool) if isinstance(name, str) and name.startswith(prefix)):
-            if prefix.startswith("_") or not name.startswith("_"):
-                yield start, name, kind_of(pool[name])
+    for name in parameters(ns, before, prefix):
+        yield start, name + "=", "param"
+    for pool in (ns, vars(builtins)):
+        for name in wanted(list(pool), prefix):
+            yield start, name, "", pool.get(name, UNKNOWN)
     for name in keyword.kwlist:
         if name.startswith(prefix):
             yield start, name, "keyword"
 
 
-def resolve(engine, dotted):
-    """The object of a dotted name, without running properties. Raises LookupError."""
-    first, *rest = dotted.split(".")
-    if first in engine.ns:
-        value = engine.ns[first]
-    elif hasattr(builtins, first):
-        value = getattr(builtins, first)
-    else:
-        raise LookupError(dotted)
-    for name in rest:
-        try:
-            static = inspect.getattr_static(value, name)
-            if isinstance(static, property):
-                raise LookupError(dotted)
-        except AttributeError:
-            if not isinstance(value, types.ModuleType):
-                raise LookupError(dotted) from None
-        try:
-            value = getattr(value, name)
-        except Exception:
-            raise LookupError(dotted) from None
-    return value
-
-
-def attributes(engine, owner, prefix, position):
+def parameters(ns, before, prefix):
+    """Names that can be given in the call the cursor stands in."""
+    at = live.opening(before + ")", len(before))
+    if at < 1 or before[at] != "(":
+        return []
     try:
-        value = resolve(engine, owner)
-        pool = sorted(name for name in dir(value) if isinstance(name, str) and name.startswith(prefix))
+        called = live.evaluate(ns, before[live.begins(before[:at]) : at])
+        if not live.signature_of(called):
+            return []
+        known = inspect.signature(called).parameters.values()
+    except Exception:
+        return []
+    given = set(re.findall(r"(\w+)\s*=[^=]", before[at:]))
+    return [each.name for each in known if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY) and each.name.startswith(prefix) and each.name not in given]
+
+
+def owner_of(ns, before):
+    """The object before a dot or bracket. Raises LookupError."""
+    text = before[live.begins(before) :]
+    if not text:
+        raise LookupError("no expression")
+    return live.evaluate(ns, text)
+
+
+def attributes(ns, before, prefix, position):
+    try:
+        owner = owner_of(ns, before)
+        names = wanted(dir(owner), prefix)
     except Exception:
         return
-    for name in sorted(pool, key=lambda name: name.startswith("_")):
-        if prefix.startswith("_") or not name.startswith("_"):
-            try:
-                kind = kind_of(inspect.getattr_static(value, name))
-            except Exception:
-                kind = ""
-            yield position - len(prefix), name, kind
+    start, bound = position - len(prefix), is_instance(owner)
+    for name in names:
+        yield start, name, "", static(owner, name), bound
 
 
-def keys(engine, match, position):
-    owner, _quote, prefix = match.groups()
+def is_instance(owner):
+    return not isinstance(owner, (type, type(sys)))
+
+
+def static(owner, name):
     try:
-        value = resolve(engine, owner)
-        pool = list(value.keys()) if isinstance(value, dict) else list(getattr(value, "columns", ()))
+        return inspect.getattr_static(owner, name)
+    except Exception:
+        return UNKNOWN
+
+
+def keys(ns, answer, match, line, position):
+    _letters, quote, text, bare = match.groups()
+    try:
+        pool = keys_of(owner_of(ns, line[: match.start()]))
     except Exception:
         return
     for key in pool:
-        if isinstance(key, str) and key.startswith(prefix):
-            yield position - len(prefix), key, "key"
+        if quote:
+            if type(key) is not str:
+                continue
+            written = repr(key)[1:-1].replace("\\'", "'").replace(quote, "\\" + quote)
+            if written.startswith(text):
+                yield position - len(text), answer.closed_key(written, quote), "key"
+        elif type(key) in (str, int, float, bool, bytes) and repr(key).startswith(bare):
+            yield position - len(bare), answer.closed_key(repr(key), ""), "key"
+
+
+def keys_of(value):
+    """Keys of a mapping that keeps them as a dict does; of others only what they offer by IPython's protocol."""
+    if isinstance(value, dict):
+        return list(dict.keys(value))
+    offered = getattr(type(value), "_ipython_key_completions_", None)
+    if offered is not None:
+        return list(offered(value))
+    module = type(value).__module__
+    if module == "os":
+        return list(value)
+    if module.split(".")[0] == "pandas":
+        return list(value.columns)
+    if module.split(".")[0] == "numpy":
+        return list(value.dtype.names or ())
+    return []
+
+
+listed = {}  # folder -> (time of its last change, names of modules in it)
 
 
 def modules(dotted, position):
-    import pkgutil
-    import sys
-
     owner, _dot, prefix = dotted.rpartition(".")
-    path = None
-    if owner:
-        module = sys.modules.get(owner)
-        path = list(getattr(module, "__path__", ())) if module else []
-        if not module:
-            try:
-                from importlib.util import find_spec
-
-                path = list(find_spec(owner).submodule_search_locations or ())
-            except Exception:
-                return
-    found = {item.name for item in pkgutil.iter_modules(path)}
-    if not owner:
-        found.update(sys.builtin_module_names)
-    for name in sorted(found):
-        if name.startswith(prefix):
-            yield position - len(prefix), name, "module"
+    found = set() if owner else set(sys.builtin_module_names)
+    for folder in sys.path if not owner else search_path(owner):
+        found.update(modules_in(folder))
+    for name in wanted(found, prefix):
+        yield position - len(prefix), name, "module"
 
 
-def module_members(dotted, prefix, position):
-    import importlib
-    import sys
+def modules_in(folder):
+    import pkgutil
 
     try:
-        module = sys.modules.get(dotted) or importlib.import_module(dotted)
-    except Exception:
-        return
-    for name in sorted(dir(module)):
-        if name.startswith(prefix) and (prefix.startswith("_") or not name.startswith("_")):
-            yield position - len(prefix), name, kind_of(getattr(module, name, None))
+        changed = os.stat(folder or ".").st_mtime_ns
+    except (OSError, ValueError):
+        return ()
+    if folder in listed and listed[folder][0] == changed and folder:
+        return listed[folder][1]
+    names = [item.name for item in pkgutil.iter_modules([folder or "."])]
+    listed[folder] = changed, names
+    return names
+
+
+def search_path(dotted):
+    """The folders of a package; nothing is imported."""
+    spec = find_spec(dotted)
+    return list(spec.submodule_search_locations or ()) if spec else ()
+
+
+def find_spec(dotted):
+    from importlib.machinery import PathFinder
+
+    module = sys.modules.get(dotted)
+    if getattr(module, "__spec__", None):
+        return module.__spec__
+    path, spec, name = None, None, ""
+    for part in dotted.split("."):
+        name = name + "." + part if name else part
+        try:
+            spec = PathFinder.find_spec(name, path)
+        except Exception:
+            return None
+        if spec is None:
+            return None
+        path = list(spec.submodule_search_locations or ())
+    return spec
+
+
+def members(dotted, prefix, position):
+    start = position - len(prefix)
+    module = sys.modules.get(dotted)
+    if module is None and (dotted in sys.builtin_module_names or dotted.split(".")[0] in getattr(sys, "stdlib_module_names", ())):
+        try:
+            module = __import__(dotted, fromlist=["*"])
+        except Exception:
+            pass
+    if module is not None:
+        for name in wanted(dir(module), prefix):
+            yield start, name, "", static(module, name)
+    else:
+        for name in wanted(written_in(dotted), prefix):
+            yield start, name, ""
     for _start, name, kind in modules(dotted + "." + prefix, position):
-        yield position - len(prefix), name, kind
+        yield start, name, kind
+
+
+def written_in(dotted):
+    """Names that the source of a module binds, which is not imported for it."""
+    from . import deeper
+
+    spec = find_spec(dotted)
+    try:
+        with open(spec.origin, "rb") as file:
+            return deeper.bound(file.read(1 << 20).decode("utf-8", "replace"), top=True)
+    except Exception:
+        return ()
 
 
 def magic_names(match, position):
     from . import magics
 
     marks, prefix = match.groups()
-    pool = set(magics.CELL if marks == "%%" else magics.LINE) | set(magics.added["cell" if marks == "%%" else "line"])
-    for name in sorted(pool):
-        if name.startswith(prefix):
-            yield position - len(prefix), name, "magic"
+    start = position - len(marks) - len(prefix)
+    for mark, own, kind in (("%", magics.LINE, "line"), ("%%", magics.CELL, "cell")):
+        if mark.startswith(marks):
+            for name in wanted(set(own) | set(magics.added[kind]), prefix):
+                yield start, mark + name, "magic"
 
 
 def paths(prefix, position):
-    import os
-
-    folder, _slash, start = prefix.rpartition("/")
-    base = os.path.expanduser(folder + "/" if _slash else ".")
+    folder, slash, begin = prefix.rpartition("/")
+    base = os.path.expanduser(folder + "/" if slash else ".")
     try:
         entries = sorted(os.listdir(base))
     except OSError:
         return
     for name in entries:
-        if name.startswith(start) and (start.startswith(".") or not name.startswith(".")):
-            slash = "/" if os.path.isdir(os.path.join(base, name)) else ""
-            yield position - len(start), name + slash, "path"
+        if name.startswith(begin) and (begin.startswith(".") or not name.startswith(".")):
+            mark = "/" if os.path.isdir(os.path.join(base, name)) else ""
+            yield position - len(begin), name + mark, "path"
+
+
+KINDS = {"magic": "magic", "path": "path", "param": "param", "dict key": "key"}
+
+
+def of_ipython(shell, code, position):
+    """What IPython's completer says, in our form; jedi stays out of it."""
+    from IPython.core.completer import provisionalcompleter, rectify_completions
+
+    completer = shell.Completer
+    chosen, completer.use_jedi = completer.use_jedi, False
+    answer = Answer(code, position)
+    look = Look(shell.user_ns, code, position)
+    try:
+        with provisionalcompleter():
+            for item in rectify_completions(code, completer.completions(code, position)):
+                start, text, kind = item.start, item.text, KINDS.get(item.type, "")
+                if text.startswith(".") and code[start : start + 1] == ".":
+                    start, text = start + 1, text[1:]
+                if kind == "magic" and not code[start:position]:
+                    continue
+                dot = 0 if kind else code.rfind(".", start, position) + 1
+                if dot and text.startswith(code[start:dot]):
+                    start, text = dot, text[dot - start :]
+                if kind == "key":
+                    quote = code[start - 1 : start]
+                    text = answer.closed_key(text, quote if quote in ("'", '"') else "")
+                if not kind and keyword.iskeyword(text) and code[start - 1 : start] != ".":
+                    kind = "keyword"
+                if answer.add(start, text, kind, *look.at(start, text, kind)):
+                    break
+    finally:
+        completer.use_jedi = chosen
+    if not answer.found and not MAGIC.match(look.line):
+        return complete(shell.user_ns, code, position)  # a name that is no text stops IPython's own
+    return answer.found
+
+
+class Look:
+    """The objects of names that were found; the owner before the dot is looked up once."""
+
+    def __init__(self, ns, code, position):
+        self.ns, self.line = ns, code[:position].rpartition("\n")[2]
+        self.first = position - len(self.line)
+        self.owners = {}
+
+    def at(self, start, text, kind):
+        """Arguments for `Answer.add`: the object, and whether it is seen on an instance."""
+        if kind:
+            return ()
+        before = self.line[: max(0, start - self.first)]
+        if FROM.match(self.line):
+            before = FROM.match(self.line).group(1) + "."
+        elif IMPORT.match(self.line):
+            return (sys,)  # a module
+        elif not before.endswith("."):
+            return (self.ns[text],) if text in self.ns else (vars(builtins).get(text, UNKNOWN),)
+        if before not in self.owners:
+            try:
+                self.owners[before] = sys.modules[before[:-1]] if FROM.match(self.line) else owner_of(self.ns, before[:-1])
+            except Exception:
+                self.owners[before] = UNKNOWN
+        owner = self.owners[before]
+        return (static(owner, text), is_instance(owner)) if owner is not UNKNOWN else ()

@@ -337,28 +337,16 @@ class Engine:
     def run(self, code, filename):
         self.shell.run_cell(code, store_history=False)
 
-    def complete(self, code, position, jedi):
-        completer = self.shell.Completer
-        completer.use_jedi = jedi and has_jedi()
-        from IPython.core.completer import provisionalcompleter, rectify_completions
+    def complete(self, code, position):
+        from . import complete
 
-        found = []
-        try:
-            with provisionalcompleter():
-                for item in rectify_completions(code, completer.completions(code, position)):
-                    kind = item.type if item.type and item.type != "<unknown>" else ""
-                    found.append({"start": item.start, "end": item.end, "text": item.text, "kind": kind, "signature": getattr(item, "signature", "") or ""})
-                    if len(found) == 500:
-                        break
-        finally:
-            completer.use_jedi = False
-        return found
+        return complete.of_ipython(self.shell, code, position)
 
     def inspect(self, code, position, name, level):
         if name is None:
-            from IPython.utils.tokenutil import token_at_cursor
+            from . import inspection
 
-            name = token_at_cursor(code or "", position)
+            return inspection.inspect(self, code, position, None, level)
         try:
             bundle = self.shell.object_inspect_mime(name, detail_level=level)
         except KeyError:
@@ -368,12 +356,6 @@ class Engine:
     def is_complete(self, code):
         status, indent = self.shell.input_transformer_manager.check_complete(code)
         return status, " " * (indent or 0)
-
-
-def has_jedi():
-    from importlib.util import find_spec
-
-    return find_spec("jedi") is not None
 
 
 class Profile(ProfileDir):

@@ -262,7 +262,13 @@ class Server:
             os._exit(0)
 
     def complete(self, request):
-        return {"completions": self.engine.complete(request["code"], request["pos"], request.get("engine") == "jedi")}
+        code, position = request["code"], request["pos"]
+        found = self.engine.complete(code, position)
+        if request.get("engine") == "jedi":
+            from . import deeper
+
+            found = deeper.complete(self.engine.ns, code, position, found)
+        return {"completions": found}
 
     def inspect(self, request):
         found = self.engine.inspect(request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0))

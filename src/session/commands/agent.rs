@@ -4,6 +4,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::sync::oneshot;
+
 use crate::agent::{AgentFailure, Facts, Limit, Lookup, Model, Usage};
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
@@ -16,6 +18,25 @@ impl Session {
     fn look_up(&mut self, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
         let told = self.exchanges.agent.get().look_up(lookup);
         async move { told.await.ok() }
+    }
+
+    /// Tells the models to whoever asks beside the conversation; none when the agent cannot tell.
+    pub(in crate::session) fn tell_models(
+        &mut self,
+        answer: oneshot::Sender<Vec<(String, String)>>,
+    ) {
+        let models = self.look_up(Lookup::Models);
+        tokio::spawn(async move {
+            let models = match models.await {
+                Some(Ok(Facts::Models(models))) => models,
+                _ => Vec::new(),
+            };
+            let told = models
+                .into_iter()
+                .map(|model| (model.name, model.description));
+            // Whoever asked may have gone.
+            let _ = answer.send(told.collect());
+        });
     }
 
     /// Says a value, then the models there are.

@@ -4,17 +4,20 @@
 //! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
+mod notebooks;
 mod preview;
 mod turns;
 
 use std::path::PathBuf;
 
+use tokio::sync::oneshot;
+
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
-use crate::session::Command;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::task::{Current, Session};
+use crate::session::{Command, Surroundings};
 
 pub(super) use preview::Preview;
 
@@ -75,6 +78,9 @@ impl Session {
             Order::Undo => self.undo(out),
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
+            Order::Save { file, force } => self.save(file, force, out),
+            Order::Load(_) => {}
+            Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
@@ -163,6 +169,15 @@ impl Session {
         self.later(out, dialog, |session, dialog, out| {
             session.shelf.look_through(&dialog);
             out.send(SessionEvent::Text(session.shelf.listing()));
+        });
+    }
+
+    /// Tells directory and skills to whoever asks beside the conversation.
+    pub(super) fn tell_surroundings(&self, answer: oneshot::Sender<Surroundings>) {
+        // Whoever asked may have gone.
+        let _ = answer.send(Surroundings {
+            cwd: self.cwd.clone(),
+            skills: self.shelf.names(),
         });
     }
 

@@ -185,6 +185,7 @@ fn stage_of(
         }),
         artifacts: PathBuf::from("/nowhere"),
         record: PathBuf::from("/nowhere"),
+        notebooks: NotebookPlaces::default(),
     };
     change(&mut parts);
     let (session, background) = start(parts).unwrap();

@@ -119,6 +119,14 @@ impl Shelf {
         self.catalog.skills().is_empty()
     }
 
+    /// Name and description of those that a name tells apart.
+    pub(in crate::session) fn names(&self) -> Vec<(String, String)> {
+        let named = self.catalog.skills().iter().filter(|skill| !skill.shadowed);
+        named
+            .map(|skill| (skill.name.clone(), skill.description.clone()))
+            .collect()
+    }
+
     /// The skills as a table for the user: name, whose, state, path.
     pub(in crate::session) fn listing(&self) -> String {
         let skills = self.catalog.skills();

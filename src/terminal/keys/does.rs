@@ -7,6 +7,7 @@ use reedline::{EditCommand, ReedlineEvent};
 use crate::config::KeyAction;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::Wish;
+use crate::terminal::complete;
 
 /// The event of an action that does not depend on the text.
 pub(super) fn event(action: KeyAction) -> ReedlineEvent {
@@ -23,8 +24,8 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::PromptMode => Action::PromptMode.event(),
         KeyAction::OpenEditor => Action::OpenEditor.event(),
         KeyAction::Suggest => Action::Suggest.event(),
-        KeyAction::Complete => Action::Complete.event(),
-        KeyAction::Inspect => first_of(&[Event::MenuPrevious, Action::Inspect.event()]),
+        KeyAction::Complete => complete::tab(),
+        KeyAction::Inspect => complete::back_tab(),
         KeyAction::AcceptSuggestion => Event::HistoryHintComplete,
         KeyAction::AcceptWord => Event::HistoryHintWordComplete,
         KeyAction::Blocks => wish(Wish::All),
@@ -133,6 +134,15 @@ pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
         ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {
             events.iter().any(|event| ends_reading(event, empty))
         }
+        _ => false,
+    }
+}
+
+/// True when the text is submitted, whatever stands in it.
+pub(super) fn submits(event: &ReedlineEvent) -> bool {
+    match event {
+        ReedlineEvent::Submit => true,
+        ReedlineEvent::UntilFound(events) => events.iter().any(submits),
         _ => false,
     }
 }

@@ -12,7 +12,7 @@ use crate::input::{Mode, clause_indent};
 use crate::terminal::keys::typed::Typed;
 
 /// Columns of a level.
-pub(in crate::terminal) const LEVEL: usize = 4;
+const LEVEL: usize = 4;
 
 /// Bytes that go and what comes in their place; the cursor stands behind it then.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,12 +100,6 @@ pub(in crate::terminal) fn back_a_level(typed: &Typed) -> Option<Change> {
         range: start + left..typed.cursor,
         with: String::new(),
     })
-}
-
-/// Spaces to the next level.
-pub(in crate::terminal) fn to_next_level(typed: Option<&Typed>) -> String {
-    let column = typed.map_or(0, |typed| typed.line_before().chars().count());
-    " ".repeat(LEVEL - column % LEVEL)
 }
 
 /// The colon that ends `else` and the like: it takes the line to where it belongs.

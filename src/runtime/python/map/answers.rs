@@ -135,6 +135,10 @@ fn completion(value: Value) -> Option<Completion> {
         kind: Option<String>,
         #[serde(default)]
         signature: Option<String>,
+        #[serde(default, rename = "type")]
+        type_name: Option<String>,
+        #[serde(default)]
+        everywhere: bool,
     }
     let wire = Wire::deserialize(value).ok()?;
     Some(Completion {
@@ -143,6 +147,8 @@ fn completion(value: Value) -> Option<Completion> {
         text: wire.text,
         kind: wire.kind.unwrap_or_default(),
         signature: wire.signature.unwrap_or_default(),
+        type_name: wire.type_name.unwrap_or_default(),
+        everywhere: wire.everywhere,
     })
 }
 

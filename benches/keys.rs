@@ -1,0 +1,165 @@
+//! What one key costs in the editor, on a pseudo-terminal: a cell of so many lines stands in it, keys are typed at its
+//! end and in its middle, one at a time, each waited for on the screen.
+//!
+//! Two figures a key: the processor time of our process (all of its threads, from one echo to the next, so what is done
+//! after an echo counts too), and the time from the key to its echo. The peer is `ipython` with the same text.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::support::pty::Pty;
+use crate::table::{Figures, Row, Target, guarded};
+
+const KEYS: usize = 50;
+
+/// ms of processor time, in a cell of 200 lines.
+const MOST: f64 = 4.0;
+
+const SIZE: (u16, u16) = (100, 40);
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for lines in [10, 200, 500] {
+        for place in ["end", "middle"] {
+            let up = if place == "end" { 0 } else { lines / 2 };
+            let (ours, peer) = measure(lines, up);
+            let split = |figures: Result<Vec<Key>, String>| {
+                let figures =
+                    figures.map(|keys| keys.into_iter().map(|key| (key.cpu, key.wall)).unzip());
+                match figures {
+                    Ok((cpu, wall)) => (Ok(cpu), Ok(wall)),
+                    Err(why) => (Err(why.clone()), Err(why)),
+                }
+            };
+            let (ours_cpu, ours_wall): (Figures, Figures) = split(ours);
+            let (peer_cpu, peer_wall): (Figures, Figures) = split(peer);
+            rows.push(Row {
+                what: format!("CPU of a key, {lines} lines, at the {place}"),
+                unit: "ms",
+                ours: ours_cpu,
+                peer: Some(("ipython", peer_cpu)),
+                target: Target::AtMost(MOST),
+            });
+            rows.push(Row {
+                what: format!("key to echo, {lines} lines, at the {place}"),
+                unit: "ms",
+                ours: ours_wall,
+                peer: Some(("ipython", peer_wall)),
+                target: Target::None,
+            });
+        }
+    }
+    rows
+}
+
+/// What a key cost, in ms.
+struct Key {
+    cpu: f64,
+    wall: f64,
+}
+
+/// Types in both editors in turn.
+fn measure(lines: usize, up: usize) -> (Result<Vec<Key>, String>, Result<Vec<Key>, String>) {
+    let home = Home::new();
+    let ours = Path::new(env!("CARGO_BIN_EXE_ipycodex"));
+    let mut ours = guarded(|| Typist::new(&home, ours, &["--agent", "demo"], lines, up));
+    let mut peer = match peers::ipython_environment() {
+        Ok(python) => guarded(|| {
+            let program = python.with_file_name("ipython");
+            Typist::new(&home, &program, &["--no-banner"], lines, up)
+        }),
+        Err(why) => Err(why.clone()),
+    };
+    let mut figures = (Ok(Vec::new()), Ok(Vec::new()));
+    for _ in 0..KEYS {
+        for (typist, figures) in [(&mut ours, &mut figures.0), (&mut peer, &mut figures.1)] {
+            let key = match typist {
+                Ok(typist) => guarded(|| typist.key()),
+                Err(why) => Err(why.clone()),
+            };
+            match (key, figures.as_mut()) {
+                (Ok(key), Ok(known)) => known.push(key),
+                (Err(why), Ok(_)) => *figures = Err(why),
+                (_, Err(_)) => {}
+            }
+        }
+    }
+    figures
+}
+
+/// An editor with a cell in it.
+struct Typist {
+    pty: Pty,
+    typed: String,
+    cpu: f64,
+}
+
+impl Typist {
+    fn new(home: &Home, program: &Path, arguments: &[&str], lines: usize, up: usize) -> Typist {
+        let mut pty = Pty::spawn_program(home, program, arguments, SIZE);
+        pty.patience = Duration::from_secs(30);
+        pty.wait_for("In [1]:");
+        let cell: Vec<String> = (0..lines)
+            .map(|n| format!("value_{n:03} = compute({n}, \"text\", key=[1, 2])  # note"))
+            .collect();
+        pty.send(&format!("\x1b[200~{}\x1b[201~", cell.join("\n")));
+        let at = |line: usize| {
+            let start = format!("value_{line:03} ");
+            pty.wait_until(&format!("the cursor in line {line}"), |screen| {
+                before_cursor(screen).contains(&start)
+            });
+        };
+        at(lines - 1);
+        for step in 1..=up {
+            pty.send("\x1b[A");
+            at(lines - 1 - step);
+        }
+        // What is done behind the last echo is not the first key's.
+        std::thread::sleep(Duration::from_millis(500));
+        let cpu = cpu(pty.pid());
+        Typist {
+            pty,
+            typed: String::new(),
+            cpu,
+        }
+    }
+
+    fn key(&mut self) -> Key {
+        let letter = char::from(b'a' + u8::try_from(self.typed.len() % 26).expect("a letter"));
+        self.typed.push(letter);
+        let begin = Instant::now();
+        self.pty.send(&letter.to_string());
+        // The last letters: the row may have wrapped.
+        let tail = self.typed.len().saturating_sub(4);
+        let tail = &self.typed[tail..];
+        self.pty.wait_until("the key's echo", |screen| {
+            let text = before_cursor(screen);
+            text.ends_with(tail) || (!text.is_empty() && tail.ends_with(text.as_str()))
+        });
+        let wall = begin.elapsed().as_secs_f64() * 1e3;
+        let now = cpu(self.pty.pid());
+        let spent = now - std::mem::replace(&mut self.cpu, now);
+        Key { cpu: spent, wall }
+    }
+}
+
+fn before_cursor(screen: &vt100::Screen) -> String {
+    let (row, column) = screen.cursor_position();
+    screen.contents_between(row, 0, row, column)
+}
+
+/// ms that all threads of a process have run, to the nanosecond.
+fn cpu(process: u32) -> f64 {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let of_thread = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let sum: f64 = threads
+        .flatten()
+        .filter_map(|entry| of_thread(entry.path()))
+        .sum();
+    sum / 1e6
+}

@@ -1,0 +1,82 @@
+//! `export`: a session of the record as a notebook, a page, a document or a script.
+//!
+//! Needs neither Python nor an agent. Long work shows how far it is, on a terminal.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use crate::assemble::{Assembly, Wanted, assemble};
+use crate::cli::args::{Arguments, Export};
+use crate::environment::Environment;
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::session::{FileForm, Target, write_file};
+
+/// How long the end of the (empty) session may take.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// How long the work may take before it says how far it is, and how often it does from then on.
+const PATIENT: Duration = Duration::from_secs(2);
+
+/// Writes the file; returns the exit code.
+pub(super) fn run(
+    export: &Export,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    let shown = export.output.display().to_string();
+    let Some(form) = FileForm::of(&export.output) else {
+        return Err(Report::usage(format!("cannot tell the form of `{shown}`"))
+            .hint("name a .ipynb, .md, .html or .py file"));
+    };
+    let wanted = Wanted {
+        flags: arguments.common.flags(false)?,
+        resume: None,
+        cells_own_a_terminal: false,
+        stdin: Stdin::Refuse,
+        python_at_once: false,
+    };
+    let Assembly {
+        session,
+        screen,
+        history,
+        reports,
+        ..
+    } = assemble(environment, wanted)?;
+    reports
+        .iter()
+        .try_for_each(|report| screen.report(report))?;
+    let found = blocking(history.saved(Some(export.id)))?;
+    session.close(LEAVE);
+    let Some(saved) = found else {
+        return Err(Report::failure(format!("Session {} not found", export.id))
+            .hint("`ipycodex sessions --all` lists the newest"));
+    };
+    let target = Target {
+        path: export.output.clone(),
+        form,
+        force: export.force,
+        private: false,
+        forcing: format!("ipycodex export {} --force -o {shown}", export.id),
+    };
+    let (of, mut told) = (saved.entries().len(), Instant::now());
+    let shows = std::io::stderr().is_terminal();
+    write_file(&saved, &format!("Session {}", export.id), &target, |done| {
+        if shows && told.elapsed() >= PATIENT {
+            told = Instant::now();
+            // A line that cannot be shown is not missed.
+            let _ = screen.notice(&format!("writing `{shown}`: {done} of {of}"));
+        }
+    })?;
+    screen.untrusted(&format!("Exported {} to {shown}.\n", saved.counted()))?;
+    screen.flush()?;
+    Ok(0)
+}
+
+/// Waits for the record.
+fn blocking<T>(answer: impl Future<Output = T>) -> Result<T, Report> {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|error| Report::failure("could not start").because(error))?;
+    Ok(executor.block_on(answer))
+}

@@ -1,0 +1,214 @@
+//! Long help through a pager: `$PAGER`, else `less`, else a small one of our own; short help is printed.
+//!
+//! In: the bundle of a page event. Out: safe text (colours of its own, no other sequence), printed or handed to a
+//! program that owns the terminal meanwhile. Invariants: the terminal is lent by its guard and taken back whatever the
+//! pager does; a pager that cannot be started costs nothing but the page being printed. The reader of the keyboard has
+//! stopped before a pager starts: pages are shown when their run is over. Absent on purpose: paging of answers.
+
+mod own;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::environment::Environment;
+use crate::markdown::{Appearance, CodeHighlighter, render};
+use crate::output::filter::{Filter, Policy};
+use crate::output::mime::{MimeBundle, TerminalForm};
+use crate::runtime::{SOURCE, TerminalSize};
+use crate::screen::guard::TerminalGuard;
+use crate::screen::{Screen, ScreenError};
+use crate::text::columns;
+
+/// What `less` is told unless the user has told it something: as git does, stay when short, keep colours and the screen.
+const LESS: &str = "FRX";
+
+/// A page as text that may be written as it is, each line ended; `None` for pictures.
+pub(super) fn text_of(
+    bundle: &MimeBundle,
+    width: usize,
+    appearance: &Appearance,
+    colour: bool,
+) -> Option<String> {
+    if let Some(parts) = bundle.get(SOURCE).and_then(|parts| parts.as_array())
+        && let [before, source] = parts.as_slice()
+    {
+        let mut text = safe(before.as_str().unwrap_or_default(), colour);
+        let mut code = CodeHighlighter::new("python", colour.then_some(appearance.theme));
+        for line in safe(source.as_str().unwrap_or_default(), false).lines() {
+            for (part, style) in code.line(line) {
+                text.push_str(&style.paint(part).to_string());
+            }
+            text.push('\n');
+        }
+        return Some(text);
+    }
+    match bundle.for_terminal() {
+        TerminalForm::Plain(text) => Some(safe(&text, colour)),
+        TerminalForm::Markdown(source) => {
+            let lines = render(&source, width, appearance);
+            Some(
+                lines
+                    .iter()
+                    .map(|line| line.to_ansi(colour) + "\n")
+                    .collect(),
+            )
+        }
+        TerminalForm::Nothing => Some(String::new()),
+        TerminalForm::Image { .. } => None,
+    }
+}
+
+/// Foreign text: its own colours where there are any to be, no other sequence; ends in a newline.
+fn safe(text: &str, colour: bool) -> String {
+    let policy = if colour {
+        Policy::Colours
+    } else {
+        Policy::Text
+    };
+    let mut filter = Filter::new(policy);
+    let mut out = Vec::with_capacity(text.len() + 1);
+    filter.push(text.trim_end_matches('\n').as_bytes(), &mut out);
+    filter.finish(&mut out);
+    out.push(b'\n');
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// True for a text that does not fit the screen together with the next prompt.
+pub(super) fn is_long(text: &str, size: TerminalSize) -> bool {
+    let (width, height) = (usize::from(size.columns).max(1), usize::from(size.rows));
+    let mut rows = 0;
+    text.lines().any(|line| {
+        rows += columns(&plain(line)).saturating_sub(1) / width + 1;
+        rows + 2 > height
+    })
+}
+
+/// Without colours.
+fn plain(line: &str) -> String {
+    let mut filter = Filter::new(Policy::Text);
+    let mut out = Vec::new();
+    filter.push(line.as_bytes(), &mut out);
+    filter.finish(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The pagers to try, best first; an empty list prints.
+fn programs(environment: &Environment) -> Vec<Vec<String>> {
+    match environment.variable("PAGER") {
+        Some(chosen) => match shlex::split(chosen) {
+            Some(words) if words.first().is_some_and(|word| word == "cat") => Vec::new(),
+            Some(words) if !words.is_empty() => vec![words],
+            _ => vec![vec!["less".into()]],
+        },
+        None => vec![vec!["less".into()]],
+    }
+}
+
+/// Shows a long page; returns when the user has left it. Nothing else may read the keyboard meanwhile.
+///
+/// # Errors
+/// When the screen cannot be written.
+pub fn show(
+    page: &str,
+    screen: &Screen,
+    guard: Option<&TerminalGuard>,
+    environment: &Environment,
+) -> Result<(), ScreenError> {
+    let programs = programs(environment);
+    let Some(guard) = guard.filter(|_| !programs.is_empty() && screen.rich()) else {
+        screen.trusted(page.as_bytes())?;
+        return screen.flush();
+    };
+    screen.flush()?;
+    for words in programs {
+        guard.restore();
+        let shown = run(&words, page, environment);
+        guard.host_mode();
+        if shown {
+            return Ok(());
+        }
+    }
+    own::show(page, screen, guard)
+}
+
+/// Runs a pager; false when it could not be started.
+fn run(words: &[String], page: &str, environment: &Environment) -> bool {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::piped());
+    if environment.variable("LESS").is_none() {
+        command.env("LESS", LESS);
+    }
+    let Ok(mut child) = command.spawn() else {
+        return false;
+    };
+    if let Some(mut pipe) = child.stdin.take() {
+        // A pager that is left before it has read all closes the pipe.
+        let _ = pipe.write_all(page.as_bytes());
+    }
+    // It has been shown, however the pager ended.
+    let _ = child.wait();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn text(bundle: serde_json::Value, colour: bool) -> String {
+        let serde_json::Value::Object(entries) = bundle else {
+            panic!("an object");
+        };
+        let bundle = MimeBundle::new(entries.into_iter().collect());
+        text_of(&bundle, 40, &Appearance::default(), colour).unwrap()
+    }
+
+    #[test]
+    fn foreign_text_keeps_its_colours_and_nothing_else() {
+        let page =
+            json!({"text/plain": "\u{1b}[31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;title\u{7}\rend\n\n"});
+        assert_eq!(text(page.clone(), true), "\u{1b}[31mred\u{1b}[0mend\n");
+        assert_eq!(text(page, false), "redend\n");
+    }
+
+    #[test]
+    fn source_is_coloured_and_stays_what_it_is() {
+        let page = json!({SOURCE: ["Signature: f(a)", "def f(a):\n    return '\u{1b}[2J'"], "text/plain": "x"});
+        let plain_text = text(page.clone(), false);
+        assert_eq!(plain_text, "Signature: f(a)\ndef f(a):\n    return ''\n");
+        let coloured = text(page, true);
+        assert!(coloured.contains("\u{1b}["), "{coloured:?}");
+        let uncoloured: String = coloured.lines().map(|line| plain(line) + "\n").collect();
+        assert_eq!(uncoloured, plain_text);
+    }
+
+    #[test]
+    fn long_is_what_does_not_fit() {
+        let size = |columns, rows| TerminalSize { columns, rows };
+        for (text, columns, rows, long) in [
+            ("a\n".repeat(22), 80, 24, false),
+            ("a\n".repeat(23), 80, 24, true),
+            ("漢".repeat(20) + "\n", 10, 6, false),
+            ("漢".repeat(25) + "\n", 10, 6, true),
+            ("\u{1b}[31m".repeat(30) + "\n", 10, 6, false),
+        ] {
+            assert_eq!(is_long(&text, size(columns, rows)), long, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn which_pager() {
+        let check = |chosen: Option<&str>, expected: &[&[&str]]| {
+            let mut environment = Environment::default();
+            if let Some(chosen) = chosen {
+                environment.variables.insert("PAGER".into(), chosen.into());
+            }
+            assert_eq!(programs(&environment), expected, "{chosen:?}");
+        };
+        check(None, &[&["less"]]);
+        check(Some("most -w"), &[&["most", "-w"]]);
+        check(Some("'/a b/less' -S"), &[&["/a b/less", "-S"]]);
+        check(Some("cat"), &[]);
+        check(Some("'broken"), &[&["less"]]);
+    }
+}

@@ -1,0 +1,283 @@
+//! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q.
+//!
+//! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is left as it was found.
+//! What is pure (moving, searching) is in [`View`]. Absent on purpose: everything a pager that can be installed has.
+
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::screen::guard::TerminalGuard;
+use crate::screen::{Screen, ScreenError};
+use crate::text::escape::cut;
+use crate::text::split_at_columns;
+
+/// What is shown of a text.
+struct View {
+    rows: Vec<String>,
+    first: usize,
+    height: usize,
+    /// Being typed after `/`.
+    typing: Option<String>,
+    sought: String,
+    /// Said in the last row once.
+    said: &'static str,
+}
+
+/// Shows a text until it is left.
+pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
+    guard.alternate_screen(true);
+    screen.trusted(b"\x1b[?1049h")?;
+    let result = turn_pages(page, screen);
+    screen.trusted(b"\x1b[?1049l")?;
+    let flushed = screen.flush();
+    guard.alternate_screen(false);
+    result.and(flushed)
+}
+
+fn turn_pages(page: &str, screen: &Screen) -> Result<(), ScreenError> {
+    let mut view = View::new(page, screen);
+    let stdin = std::io::stdin();
+    loop {
+        let size = screen.size();
+        view.height = usize::from(size.rows).saturating_sub(1).max(1);
+        screen.trusted(view.picture(usize::from(size.columns)).as_bytes())?;
+        screen.flush()?;
+        let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+        match poll(&mut source, None) {
+            // A new size.
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return Ok(()),
+            Ok(_) => {}
+        }
+        let mut keys = [0; 256];
+        match rustix::io::read(&stdin, &mut keys) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                if view.take(&keys[..count]) {
+                    return Ok(());
+                }
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+impl View {
+    fn new(page: &str, screen: &Screen) -> Self {
+        View::of(page, usize::from(screen.size().columns))
+    }
+
+    fn of(page: &str, width: usize) -> Self {
+        View {
+            rows: page
+                .lines()
+                .flat_map(|line| wrapped(line, width.max(4)))
+                .collect(),
+            first: 0,
+            height: 1,
+            typing: None,
+            sought: String::new(),
+            said: "",
+        }
+    }
+
+    /// Takes keys; true when the pager is left.
+    fn take(&mut self, keys: &[u8]) -> bool {
+        self.said = "";
+        let text = String::from_utf8_lossy(keys);
+        let mut rest = text.as_ref();
+        while let Some(key) = rest.chars().next() {
+            if let Some(sequence) = ["\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~", "\x1bOA", "\x1bOB"]
+                .into_iter()
+                .find(|sequence| rest.starts_with(sequence))
+            {
+                rest = &rest[sequence.len()..];
+                let page = self.height as isize;
+                self.scroll(match sequence {
+                    "\x1b[A" | "\x1bOA" => -1,
+                    "\x1b[B" | "\x1bOB" => 1,
+                    "\x1b[5~" => -page,
+                    _ => page,
+                });
+                continue;
+            }
+            rest = &rest[key.len_utf8()..];
+            if self.key(key) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn key(&mut self, key: char) -> bool {
+        if let Some(typed) = &mut self.typing {
+            match key {
+                '\r' | '\n' => {
+                    let typed = self.typing.take().unwrap_or_default();
+                    if !typed.is_empty() {
+                        self.sought = typed;
+                    }
+                    self.seek();
+                }
+                '\x1b' | '\x03' => self.typing = None,
+                '\x7f' | '\x08' if typed.pop().is_some() => {}
+                '\x7f' | '\x08' => self.typing = None,
+                key if !key.is_control() => typed.push(key),
+                _ => {}
+            }
+            return false;
+        }
+        let page = self.height as isize;
+        match key {
+            'q' | 'Q' | '\x03' | '\x04' | '\x1b' => return true,
+            ' ' | 'f' | '\x06' => self.scroll(page),
+            'b' | '\x02' => self.scroll(-page),
+            'j' | '\r' | '\n' => self.scroll(1),
+            'k' => self.scroll(-1),
+            'g' => self.first = 0,
+            'G' => self.scroll(isize::MAX),
+            '/' => self.typing = Some(String::new()),
+            'n' => self.seek(),
+            _ => {}
+        }
+        false
+    }
+
+    fn last(&self) -> usize {
+        self.rows.len().saturating_sub(self.height)
+    }
+
+    fn scroll(&mut self, by: isize) {
+        self.first = self.first.saturating_add_signed(by).min(self.last());
+    }
+
+    /// Goes to the next row that has what is sought, round the end.
+    fn seek(&mut self) {
+        let count = self.rows.len();
+        let hit = (1..=count)
+            .map(|step| (self.first + step) % count)
+            .find(|row| super::plain(&self.rows[*row]).contains(&self.sought));
+        match hit {
+            Some(row) if !self.sought.is_empty() => self.first = row.min(self.last()),
+            _ => self.said = "not found",
+        }
+    }
+
+    /// All rows of the screen.
+    fn picture(&self, columns: usize) -> String {
+        let mut picture = String::from("\x1b[H");
+        for row in 0..self.height {
+            if let Some(row) = self.rows.get(self.first + row) {
+                picture.push_str(row);
+            }
+            picture.push_str("\x1b[0m\x1b[K\r\n");
+        }
+        let status = match &self.typing {
+            Some(typed) => format!("/{typed}"),
+            None if !self.said.is_empty() => self.said.to_owned(),
+            None => {
+                let end = (self.first + self.height).min(self.rows.len());
+                format!(
+                    "{}-{end} of {}  Space b /text n q",
+                    self.first + 1,
+                    self.rows.len()
+                )
+            }
+        };
+        let status = cut(&status, columns.saturating_sub(1)).into_owned();
+        picture.push_str(&format!("\x1b[7m{status}\x1b[0m\x1b[K"));
+        picture
+    }
+}
+
+/// A line in rows that fit. Colours go on in the next row.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let line = line.replace('\t', "    ");
+    let mut rows = vec![String::new()];
+    let (mut used, mut colour) = (0, String::new());
+    let mut rest = line.as_str();
+    while !rest.is_empty() {
+        if let Some(end) = rest.strip_prefix("\x1b[").and_then(|rest| rest.find('m')) {
+            let (sequence, behind) = rest.split_at(end + 3);
+            colour = if matches!(sequence, "\x1b[0m" | "\x1b[m") {
+                String::new()
+            } else {
+                colour + sequence
+            };
+            rows.last_mut().expect("never empty").push_str(sequence);
+            rest = behind;
+            continue;
+        }
+        let text = rest
+            .find('\x1b')
+            .filter(|at| *at > 0)
+            .map_or(rest, |at| &rest[..at]);
+        let (mut fits, _) = split_at_columns(text, width - used);
+        if fits.is_empty() {
+            if used == 0 {
+                fits = text;
+            } else {
+                rows.push(colour.clone());
+                used = 0;
+                continue;
+            }
+        }
+        rows.last_mut().expect("never empty").push_str(fits);
+        used += crate::text::columns(fits);
+        rest = &rest[fits.len()..];
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_move_and_search() {
+        let page: String = (1..=100).map(|n| format!("row {n}\n")).collect();
+        let mut view = View::of(&page, 40);
+        view.height = 10;
+        for (keys, first) in [
+            (" ", 10),
+            ("b", 0),
+            ("j\x1b[B", 2),
+            ("k\x1b[A", 0),
+            ("G", 90),
+            (" ", 90),
+            ("g", 0),
+            ("/row 5\r", 4),
+            ("n", 49),
+            ("/nowhere\x7f\x1b", 49),
+            ("/nope\r", 49),
+            ("\x1b[6~", 59),
+            ("\x1b[5~", 49),
+        ] {
+            assert!(!view.take(keys.as_bytes()), "{keys:?}");
+            assert_eq!(view.first, first, "{keys:?}");
+        }
+        assert!(view.take(b"q"));
+    }
+
+    #[test]
+    fn rows_fit_and_colours_go_on() {
+        assert_eq!(wrapped("abcdef", 4), ["abcd", "ef"]);
+        assert_eq!(wrapped("漢字漢", 5), ["漢字", "漢"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(
+            wrapped("\x1b[31mabcdef\x1b[0m", 4),
+            ["\x1b[31mabcd", "\x1b[31mef\x1b[0m"]
+        );
+    }
+
+    #[test]
+    fn a_picture_has_as_many_rows_as_the_screen() {
+        let mut view = View::of("a\nb\n", 20);
+        view.height = 4;
+        let picture = view.picture(20);
+        assert_eq!(picture.matches("\r\n").count(), 4);
+        assert!(picture.contains("1-2 of 2"), "{picture:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Commands that name a file: `save`, `load`, `export`.
+//!
+//! A name is the rest of the line; quotes around it are not part of it, and `-f` before it orders that a file that is
+//! there is replaced.
+
+use crate::magics::{Magic, Order, View, unquoted};
+
+/// `save [FILE]`.
+pub(super) const SAVE: Magic = Magic {
+    name: "save",
+    arguments: "[-f] [FILE]",
+    help: "save code, notes, outputs and exchanges as a notebook; alone: as the startup notebook",
+    run: save,
+};
+
+/// `load FILE`.
+pub(super) const LOAD: Magic = Magic {
+    name: "load",
+    arguments: "FILE",
+    help: "run a notebook or script here; saved exchanges join the conversation",
+    run: load,
+};
+
+/// `export FILE`.
+pub(super) const EXPORT: Magic = Magic {
+    name: "export",
+    arguments: "[-f] FILE",
+    help: "write the session to a .ipynb, .md, .html or .py",
+    run: export,
+};
+
+fn save(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let (force, name) = forced(rest);
+    let file = (!name.is_empty()).then(|| with_suffix(name));
+    Ok(vec![Order::Save { file, force }])
+}
+
+fn load(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    match unquoted(rest).trim() {
+        "" => Err("Usage: %ipycodex load <filename>".to_owned()),
+        name => Ok(vec![Order::Load(name.to_owned())]),
+    }
+}
+
+fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let (force, name) = forced(rest);
+    if name.is_empty() {
+        return Err("Usage: %ipycodex export <filename>, a .ipynb, .md, .html or .py".to_owned());
+    }
+    Ok(vec![Order::Export {
+        file: name.to_owned(),
+        force,
+    }])
+}
+
+/// Whether `-f` comes first, and the name.
+fn forced(rest: &str) -> (bool, &str) {
+    match rest.strip_prefix("-f") {
+        Some(name) if name.is_empty() || name.starts_with(char::is_whitespace) => {
+            (true, unquoted(name.trim()).trim())
+        }
+        _ => (false, unquoted(rest).trim()),
+    }
+}
+
+/// The name of a notebook: `a` and `a.v2` get the suffix, `a.ipynb` has it.
+fn with_suffix(name: &str) -> String {
+    let has = name
+        .rsplit_once('.')
+        .is_some_and(|(_, suffix)| suffix.eq_ignore_ascii_case("ipynb"));
+    if has {
+        name.to_owned()
+    } else {
+        format!("{name}.ipynb")
+    }
+}

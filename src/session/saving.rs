@@ -1,0 +1,346 @@
+//! A session into a file: where it goes, in which form, and what is not overwritten.
+//!
+//! In: what is kept of a session, the name as typed. Out: a file written whole, or a report. Invariant: nothing a user
+//! made goes away unasked. A file is replaced when we wrote it and, for a notebook, when all that is in it is in what
+//! is written; else only when that is ordered (`-f`).
+
+use std::collections::HashSet;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::config::Paths;
+use crate::files::{FileError, FileMode, private_dir, write_whole};
+use crate::notebook::{
+    Notebook, SavedEntry, SavedSession, read_session, to_html, to_markdown, to_script,
+    write_session,
+};
+use crate::report::Report;
+
+/// Files of more bytes are not read.
+pub(super) const LARGEST: u64 = 256 << 20;
+
+/// What other exported files begin with.
+const WRITTEN_BY_US: &str = "ipycodex export";
+
+/// Files and directories a session's notebooks have to do with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotebookPlaces {
+    /// `startup.ipynb`.
+    pub startup: PathBuf,
+    /// What `~` is.
+    pub home: Option<PathBuf>,
+}
+
+impl NotebookPlaces {
+    /// Those of this user.
+    pub fn new(paths: &Paths, home: Option<PathBuf>) -> Self {
+        NotebookPlaces {
+            startup: paths.startup_notebook.clone(),
+            home,
+        }
+    }
+
+    /// The file meant by `name`, as typed in a session whose directory is `cwd`.
+    pub fn file(&self, name: &str, cwd: &Path) -> PathBuf {
+        let name = Path::new(name);
+        match (name.strip_prefix("~"), &self.home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => cwd.join(name),
+        }
+    }
+}
+
+/// The form of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileForm {
+    /// `.ipynb`.
+    Notebook,
+    /// `.md`.
+    Markdown,
+    /// `.html`.
+    Page,
+    /// `.py`.
+    Script,
+}
+
+impl FileForm {
+    /// The form the suffix stands for.
+    pub fn of(path: &Path) -> Option<Self> {
+        let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match suffix.as_str() {
+            "ipynb" => FileForm::Notebook,
+            "md" | "markdown" => FileForm::Markdown,
+            "html" | "htm" => FileForm::Page,
+            "py" => FileForm::Script,
+            _ => return None,
+        })
+    }
+}
+
+/// A file to write.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where.
+    pub path: PathBuf,
+    /// Its form.
+    pub form: FileForm,
+    /// Whatever is there is replaced.
+    pub force: bool,
+    /// For the user alone, in a directory of ours: it is made when missing.
+    pub private: bool,
+    /// How to order that it is replaced, for the hint.
+    pub forcing: String,
+}
+
+/// Writes a session; `done` is told how many entries are, of long work.
+///
+/// # Errors
+/// When there is something that would be lost, or nothing can be written there.
+pub fn write_file(
+    session: &SavedSession,
+    title: &str,
+    target: &Target,
+    done: impl FnMut(usize),
+) -> Result<(), Report> {
+    let path = &target.path;
+    if !target.force {
+        check_replaced(session, target)?;
+    }
+    let text = match target.form {
+        FileForm::Notebook => write_session(session).to_text(),
+        FileForm::Markdown => {
+            format!("<!-- {WRITTEN_BY_US} -->\n{}", to_markdown(session, title))
+        }
+        FileForm::Page => {
+            format!(
+                "<!-- {WRITTEN_BY_US} -->\n{}",
+                to_html(session, title, done)
+            )
+        }
+        FileForm::Script => format!("# {WRITTEN_BY_US}: {title}\n\n{}", to_script(session)),
+    };
+    if let (true, Some(directory)) = (target.private, path.parent()) {
+        private_dir(directory)?;
+    }
+    let mode = if target.private {
+        FileMode::Private
+    } else {
+        FileMode::Keep
+    };
+    Ok(write_whole(path, text.as_bytes(), mode)?)
+}
+
+/// Refuses when the file that is there holds what the new one does not.
+fn check_replaced(session: &SavedSession, target: &Target) -> Result<(), Report> {
+    let Some(old) = read_text(&target.path).map_err(|report| spared(report, target))? else {
+        return Ok(());
+    };
+    let name = target.path.display();
+    let kept = |why: String| Err(spared(Report::failure(why), target));
+    if target.form != FileForm::Notebook {
+        let ours = old
+            .lines()
+            .next()
+            .is_some_and(|first| first.contains(WRITTEN_BY_US));
+        return if ours || old.trim().is_empty() {
+            Ok(())
+        } else {
+            kept(format!("`{name}` is there, and not from an export"))
+        };
+    }
+    if old.trim().is_empty() {
+        return Ok(());
+    }
+    let notebook = match Notebook::parse(&old) {
+        Ok(notebook) => notebook,
+        Err(error) => return kept(format!("`{name}` {error}")),
+    };
+    if !notebook.is_ours() {
+        return kept(format!("`{name}` is a notebook of another program"));
+    }
+    let lost = if target.private {
+        // The snapshot is meant to be replaced; what another program added to it is not.
+        notebook.cells().len() - read_session(&notebook).entries().len()
+    } else {
+        missing(&notebook, session)
+    };
+    match lost {
+        0 => Ok(()),
+        1 => kept(format!("`{name}` has a cell that is not in this session")),
+        lost => kept(format!(
+            "`{name}` has {lost} cells that are not in this session"
+        )),
+    }
+}
+
+fn spared(report: Report, target: &Target) -> Report {
+    report
+        .hint(format!("`{}` replaces it", target.forcing))
+        .hint("or choose another name")
+}
+
+/// How many cells of the notebook the session does not have.
+fn missing(notebook: &Notebook, session: &SavedSession) -> usize {
+    fn texts(entry: &SavedEntry) -> (&str, &str) {
+        match entry {
+            SavedEntry::Code(cell) => (&cell.source, ""),
+            SavedEntry::Prompt(prompt) => (&prompt.prompt, &prompt.response),
+        }
+    }
+    let known: HashSet<_> = session.entries().iter().map(texts).collect();
+    let old = read_session(notebook);
+    let found = old
+        .entries()
+        .iter()
+        .filter(|entry| known.contains(&texts(entry)));
+    notebook.cells().len() - found.count()
+}
+
+/// The text of a file; `None` when there is none.
+///
+/// # Errors
+/// It cannot be read, is too large, or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<Option<String>, Report> {
+    let name = path.display();
+    let cannot = |source| {
+        Report::from(FileError::System {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })
+    };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot(error)),
+        // Opening a pipe would wait for a writer.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(Report::failure(format!("`{name}` is not a regular file")));
+        }
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(cannot)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Report::failure(format!("`{name}` is larger than 256 MiB")));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+        Report::failure(format!("`{name}` is not UTF-8: byte {at}, line {line}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notebook::SavedCell;
+
+    fn session(sources: &[&str]) -> SavedSession {
+        let cells = (1..).zip(sources).map(|(line, source)| SavedCell {
+            line,
+            source: (*source).to_owned(),
+            ..SavedCell::default()
+        });
+        SavedSession::new(cells.collect(), vec![])
+    }
+
+    fn target(path: PathBuf) -> Target {
+        Target {
+            form: FileForm::of(&path).unwrap(),
+            path,
+            force: false,
+            private: false,
+            forcing: "save -f x".into(),
+        }
+    }
+
+    fn write(session: &SavedSession, target: &Target) -> Result<(), String> {
+        write_file(session, "Session 1", target, |_| {}).map_err(|report| report.to_string())
+    }
+
+    #[test]
+    fn a_notebook_is_replaced_by_one_that_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target(folder.path().join("a.ipynb"));
+        write(&session(&["a", "b"]), &target).unwrap();
+        write(&session(&["a", "b", "c"]), &target).unwrap();
+        let error = write(&session(&["a"]), &target).unwrap_err();
+        assert!(
+            error.contains("2 cells that are not in this session"),
+            "{error}"
+        );
+        assert!(error.contains("`save -f x` replaces it"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let forced = Target {
+            force: true,
+            ..target
+        };
+        write(&session(&["a"]), &forced).unwrap();
+    }
+
+    #[test]
+    fn what_others_wrote_is_spared() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text, why) in [
+            ("a.ipynb", "{\"cells\": []}", "another program"),
+            ("b.ipynb", "{\n\"cells\": ", "line 2, column"),
+            ("c.md", "# mine\n", "not from an export"),
+            ("d.py", "x = 1\n", "not from an export"),
+            ("e.html", "<p>", "not from an export"),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let error = write(&session(&["a"]), &target(path.clone())).unwrap_err();
+            assert!(error.contains(why), "{error}");
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+        }
+        for name in ["n.ipynb", "n.md", "n.py", "n.html"] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            write(&session(&["a"]), &target(path.clone())).unwrap();
+            write(&session(&["a"]), &target(path)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_snapshot_gives_way_but_not_what_was_added_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config/startup.ipynb");
+        let target = Target {
+            private: true,
+            ..target(path.clone())
+        };
+        write(&session(&["a", "b"]), &target).unwrap();
+        write(&session(&["c"]), &target).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let added = text.replacen(
+            "\"cells\": [",
+            "\"cells\": [{\"cell_type\": \"code\", \"source\": \"mine\"},",
+            1,
+        );
+        std::fs::write(&path, added).unwrap();
+        let error = write(&session(&["c"]), &target).unwrap_err();
+        assert!(
+            error.contains("a cell that is not in this session"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn names_are_meant_from_the_sessions_directory() {
+        let places = NotebookPlaces {
+            home: Some("/h".into()),
+            ..NotebookPlaces::default()
+        };
+        for (name, expected) in [
+            ("a.ipynb", "/w/a.ipynb"),
+            ("/x/a.ipynb", "/x/a.ipynb"),
+            ("~/a.ipynb", "/h/a.ipynb"),
+            ("../a.ipynb", "/w/../a.ipynb"),
+        ] {
+            assert_eq!(places.file(name, Path::new("/w")), Path::new(expected));
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Asks whoever knows, and hands the editor what has come.
+//!
+//! One question is under way at a time: of the text and cursor the menu shows. Typing on in the same word narrows what
+//! is known without asking; leaving the word ends it. A second Tab at the same place asks the interpreter for a deeper
+//! look. Invariant: nothing found for another text is ever offered.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
+use tokio::sync::oneshot;
+
+use crate::runtime::{Answer, Completion, RuntimeRequest};
+use crate::terminal::complete::rules::{Keep, Source, source};
+use crate::terminal::complete::wait::{Told, briefly, look};
+use crate::terminal::complete::{Desk, Found, Sources, locked};
+use crate::terminal::snapshot::{self, Shared};
+use crate::terminal::typing::editable;
+use crate::text::escape::visible;
+use crate::text::offset::CodePoints;
+
+/// The interpreter gives no more than this many; with so many there may be others.
+const MOST: usize = 500;
+
+/// A text and the cursor in it (bytes).
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    text: String,
+    cursor: usize,
+}
+
+/// What was found for a place.
+struct Known {
+    place: Place,
+    /// Where what is replaced begins.
+    start: usize,
+    found: Arc<[Suggestion]>,
+    /// There is no more.
+    all: bool,
+    /// The interpreter said it.
+    live: bool,
+}
+
+/// A question under way.
+struct Job {
+    place: Place,
+    asked: Asked,
+    /// Another question was answered for this place before: what is shown stays until this one is.
+    again: bool,
+}
+
+enum Asked {
+    Interpreter {
+        answer: oneshot::Receiver<Answer>,
+        part: Range<usize>,
+        keep: Keep,
+    },
+    Other(oneshot::Receiver<Vec<Found>>),
+}
+
+/// The completer of the editor.
+pub(super) struct Tab {
+    sources: Sources,
+    snapshot: Shared,
+    desk: Arc<Mutex<Desk>>,
+    job: Option<Job>,
+    known: Option<Known>,
+}
+
+impl Tab {
+    pub(super) fn new(sources: Sources, snapshot: Shared, desk: Arc<Mutex<Desk>>) -> Self {
+        Tab {
+            sources,
+            snapshot,
+            desk,
+            job: None,
+            known: None,
+        }
+    }
+
+    /// Asks whoever knows about a place.
+    fn ask(&mut self, place: Place, deep: bool) {
+        let mode = snapshot::look(&self.snapshot).mode;
+        let asked = match source(&place.text, place.cursor, mode) {
+            Source::Nothing => {
+                self.job = None;
+                self.known = None;
+                return;
+            }
+            Source::Interpreter { part, keep } => {
+                let code = place.text[part.clone()].to_owned();
+                let position = CodePoints::from_bytes(&code, place.cursor - part.start);
+                let request = RuntimeRequest::Complete {
+                    code,
+                    position,
+                    deep,
+                };
+                Asked::Interpreter {
+                    answer: self.sources.ask(request),
+                    part,
+                    keep,
+                }
+            }
+            other => {
+                let before = place.text[..place.cursor].to_owned();
+                Asked::Other(self.sources.look_up(other, before))
+            }
+        };
+        let again = self
+            .known
+            .as_ref()
+            .is_some_and(|known| known.place == place);
+        self.job = Some(Job {
+            place,
+            asked,
+            again,
+        });
+    }
+
+    /// Takes the answer to the question under way; true when there is one, or there will be none.
+    fn settle(&mut self, patient: bool) -> bool {
+        let Some(job) = &mut self.job else {
+            return true;
+        };
+        let (found, live) = match &mut job.asked {
+            Asked::Interpreter { answer, part, keep } => {
+                let told = if patient {
+                    briefly(answer)
+                } else {
+                    look(answer)
+                };
+                let items = match told {
+                    Told::Waiting => return false,
+                    Told::Answer(Answer::Completions(items)) => items,
+                    Told::Never | Told::Answer(_) => Vec::new(),
+                };
+                let code = &job.place.text[part.clone()];
+                let mut found = kept(items, code, part.start, *keep);
+                if *keep == Keep::Magics {
+                    add_ours(&mut found, &job.place);
+                }
+                (found, true)
+            }
+            Asked::Other(answer) => {
+                let told = if patient {
+                    briefly(answer)
+                } else {
+                    look(answer)
+                };
+                match told {
+                    Told::Waiting => return false,
+                    Told::Never => (Vec::new(), false),
+                    Told::Answer(found) => (found, false),
+                }
+            }
+        };
+        if let Some(job) = self.job.take() {
+            self.known = Some(known(job.place, found, live));
+        }
+        true
+    }
+
+    /// What is known of a word that has been typed on.
+    fn narrowed(&self, place: &Place) -> Option<Known> {
+        let known = self.known.as_ref().filter(|known| known.all)?;
+        let old = &known.place;
+        let same_around = place.cursor >= old.cursor
+            && place.text.get(..known.start) == old.text.get(..known.start)
+            && place.text[place.cursor..] == old.text[old.cursor..];
+        let typed = place
+            .text
+            .get(known.start..place.cursor)
+            .filter(|_| same_around)?;
+        let span = Span::new(known.start, place.cursor);
+        let left: Vec<Suggestion> = known
+            .found
+            .iter()
+            .filter(|each| each.value.starts_with(typed))
+            .map(|each| Suggestion {
+                span,
+                ..each.clone()
+            })
+            .collect();
+        Some(Known {
+            place: place.clone(),
+            start: known.start,
+            found: left.into(),
+            all: true,
+            live: known.live,
+        })
+    }
+
+    /// The place is in the word the menu was opened for.
+    fn same_word(&self, place: &Place) -> bool {
+        self.known.as_ref().is_some_and(|known| {
+            let old = &known.place;
+            place.cursor > known.start
+                && place.text.get(..known.start) == old.text.get(..known.start)
+                && place.text[place.cursor..] == old.text[old.cursor..]
+        })
+    }
+}
+
+impl Completer for Tab {
+    fn complete(&mut self, text: &str, cursor: usize) -> CompletionResult {
+        let place = Place {
+            text: text.to_owned(),
+            cursor,
+        };
+        let opened = std::mem::take(&mut locked(&self.desk).opened);
+        let known_here = self
+            .known
+            .as_ref()
+            .is_some_and(|known| known.place == place);
+        let asked_here = self.job.as_ref().is_some_and(|job| job.place == place);
+        if opened {
+            let deep = known_here && self.known.as_ref().is_some_and(|known| known.live);
+            if !asked_here {
+                if !deep {
+                    self.known = None;
+                }
+                self.ask(place.clone(), deep);
+            }
+            if !self.settle(true) {
+                return CompletionResult::Pending;
+            }
+        } else if asked_here {
+            let again = self.job.as_ref().is_some_and(|job| job.again);
+            if !self.settle(false) && !again {
+                return CompletionResult::Pending;
+            }
+        } else if !known_here {
+            self.job = None;
+            if let Some(narrowed) = self.narrowed(&place) {
+                self.known = Some(narrowed);
+            } else if self.same_word(&place) {
+                self.ask(place.clone(), false);
+                if !self.settle(true) {
+                    return CompletionResult::Pending;
+                }
+            } else {
+                self.known = None;
+            }
+        }
+        match &self.known {
+            Some(known) if known.place == place => {
+                CompletionResult::fresh(Arc::clone(&known.found))
+            }
+            _ => CompletionResult::fresh(Vec::new()),
+        }
+    }
+
+    fn poll_completion(&mut self) -> CompletionStatus {
+        let deeper = {
+            let mut desk = locked(&self.desk);
+            if let Some(looking) = &mut desk.looking {
+                match look(looking) {
+                    Told::Waiting => return CompletionStatus::Pending,
+                    Told::Never => desk.looked = Some(Answer::Inspection(None)),
+                    Told::Answer(answer) => desk.looked = Some(answer),
+                }
+                desk.looking = None;
+                return CompletionStatus::Ready;
+            }
+            std::mem::take(&mut desk.deeper)
+        };
+        if deeper
+            && self.job.is_none()
+            && let Some(known) = self.known.as_ref().filter(|known| known.live)
+        {
+            self.ask(known.place.clone(), true);
+        }
+        match (self.job.is_some(), self.settle(false)) {
+            (false, _) => CompletionStatus::Idle,
+            (true, true) => CompletionStatus::Ready,
+            (true, false) => CompletionStatus::Pending,
+        }
+    }
+}
+
+/// What was found as the editor takes it: one start for all, no control characters.
+fn known(place: Place, found: Vec<Found>, live: bool) -> Known {
+    let start = found.first().map_or(place.cursor, |first| first.start);
+    let all = found.len() < MOST;
+    let span = Span::new(start, place.cursor.max(start));
+    let suggestions: Vec<Suggestion> = found
+        .into_iter()
+        .filter(|each| each.start == start)
+        .map(|each| Suggestion {
+            display_override: Some(visible(&each.value).into_owned()),
+            value: editable(&each.value).into_owned(),
+            description: Some(each.detail).filter(|detail| !detail.is_empty()),
+            span,
+            ..Suggestion::default()
+        })
+        .collect();
+    Known {
+        place,
+        start,
+        found: suggestions.into(),
+        all,
+        live,
+    }
+}
+
+/// The interpreter's answer about `code`, which stands at byte `offset`, as far as it is wanted.
+fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<Found> {
+    // Nearly always all of them begin at the same place.
+    let mut at = (CodePoints(0), 0);
+    let mut found: Vec<(bool, Found)> = Vec::with_capacity(items.len());
+    for item in items {
+        let wanted = match keep {
+            Keep::All | Keep::Magics => true,
+            Keep::Callables | Keep::Values if item.everywhere => false,
+            Keep::Callables => matches!(item.kind.as_str(), "function" | "class"),
+            Keep::Values => !matches!(
+                item.kind.as_str(),
+                "keyword" | "magic" | "module" | "param" | "path"
+            ),
+        };
+        if !wanted {
+            continue;
+        }
+        if item.start != at.0 {
+            at = (item.start, item.start.to_bytes(code));
+        }
+        let late = keep == Keep::Values && matches!(item.kind.as_str(), "function" | "class");
+        let detail = described(&item);
+        found.push((
+            late,
+            Found {
+                start: offset + at.1,
+                value: item.text,
+                detail,
+            },
+        ));
+    }
+    // Variables first.
+    found.sort_by_key(|(late, _)| *late);
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
+/// `function (a, b=1)`, `module`, or the type of an instance.
+fn described(item: &Completion) -> String {
+    match (
+        item.kind.as_str(),
+        item.type_name.as_str(),
+        item.signature.as_str(),
+    ) {
+        ("instance", type_name, _) if !type_name.is_empty() => visible(type_name).into_owned(),
+        (kind, _, "") => kind.to_owned(),
+        (kind, _, signature) => format!("{kind} {}", visible(signature)),
+    }
+}
+
+/// Our own magics beside those of the interpreter, where a text may begin with one.
+fn add_ours(found: &mut Vec<Found>, place: &Place) {
+    let typed = place.text[..place.cursor].trim_start();
+    let start = place.cursor - typed.len();
+    for name in ["%ipycodex", "%%ipycodex"] {
+        if name.starts_with(typed) {
+            found.push(Found {
+                start,
+                value: name.to_owned(),
+                detail: "magic".to_owned(),
+            });
+        }
+    }
+}

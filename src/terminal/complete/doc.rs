@@ -1,0 +1,459 @@
+//! Signature and doc of what stands at the cursor, shown below the line while it is being typed.
+//!
+//! It is a menu without choices: the editor draws it below the cursor and takes it away, the line, the cursor and undo
+//! are never touched. In: an inspection by the interpreter. Out: rows that fit. Shift-Tab again shows all of it, Up and
+//! Down then scroll; Esc, typing and moving close it. Absent on purpose: looking anything up.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use nu_ansi_term::Style;
+use reedline::{
+    Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter, Suggestion,
+};
+use serde_json::Value;
+
+use crate::input::Mode;
+use crate::output::mime::MimeBundle;
+use crate::runtime::{Answer, LOOK, RuntimeRequest};
+use crate::terminal::complete::rules::{Source, source};
+use crate::terminal::complete::wait::{Told, briefly};
+use crate::terminal::complete::{DOC, Desk, Sources, locked};
+use crate::terminal::snapshot::{self, Shared};
+use crate::text::escape::{visible, visible_lines};
+use crate::text::offset::CodePoints;
+use crate::text::width::{columns, split_at_columns};
+
+/// Rows of the doc shown at first.
+const FIRST: usize = 7;
+
+/// The doc below the line.
+pub(super) struct DocMenu {
+    settings: MenuSettings,
+    sources: Sources,
+    snapshot: Shared,
+    desk: Arc<Mutex<Desk>>,
+    colour: bool,
+    active: bool,
+    waiting: bool,
+    shown: Option<Shown>,
+    whole: bool,
+    first: usize,
+    size: (usize, usize),
+    text_rows: usize,
+}
+
+/// What is shown: a head whose marked part (bytes) stands out, and lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Shown {
+    head: String,
+    mark: Option<Range<usize>>,
+    lines: Vec<String>,
+}
+
+impl MenuBuilder for DocMenu {
+    fn settings_mut(&mut self) -> &mut MenuSettings {
+        &mut self.settings
+    }
+}
+
+impl DocMenu {
+    pub(super) fn new(
+        sources: Sources,
+        snapshot: Shared,
+        desk: Arc<Mutex<Desk>>,
+        colour: bool,
+    ) -> Self {
+        DocMenu {
+            settings: MenuSettings::default(),
+            sources,
+            snapshot,
+            desk,
+            colour,
+            active: false,
+            waiting: false,
+            shown: None,
+            whole: false,
+            first: 0,
+            size: (80, 24),
+            text_rows: 1,
+        }
+        .with_name(DOC)
+        .with_marker("")
+    }
+
+    fn close(&mut self) {
+        self.active = false;
+        self.waiting = false;
+        self.shown = None;
+        locked(&self.desk).looking = None;
+    }
+
+    /// Asks what stands at the cursor.
+    fn ask(&mut self, text: &str, cursor: usize) {
+        let mode = snapshot::look(&self.snapshot).mode;
+        let Some((code, position)) = asked(text, cursor, mode) else {
+            self.shown = Some(nothing());
+            return;
+        };
+        let mut answer = self.sources.ask(RuntimeRequest::Inspect {
+            code,
+            position,
+            detailed: false,
+        });
+        match briefly(&mut answer) {
+            Told::Waiting => {
+                self.waiting = true;
+                locked(&self.desk).looking = Some(answer);
+            }
+            Told::Never => self.shown = Some(nothing()),
+            Told::Answer(answer) => self.shown = Some(shown(&answer)),
+        }
+    }
+
+    /// All rows, laid out.
+    fn rows(&self) -> Vec<String> {
+        let Some(shown) = &self.shown else {
+            return Vec::new();
+        };
+        let width = self.size.0.saturating_sub(2).max(8);
+        let mut rows = Vec::new();
+        let strong = |text: &str| {
+            if self.colour && !text.is_empty() {
+                Style::new().bold().underline().paint(text).to_string()
+            } else {
+                text.to_owned()
+            }
+        };
+        for piece in wrapped(&shown.head, width) {
+            let part = &shown.head[piece.clone()];
+            let mark = shown.mark.clone().unwrap_or(0..0);
+            let (from, to) = (
+                mark.start.clamp(piece.start, piece.end) - piece.start,
+                mark.end.clamp(piece.start, piece.end) - piece.start,
+            );
+            rows.push(format!(
+                "{}{}{}",
+                &part[..from],
+                strong(&part[from..to]),
+                &part[to..]
+            ));
+        }
+        for line in &shown.lines {
+            rows.extend(wrapped(line, width).map(|piece| line[piece].to_owned()));
+        }
+        rows
+    }
+
+    /// Rows there is room for.
+    fn room(&self) -> usize {
+        let free = self.size.1.saturating_sub(self.text_rows + 2).max(1);
+        if self.whole {
+            free
+        } else {
+            free.min(FIRST + 1)
+        }
+    }
+
+    /// What is on the screen, and whether there is more.
+    fn visible_rows(&self) -> (Vec<String>, Option<String>) {
+        let rows = self.rows();
+        let room = self.room();
+        if rows.len() <= room {
+            return (rows, None);
+        }
+        let room = room.saturating_sub(1).max(1);
+        let first = self.first.min(rows.len() - room);
+        let more = if self.whole {
+            format!(
+                "{}-{} of {} · Up and Down scroll, Esc closes",
+                first + 1,
+                first + room,
+                rows.len()
+            )
+        } else {
+            format!("{} more · Shift-Tab shows all", rows.len() - room)
+        };
+        let shown = rows.into_iter().skip(first).take(room).collect();
+        (shown, Some(more))
+    }
+
+    fn scroll(&mut self, by: isize) {
+        let (rows, more) = self.visible_rows();
+        if !self.whole || more.is_none() {
+            return self.close();
+        }
+        let last = self.rows().len().saturating_sub(rows.len());
+        self.first = self.first.saturating_add_signed(by).min(last);
+    }
+}
+
+/// What the interpreter is asked about a place; nothing in prose.
+fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> {
+    let part = match source(text, cursor, mode) {
+        Source::Interpreter { part, .. } => part,
+        // In a string of a cell the call around it is meant.
+        Source::Files { .. } => {
+            let begin = text.len() - text.trim_start().len();
+            let marked = usize::from(mode == Mode::Prompts && text[begin..].starts_with(';'));
+            begin + marked..text.len()
+        }
+        _ => return None,
+    };
+    let code = &text[part.clone()];
+    let position = CodePoints::from_bytes(code, cursor.checked_sub(part.start)?);
+    Some((code.to_owned(), position))
+}
+
+fn nothing() -> Shown {
+    Shown {
+        head: "nothing is known of what stands here".into(),
+        mark: None,
+        lines: Vec::new(),
+    }
+}
+
+fn shown(answer: &Answer) -> Shown {
+    let Answer::Inspection(Some(bundle)) = answer else {
+        return nothing();
+    };
+    read(bundle).unwrap_or_else(|| Shown {
+        head: String::new(),
+        mark: None,
+        lines: lines(&bundle.for_model()),
+    })
+}
+
+/// The pieces of an inspection.
+fn read(bundle: &MimeBundle) -> Option<Shown> {
+    let look = bundle.get(LOOK)?.as_object()?;
+    let text = |name: &str| look.get(name).and_then(Value::as_str).unwrap_or_default();
+    let signature = text("signature");
+    let name = visible(text("name")).into_owned();
+    let (head, mark) = if signature.is_empty() {
+        let mut head = format!("{name}: {}", visible(text("type")));
+        if !text("value").is_empty() {
+            head.push_str(" = ");
+            head.push_str(&visible(text("value")));
+        }
+        (head, None)
+    } else {
+        let number = |value: &Value| value.as_u64().map(|number| CodePoints(number as usize));
+        let mark = look.get("mark").and_then(Value::as_array);
+        let ends = mark.and_then(|mark| Some((number(mark.first()?)?, number(mark.get(1)?)?)));
+        // Made safe piece by piece, so that the mark stays where it is.
+        let (from, to) = ends.map_or((0, 0), |(from, to)| {
+            let from = from.to_bytes(signature);
+            (from, to.to_bytes(signature).max(from))
+        });
+        let mut head = name;
+        head.push_str(&visible(&signature[..from]));
+        let start = head.len();
+        head.push_str(&visible(&signature[from..to]));
+        let end = head.len();
+        head.push_str(&visible(&signature[to..]));
+        (head, ends.map(|_| start..end))
+    };
+    Some(Shown {
+        head,
+        mark,
+        lines: lines(text("doc")),
+    })
+}
+
+fn lines(text: &str) -> Vec<String> {
+    let safe = visible_lines(text.trim_end());
+    safe.lines()
+        .map(|line| line.replace('\t', "    "))
+        .collect()
+}
+
+/// The rows a line takes, as ranges of bytes; an empty one takes one.
+fn wrapped(line: &str, width: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = Some(0);
+    std::iter::from_fn(move || {
+        let begin = at?;
+        let rest = &line[begin..];
+        let (mut taken, left) = split_at_columns(rest, width);
+        if !left.is_empty() {
+            // At a blank, when the row has one far enough to the right.
+            if let Some(blank) = taken
+                .rfind(' ')
+                .filter(|blank| columns(&taken[..*blank]) > width / 2)
+            {
+                taken = &rest[..=blank];
+            }
+        }
+        let end = begin
+            + if taken.is_empty() {
+                rest.len()
+            } else {
+                taken.len()
+            };
+        at = (end < line.len()).then_some(end);
+        Some(begin..end)
+    })
+}
+
+impl Menu for DocMenu {
+    fn settings(&self) -> &MenuSettings {
+        &self.settings
+    }
+
+    fn is_active(&self) -> bool {
+        self.active
+    }
+
+    fn set_active(&mut self, active: bool) {
+        self.active = active;
+    }
+
+    fn clear_input(&mut self) {}
+
+    fn menu_event(&mut self, event: MenuEvent) {
+        match event {
+            MenuEvent::Activate(_) => {
+                self.close();
+                self.active = true;
+                self.whole = false;
+                self.first = 0;
+            }
+            MenuEvent::PreviousElement if !self.whole => self.whole = true,
+            MenuEvent::MoveDown => self.scroll(1),
+            MenuEvent::MoveUp => self.scroll(-1),
+            MenuEvent::NextPage => self.scroll(self.room() as isize),
+            MenuEvent::PreviousPage => self.scroll(-(self.room() as isize)),
+            MenuEvent::PreviousElement
+            | MenuEvent::NextElement
+            | MenuEvent::Deactivate
+            | MenuEvent::Edit(_)
+            | MenuEvent::MoveLeft
+            | MenuEvent::MoveRight => self.close(),
+        }
+    }
+
+    fn can_quick_complete(&self) -> bool {
+        false
+    }
+
+    fn can_partially_complete(
+        &mut self,
+        _values_updated: bool,
+        editor: &mut Editor,
+        completer: &mut dyn Completer,
+    ) -> bool {
+        self.update_values(editor, completer);
+        false
+    }
+
+    fn update_values(&mut self, editor: &mut Editor, _completer: &mut dyn Completer) {
+        if !self.active {
+            return;
+        }
+        let told = locked(&self.desk).looked.take();
+        if let (true, Some(answer)) = (self.waiting, told) {
+            self.waiting = false;
+            self.shown = Some(shown(&answer));
+        }
+        if self.shown.is_none() && !self.waiting {
+            let text = editor.get_buffer().to_owned();
+            let columns = self.size.0.max(1);
+            self.text_rows = text
+                .split('\n')
+                .map(|line| (line.len() + 10) / columns + 1)
+                .sum();
+            self.ask(&text, editor.line_buffer().insertion_point());
+        }
+    }
+
+    fn reset_position(&mut self) {}
+
+    fn update_working_details(
+        &mut self,
+        _editor: &mut Editor,
+        _completer: &mut dyn Completer,
+        painter: &Painter,
+    ) {
+        self.size = (
+            usize::from(painter.screen_width()),
+            usize::from(painter.screen_height()),
+        );
+    }
+
+    fn replace_in_buffer(&self, _editor: &mut Editor) {}
+
+    fn menu_required_lines(&self, _terminal_columns: u16) -> u16 {
+        let (rows, more) = self.visible_rows();
+        (rows.len() + usize::from(more.is_some())) as u16
+    }
+
+    fn menu_string(&self, available_lines: u16, use_ansi_coloring: bool) -> String {
+        let (mut rows, more) = self.visible_rows();
+        rows.extend(more.map(|more| {
+            if use_ansi_coloring {
+                Style::new().dimmed().paint(more).to_string()
+            } else {
+                more
+            }
+        }));
+        rows.truncate(usize::from(available_lines));
+        let rows: Vec<String> = rows.iter().map(|row| format!(" {row}")).collect();
+        rows.join("\r\n")
+    }
+
+    fn min_rows(&self) -> u16 {
+        self.menu_required_lines(0)
+    }
+
+    fn get_values(&self) -> &[Suggestion] {
+        &[]
+    }
+
+    fn results_are_provisional(&self) -> bool {
+        self.waiting
+    }
+
+    fn is_awaiting_first_answer(&self) -> bool {
+        self.shown.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(text: serde_json::Value) -> Shown {
+        let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
+        shown(&Answer::Inspection(Some(bundle)))
+    }
+
+    #[test]
+    fn heads_and_marks() {
+        let call = look(serde_json::json!({
+            "name": "f", "type": "function", "signature": "(ä, b\u{1b}=2)", "mark": [4, 8], "value": "", "doc": "One.\n\tTwo."
+        }));
+        assert_eq!(call.head, "f(ä, b^[=2)");
+        assert_eq!(&call.head[call.mark.unwrap()], "b^[=2");
+        assert_eq!(call.lines, ["One.", "    Two."]);
+        let value = look(
+            serde_json::json!({"name": "x", "type": "int", "signature": "", "mark": null, "value": "41", "doc": ""}),
+        );
+        assert_eq!(value.head, "x: int = 41");
+        assert_eq!(shown(&Answer::Inspection(None)), nothing());
+        assert_eq!(shown(&Answer::Failed("no".into())), nothing());
+    }
+
+    #[test]
+    fn rows_fit_and_lose_nothing() {
+        for (line, width, expected) in [
+            ("", 8, vec![""]),
+            ("short", 8, vec!["short"]),
+            ("one two three", 8, vec!["one two ", "three"]),
+            ("漢字漢字漢字", 5, vec!["漢字", "漢字", "漢字"]),
+            ("abcdefghijk", 4, vec!["abcd", "efgh", "ijk"]),
+        ] {
+            let rows: Vec<&str> = wrapped(line, width).map(|piece| &line[piece]).collect();
+            assert_eq!(rows, expected);
+        }
+    }
+}

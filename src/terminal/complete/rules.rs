@@ -1,0 +1,458 @@
+//! What Tab asks for at a place in a text. Pure rules.
+//!
+//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`Source`]: who knows, and which part
+//! of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this file only
+//! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+
+use std::ops::Range;
+
+use crate::input::{Input, Mode, classify};
+use crate::terminal::complete::place::{Place, place};
+
+/// Who knows what could stand at the cursor. Offsets are bytes of the whole text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Nobody: prose, comments.
+    Nothing,
+    /// The interpreter, asked about this part of the text.
+    Interpreter {
+        /// The text it gets.
+        part: Range<usize>,
+        /// What of its answer is kept.
+        keep: Keep,
+    },
+    /// The file system.
+    Files {
+        /// Where the path as typed begins.
+        start: usize,
+        /// How it is written.
+        writing: Writing,
+        /// Which files count.
+        wanted: Wanted,
+    },
+    /// Programs on the search path.
+    Programs {
+        /// Where the name begins.
+        start: usize,
+    },
+    /// Our commands, after `%ipycodex`.
+    Commands {
+        /// Where the word begins.
+        start: usize,
+    },
+    /// What may follow such a command.
+    Values {
+        /// Where the word begins.
+        start: usize,
+        /// The command.
+        command: String,
+    },
+    /// Skills, by name.
+    Skills {
+        /// Where the name begins.
+        start: usize,
+    },
+}
+
+/// What of the interpreter's answer is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All of it.
+    All,
+    /// All of it, with our own magics.
+    Magics,
+    /// What can be called.
+    Callables,
+    /// What has a value to send: not modules, keywords, magics.
+    Values,
+}
+
+/// How a path is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// In a Python string with backslash escapes, in these quotes.
+    Text(char),
+    /// In a Python string without them.
+    Raw,
+    /// Bare, as a shell takes it: blanks and the like after a backslash.
+    Shell,
+    /// In these quotes of a shell.
+    ShellQuoted(char),
+}
+
+/// Which files count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All.
+    Any,
+    /// Folders only.
+    Folders,
+    /// What Python runs, and folders.
+    Scripts,
+    /// Notebooks, and folders.
+    Notebooks,
+}
+
+/// Magics whose arguments are paths.
+const FILE_MAGICS: &[&str] = &[
+    "cat",
+    "edit",
+    "ed",
+    "file",
+    "less",
+    "load",
+    "loadpy",
+    "ls",
+    "ll",
+    "more",
+    "pfile",
+    "pycat",
+    "rm",
+    "cp",
+    "mv",
+    "save",
+    "writefile",
+    "logstart",
+];
+
+/// Cell magics whose body is for a shell.
+const SHELL_CELLS: &[&str] = &["bash", "sh", "script", "system", "sx", "!"];
+
+/// Cell magics whose body is Python.
+const PYTHON_CELLS: &[&str] = &[
+    "time", "timeit", "capture", "prun", "debug", "python", "pypy",
+];
+
+/// Says who knows what could stand at `cursor`. One inside a character or past the end counts as the character's start.
+pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> Source {
+    let cursor = floor(text, cursor);
+    let body = body_start(text);
+    if cursor < body {
+        return Source::Nothing;
+    }
+    if text[body..].starts_with('.') {
+        return prompt(text, cursor, body + 1);
+    }
+    match classify(text, mode) {
+        Input::Prompt(_) => prompt(text, cursor, body),
+        Input::Leave => Source::Nothing,
+        Input::Command { .. } => python(text, cursor, body),
+        Input::Empty | Input::Note { .. } | Input::Cell { .. } => {
+            let marked = mode == Mode::Prompts && text[body..].starts_with(';');
+            python(text, cursor, body + usize::from(marked))
+        }
+    }
+}
+
+fn floor(text: &str, cursor: usize) -> usize {
+    let mut cursor = cursor.min(text.len());
+    while !text.is_char_boundary(cursor) {
+        cursor -= 1;
+    }
+    cursor
+}
+
+/// The start of the first line that is not blank.
+fn body_start(text: &str) -> usize {
+    let indent = text.len() - text.trim_start().len();
+    text[..indent].rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// In a prompt: what a reference names, and skills. Words of prose are nobody's.
+fn prompt(text: &str, cursor: usize, from: usize) -> Source {
+    if cursor < from {
+        return Source::Nothing;
+    }
+    let line = text[..cursor]
+        .rfind('\n')
+        .map_or(from, |at| (at + 1).max(from));
+    if let Some((mark, open)) = open_reference(&text[line..cursor]) {
+        let inside = line + open;
+        return match mark {
+            '!' => shell(text, cursor, inside),
+            mark => Source::Interpreter {
+                part: inside..cursor,
+                keep: if mark == '&' {
+                    Keep::Callables
+                } else {
+                    Keep::Values
+                },
+            },
+        };
+    }
+    let before = &text[line..cursor];
+    let word = before
+        .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | ':')))
+        .map_or(0, |at| {
+            at + before[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    let start = line + word;
+    let (head, mark) = match before[..word].chars().next_back() {
+        Some(mark @ ('$' | '/')) => (&before[..word - 1], Some(mark)),
+        _ => (&before[..word], None),
+    };
+    let at_start = text[from..line].trim().is_empty() && head.trim().is_empty();
+    let names_skill = match mark {
+        Some('$') => head.is_empty() || head.ends_with(char::is_whitespace),
+        Some(_) => at_start,
+        None => {
+            let last = head.trim_end();
+            head.ends_with(' ') && (last.ends_with("skill") || last.ends_with("skills"))
+        }
+    };
+    if names_skill {
+        Source::Skills { start }
+    } else {
+        Source::Nothing
+    }
+}
+
+/// The mark of the reference that is open at the end of a line, and where its inside begins.
+fn open_reference(line: &str) -> Option<(char, usize)> {
+    let mut at = 0;
+    while let Some(found) = line[at..].find('`') {
+        let open = at + found;
+        let mark = line[..open].chars().next_back();
+        let closes = line[open + 1..].find('`');
+        match (mark, closes) {
+            (Some(mark @ ('&' | '$' | '!')), None) => return Some((mark, open + 1)),
+            (_, None) => return None,
+            (_, Some(length)) => at = open + 1 + length + 1,
+        }
+    }
+    None
+}
+
+/// In a cell, whose code begins at `from`.
+fn python(text: &str, cursor: usize, from: usize) -> Source {
+    if cursor < from {
+        return Source::Nothing;
+    }
+    let all = Source::Interpreter {
+        part: from..text.len(),
+        keep: Keep::All,
+    };
+    let first = text.len() - text[from..].trim_start().len();
+    if text[first..].starts_with("%%") {
+        let end = text[first..].find('\n').map_or(text.len(), |at| first + at);
+        if cursor <= end {
+            return magic(text, cursor, from, first);
+        }
+        let name = magic_name(&text[first + 2..end]);
+        if SHELL_CELLS.contains(&name) {
+            let line = text[..cursor].rfind('\n').map_or(0, |at| at + 1);
+            return shell(text, cursor, line);
+        }
+        if !PYTHON_CELLS.contains(&name) {
+            return Source::Nothing;
+        }
+        return in_code(text, cursor, from, end + 1, all);
+    }
+    in_code(text, cursor, from, from, all)
+}
+
+/// In Python code that begins at `code`.
+fn in_code(text: &str, cursor: usize, from: usize, code: usize, all: Source) -> Source {
+    match place(&text[code..cursor]) {
+        Place::Code => all,
+        Place::Comment => Source::Nothing,
+        Place::Escape(at) => {
+            let at = code + at;
+            if text[at..].starts_with('!') {
+                let marks = text[at..].chars().take_while(|c| *c == '!').count();
+                shell(text, cursor, (at + marks).min(cursor))
+            } else {
+                magic(text, cursor, from, at)
+            }
+        }
+        Place::Text { triple: true, .. } => Source::Nothing,
+        Place::Text {
+            before,
+            begin,
+            quote,
+            raw,
+            ..
+        } => {
+            if is_key(&text[code..code + before]) {
+                return all;
+            }
+            Source::Files {
+                start: code + begin,
+                writing: if raw {
+                    Writing::Raw
+                } else {
+                    Writing::Text(quote)
+                },
+                wanted: Wanted::Any,
+            }
+        }
+    }
+}
+
+/// True before a string that is the key of something: `d[`, and not the first item of a list.
+fn is_key(before: &str) -> bool {
+    let Some(owner) = before.trim_end().strip_suffix('[') else {
+        return false;
+    };
+    let Some(last) = owner.chars().next_back() else {
+        return false;
+    };
+    let word = owner
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .map_or(owner, |at| &owner[at..])
+        .trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let keyword = matches!(
+        word,
+        "in" | "return" | "yield" | "and" | "or" | "not" | "if" | "else" | "is" | "lambda"
+    );
+    (last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '\'' | '"')) && !keyword
+}
+
+/// The word a magic's line begins with, marks taken off.
+fn magic_name(line: &str) -> &str {
+    line.split(|c: char| c.is_whitespace()).next().unwrap_or("")
+}
+
+/// On the line of a magic whose mark stands at `at`.
+fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
+    let marks = text[at..].chars().take_while(|c| *c == '%').count();
+    let named = (at + marks).min(cursor);
+    let name = magic_name(&text[named..cursor]);
+    let after = named + name.len();
+    let asked = |keep| Source::Interpreter {
+        part: from..text.len(),
+        keep,
+    };
+    if after == cursor {
+        return asked(Keep::Magics);
+    }
+    let files = |wanted| {
+        let (start, writing) = last_word(text, cursor, after);
+        Source::Files {
+            start,
+            writing,
+            wanted,
+        }
+    };
+    match name {
+        "ipycodex" => ours(text, cursor, after),
+        "cd" | "pushd" | "bookmark" => files(Wanted::Folders),
+        "run" => files(Wanted::Scripts),
+        name if FILE_MAGICS.contains(&name) => files(Wanted::Any),
+        name if SHELL_CELLS.contains(&name) => shell(text, cursor, after),
+        _ => match place(&text[after..cursor]) {
+            Place::Code | Place::Escape(_) => asked(Keep::All),
+            Place::Comment => Source::Nothing,
+            Place::Text {
+                before,
+                begin,
+                quote,
+                ..
+            } => {
+                if is_key(&text[after..after + before]) {
+                    asked(Keep::All)
+                } else {
+                    Source::Files {
+                        start: after + begin,
+                        writing: Writing::Text(quote),
+                        wanted: Wanted::Any,
+                    }
+                }
+            }
+        },
+    }
+}
+
+/// After `%ipycodex`.
+fn ours(text: &str, cursor: usize, after: usize) -> Source {
+    let typed = &text[after..cursor];
+    let start = after + typed.len() - typed.trim_start().len();
+    let typed = typed.trim_start();
+    match typed.split_once(char::is_whitespace) {
+        None => Source::Commands { start },
+        Some((command, _)) => match command {
+            "save" | "load" | "export" => {
+                let (start, writing) = last_word(text, cursor, start + command.len());
+                Source::Files {
+                    start,
+                    writing,
+                    wanted: if command == "export" {
+                        Wanted::Any
+                    } else {
+                        Wanted::Notebooks
+                    },
+                }
+            }
+            command => {
+                let rest = text[..cursor]
+                    .rfind(char::is_whitespace)
+                    .map_or(cursor, |at| {
+                        at + text[at..].chars().next().map_or(1, char::len_utf8)
+                    });
+                Source::Values {
+                    start: rest,
+                    command: command.to_owned(),
+                }
+            }
+        },
+    }
+}
+
+/// In a shell line that begins at `from`.
+fn shell(text: &str, cursor: usize, from: usize) -> Source {
+    let (start, writing) = last_word(text, cursor, from);
+    let word = &text[start..cursor];
+    // `{name}` and `$name` are variables of the namespace.
+    if let Some(open) = word.rfind('{').filter(|open| !word[*open..].contains('}')) {
+        return Source::Interpreter {
+            part: start + open + 1..cursor,
+            keep: Keep::Values,
+        };
+    }
+    if let Some(name) = word.strip_prefix('$') {
+        return Source::Interpreter {
+            part: cursor - name.len()..cursor,
+            keep: Keep::Values,
+        };
+    }
+    let before = text[from..start].trim_end();
+    let first = before.is_empty() || before.ends_with(['|', ';', '&', '(']);
+    if first && writing == Writing::Shell && !word.contains('/') && !word.starts_with('~') {
+        return Source::Programs { start };
+    }
+    Source::Files {
+        start,
+        writing,
+        wanted: if before == "cd" {
+            Wanted::Folders
+        } else {
+            Wanted::Any
+        },
+    }
+}
+
+/// Where the word of a shell line that ends at the cursor begins, quotes not counted, and how it is written.
+fn last_word(text: &str, cursor: usize, from: usize) -> (usize, Writing) {
+    let mut start = from;
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in text[from..cursor].char_indices() {
+        let next = from + at + c.len_utf8();
+        match quote {
+            _ if escaped => escaped = false,
+            None if c == '\\' => escaped = true,
+            Some('"') if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"') => {
+                quote = Some(c);
+                start = next;
+            }
+            None if c.is_whitespace() || matches!(c, '|' | ';' | '&' | '(' | '<' | '>' | '=') => {
+                start = next
+            }
+            None => {}
+        }
+    }
+    (start, quote.map_or(Writing::Shell, Writing::ShellQuoted))
+}

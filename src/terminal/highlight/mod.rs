@@ -1,0 +1,257 @@
+//! Paints the text being typed: colours, bracket marks, and the rows of it that fit on the screen.
+//!
+//! Called by the editor on every paint, cursor moves included; keeps the [`Snapshot`](super::snapshot::Snapshot) others
+//! decide from. Cells are Python with IPython's magics and commands in the code theme in force (`lines` and `magics`
+//! say what a line is, `sheet` keeps what is known of it, `brush` paints it, `worker` is the brush's thread, `brackets`
+//! finds partners), prompts are plain, and without colour all is. Invariants: what is painted are the bytes of the text,
+//! but for the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
+//!
+//! Absent on purpose: what a text is (`input`), whether it is complete.
+
+mod brackets;
+mod brush;
+mod lines;
+mod magics;
+mod sheet;
+mod worker;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nu_ansi_term::{Color, Style};
+use reedline::{Highlighter, Prompt, StyledText};
+
+use crate::input::code_start;
+use crate::markdown::Theme;
+use crate::terminal::front::{Fronted, NextFront};
+use crate::terminal::prompt::Label;
+use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::window::{Shown, Window};
+use crate::text::escape::visible_lines;
+use brackets::{Mark, marks};
+use sheet::Sheet;
+use worker::Colours;
+
+/// A piece of the text and how it looks.
+type Piece = (Style, String);
+
+/// How the text looks, shared by the editor and its highlighter.
+pub(super) struct Look {
+    snapshot: Shared,
+    /// `None` without colour.
+    colours: Option<Arc<Colours>>,
+    size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
+    view: Mutex<View>,
+    front: NextFront,
+}
+
+#[derive(Default)]
+struct View {
+    window: Window,
+    last: Option<Shown>,
+}
+
+impl Look {
+    /// `size` gives the terminal's columns and rows at that moment.
+    pub(super) fn new(
+        snapshot: Shared,
+        theme: Option<Theme>,
+        size: Box<dyn Fn() -> (u16, u16) + Send + Sync>,
+    ) -> Arc<Self> {
+        Arc::new(Look {
+            snapshot,
+            colours: theme.map(Colours::new),
+            size,
+            view: Mutex::default(),
+            front: NextFront::default(),
+        })
+    }
+
+    /// How a repaint is asked for, once colours are there.
+    pub(super) fn repaint_with(&self, repaint: impl Fn() + Send + Sync + 'static) {
+        if let Some(colours) = &self.colours {
+            colours.repaint_with(Box::new(repaint));
+        }
+    }
+
+    /// Paints in this theme from now on.
+    pub(super) fn set_theme(&self, theme: Theme) {
+        if let Some(colours) = &self.colours {
+            colours.sheet().set_theme(theme);
+        }
+    }
+
+    /// The label of the text, in front of the rows that are shown.
+    pub(super) fn fronted<'a>(&'a self, label: &'a Label) -> Fronted<'a> {
+        let columns = |text: &str| crate::text::width::columns(text);
+        let mut view = self.view();
+        view.window.label = columns(&label.render_prompt_left());
+        view.window.continuation = columns(&label.render_prompt_multiline_indicator());
+        Fronted {
+            label,
+            front: &self.front,
+        }
+    }
+
+    /// After a submit: what erases the window and prints all of `text` in its place; `None` when all of it is there.
+    pub(super) fn whole(&self, text: &str, label: &Label) -> Option<String> {
+        let mut view = self.view();
+        let rows = view.last.take()?.rows?;
+        let coloured = |style: Style, text: &str| match self.colours {
+            Some(_) => style.paint(text).to_string(),
+            None => text.to_owned(),
+        };
+        let green = Style::new().fg(Color::Green);
+        let mut out = "\x1b[1A\x1b[2K".repeat(rows);
+        out.push('\r');
+        out.push_str(&coloured(green, &label.render_prompt_left()));
+        let continuation = format!("\r\n{}", label.render_prompt_multiline_indicator());
+        for (style, piece) in self.pieces(text, usize::MAX, 0..text.len()) {
+            for (number, line) in piece.split('\n').enumerate() {
+                if number > 0 {
+                    out.push_str(&coloured(green, &continuation));
+                }
+                if !line.is_empty() {
+                    out.push_str(&coloured(style, &visible_lines(line)));
+                }
+            }
+        }
+        out.push_str("\r\n");
+        Some(out)
+    }
+
+    /// The pieces of `text` within `range`; brackets are marked for a cursor in the text.
+    fn pieces(&self, text: &str, cursor: usize, range: Range<usize>) -> Vec<Piece> {
+        let mode = look(&self.snapshot).mode;
+        let code = code_start(text, mode);
+        let (Some(colours), Some(start)) = (&self.colours, code) else {
+            return vec![(Style::default(), text[range].to_owned())];
+        };
+        let wanted =
+            1 + memchr::memchr_iter(b'\n', &text.as_bytes()[start..range.end.max(start)]).count();
+        let sheet = colours.sheet_of(&text[start..], wanted);
+        let marks = match cursor.checked_sub(start) {
+            Some(cursor) if cursor <= text.len() => marks(sheet.lines(), cursor),
+            _ => Vec::new(),
+        };
+        compose(&sheet, text, start, &marks, range)
+    }
+
+    fn view(&self) -> std::sync::MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The pieces of `text` within `range`, neighbours of one style joined; its code begins at `start`.
+fn compose(
+    sheet: &Sheet,
+    text: &str,
+    start: usize,
+    marks: &[Mark],
+    range: Range<usize>,
+) -> Vec<Piece> {
+    let mut out = Pieces {
+        text,
+        range,
+        pieces: Vec::new(),
+    };
+    out.push(0..start, Style::default());
+    let mut at = start;
+    for line in sheet.lines() {
+        let end = at + line.text.len();
+        if end >= out.range.start && at <= out.range.end {
+            for (length, style) in &line.spans {
+                out.marked(at..at + length, *style, start, marks);
+                at += length;
+            }
+            out.push(end..end + 1, Style::default());
+        }
+        at = end + 1;
+    }
+    out.pieces
+}
+
+struct Pieces<'a> {
+    text: &'a str,
+    range: Range<usize>,
+    pieces: Vec<Piece>,
+}
+
+impl Pieces<'_> {
+    /// One span, cut where a bracket in it is marked.
+    fn marked(&mut self, span: Range<usize>, style: Style, start: usize, marks: &[Mark]) {
+        let mut inside: Vec<&Mark> = marks
+            .iter()
+            .filter(|(at, _)| span.contains(&(start + at)))
+            .collect();
+        inside.sort_unstable_by_key(|(at, _)| *at);
+        let mut from = span.start;
+        for (at, restyle) in inside {
+            let at = start + at;
+            self.push(from..at, style);
+            self.push(at..at + 1, restyle(style));
+            from = at + 1;
+        }
+        self.push(from..span.end, style);
+    }
+
+    fn push(&mut self, span: Range<usize>, style: Style) {
+        let (start, end) = (
+            span.start.max(self.range.start),
+            span.end.min(self.range.end).min(self.text.len()),
+        );
+        if start >= end {
+            return;
+        }
+        let text = &self.text[start..end];
+        match self.pieces.last_mut() {
+            Some((known, last)) if *known == style => last.push_str(text),
+            _ => self.pieces.push((style, text.to_owned())),
+        }
+    }
+}
+
+/// Paints the text and keeps the snapshot.
+pub(super) struct Highlight {
+    /// Shared with the editor.
+    pub(super) look: Arc<Look>,
+    /// Called when the text being typed becomes a prompt.
+    pub(super) on_prompt: Box<dyn Fn() + Send>,
+}
+
+impl Highlighter for Highlight {
+    fn highlight(&self, text: &str, cursor: usize) -> StyledText {
+        let mut snapshot = look(&self.look.snapshot);
+        if text.starts_with('.') && !snapshot.text.starts_with('.') {
+            (self.on_prompt)();
+        }
+        if snapshot.text != text {
+            text.clone_into(&mut snapshot.text);
+        }
+        snapshot.cursor = cursor;
+        snapshot.fresh = true;
+        let submitted = snapshot.submitted;
+        drop(snapshot);
+        let mut view = self.look.view();
+        let shown = view.window.show(text, cursor, (self.look.size)());
+        view.last = Some(shown.clone());
+        drop(view);
+        look(&self.look.snapshot).windowed = shown.rows.is_some();
+        self.look.front.set(shown.front);
+        let mut styled = StyledText::new();
+        if shown.range.start > 0 {
+            // As many bytes as are hidden: the editor finds the cursor by its offset.
+            let hidden = "\0".repeat(shown.range.start);
+            styled.push((Style::default(), hidden));
+        }
+        // What is submitted stays on the screen: without marks.
+        let cursor = if submitted { usize::MAX } else { cursor };
+        for piece in self.look.pieces(text, cursor, shown.range) {
+            styled.push(piece);
+        }
+        styled
+    }
+}
+
+#[cfg(test)]
+mod tests;

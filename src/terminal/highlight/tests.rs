@@ -1,0 +1,249 @@
+use std::time::{Duration, Instant};
+
+use nu_ansi_term::{Color, Style};
+use proptest::prelude::*;
+use reedline::Highlighter;
+
+use super::brush::Brush;
+use super::sheet::{Sheet, Span};
+use super::*;
+use crate::input::Mode;
+use crate::properties;
+use crate::terminal::snapshot::Snapshot;
+
+/// Paints until nothing is left.
+fn paint(sheet: &mut Sheet, brush: &mut Brush) {
+    while let Some(task) = brush.next(sheet) {
+        let spans = brush.paint(&task);
+        sheet.painted(task.at, spans);
+    }
+}
+
+fn spans(sheet: &Sheet) -> Vec<Vec<Span>> {
+    sheet
+        .lines()
+        .iter()
+        .map(|line| line.spans.clone())
+        .collect()
+}
+
+/// The words of a text that have a colour, with whether it is the one of magics.
+fn coloured(text: &str) -> Vec<(String, bool)> {
+    let theme = Theme::default();
+    let mut sheet = Sheet::new(theme);
+    sheet.set_text(text);
+    paint(&mut sheet, &mut Brush::new(theme).expect("Python is known"));
+    let pieces = compose(&sheet, text, 0, &[], 0..text.len());
+    let together: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+    assert_eq!(together, text);
+    pieces
+        .into_iter()
+        .filter_map(|(style, piece)| {
+            let magic = style.foreground? == Color::Purple;
+            Some((piece.trim().to_owned(), magic))
+        })
+        .collect()
+}
+
+#[test]
+fn python_magics_and_commands_have_their_colours() {
+    let check = |text: &str, with: &[(&str, bool)], without: &[&str]| {
+        let found = coloured(text);
+        for (word, magic) in with {
+            assert!(
+                found.contains(&((*word).to_owned(), *magic)),
+                "{word:?} of {text:?} in {found:?}"
+            );
+        }
+        for word in without {
+            assert!(
+                !found.iter().any(|(piece, _)| piece.contains(word)),
+                "{word:?} of {text:?} in {found:?}"
+            );
+        }
+    };
+    check(
+        "for i in x: pass",
+        &[("for", false), ("pass", false)],
+        &["x"],
+    );
+    check(
+        "%timeit return 1",
+        &[("%timeit", true), ("return", false)],
+        &[],
+    );
+    check("%cd for", &[("%cd", true)], &["for"]);
+    check("!for x in y", &[("!", true), ("for", false)], &[]);
+    check("x = !for", &[("!", true), ("for", false)], &[]);
+    check(
+        "%%bash\nif true; then x; fi",
+        &[("%%bash", true), ("if", false)],
+        &[],
+    );
+    check(
+        "%%time\nreturn 1",
+        &[("%%time", true), ("return", false)],
+        &[],
+    );
+    check(
+        "%%writefile a.txt\nreturn 1",
+        &[("%%writefile", true)],
+        &["return"],
+    );
+    check(
+        "%%javascript\nvar x = function() {}",
+        &[("function", false)],
+        &[],
+    );
+    check("len??", &[("??", true)], &[]);
+    // The line that is not Python leaves no trace in what follows.
+    check("!echo '''\nreturn 1", &[("return", false)], &[]);
+}
+
+proptest! {
+    #![proptest_config(properties::cases(64))]
+
+    /// Painting after edits ends where painting from scratch does, and every line is covered at any time.
+    #[test]
+    fn painting_goes_on_where_it_has_to(
+        texts in prop::collection::vec("(%%(bash|time|html)\n)?(def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)(\n(def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)){0,5}", 1..6),
+        steps in prop::collection::vec(0usize..4, 6),
+    ) {
+        let theme = Theme::default();
+        let mut sheet = Sheet::new(theme);
+        let mut brush = Brush::new(theme).expect("Python is known");
+        for (text, steps) in texts.iter().zip(&steps) {
+            sheet.set_text(text);
+            for _ in 0..*steps {
+                if let Some(task) = brush.next(&mut sheet) {
+                    let spans = brush.paint(&task);
+                    sheet.painted(task.at, spans);
+                }
+            }
+            for line in sheet.lines() {
+                let covered: usize = line.spans.iter().map(|(length, _)| length).sum();
+                prop_assert_eq!(covered, line.text.len());
+            }
+        }
+        paint(&mut sheet, &mut brush);
+        let mut fresh = Sheet::new(theme);
+        fresh.set_text(texts.last().expect("one at least"));
+        paint(&mut fresh, &mut Brush::new(theme).expect("Python is known"));
+        prop_assert_eq!(spans(&sheet), spans(&fresh));
+    }
+}
+
+fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
+    let look = Look::new(Snapshot::new(mode), theme, Box::new(move || size));
+    let label = Label::new(1, Snapshot::new(mode));
+    let _ = look.fronted(&label);
+    Highlight {
+        look,
+        on_prompt: Box::new(|| {}),
+    }
+}
+
+proptest! {
+    #![proptest_config(properties::cases(properties::USUAL))]
+
+    /// The editor finds its cursor: the bytes up to it are as many as it has, and those on the screen are its own.
+    #[test]
+    fn bytes_are_kept(
+        lines in prop::collection::vec("[a-z'\"#!%.@(){}0-9é漢 ;]{0,30}", 0..20),
+        cursor in 0usize..600,
+        rows in 3u16..12,
+        prompts in any::<bool>(),
+        colour in any::<bool>(),
+    ) {
+        let text = lines.join("\n");
+        let cursor = (0..=cursor.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+        let mode = if prompts { Mode::Prompts } else { Mode::Cells };
+        let highlight = highlight(colour.then(Theme::default), mode, (20, rows));
+        let painted = highlight.highlight(&text, cursor).raw_string();
+        let hidden = painted.len() - painted.trim_start_matches('\0').len();
+        prop_assert!(cursor >= hidden && cursor <= painted.len());
+        prop_assert_eq!(&painted[hidden..], &text[hidden..painted.len()]);
+    }
+}
+
+/// Paints until the thread has painted all.
+fn settled(highlight: &Highlight, text: &str, cursor: usize) -> Vec<(Style, String)> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let painted = highlight.highlight(text, cursor).buffer;
+        let colours = highlight.look.colours.as_ref().expect("with colour");
+        let sheet = colours.sheet();
+        if sheet.ready && !sheet.owed && sheet.done == sheet.lines().len() {
+            return painted;
+        }
+        drop(sheet);
+        assert!(Instant::now() < deadline, "the thread has not painted");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_thread_paints_and_the_theme_changes() {
+    let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
+    let before = settled(&highlight, "def f(): return 1", 0);
+    assert!(
+        before
+            .iter()
+            .any(|(style, word)| word.trim() == "return" && style.foreground.is_some())
+    );
+    highlight.look.set_theme(Theme::named("github").unwrap());
+    let after = settled(&highlight, "def f(): return 1", 0);
+    assert_ne!(before, after);
+}
+
+#[test]
+fn prompts_are_plain_and_code_in_prompt_mode_is_not() {
+    let theme = Some(Theme::default());
+    for text in [".def f", "%%ipycodex\nreturn 1", ""] {
+        let cells = highlight(theme, Mode::Cells, (80, 24));
+        for (style, _) in cells.highlight(text, 0).buffer {
+            assert_eq!(style, Style::default(), "{text:?}");
+        }
+    }
+    let prompts = highlight(theme, Mode::Prompts, (80, 24));
+    assert_eq!(prompts.highlight("return", 0).buffer.len(), 1);
+    let painted = settled(&prompts, ";return 1", 0);
+    assert!(
+        painted
+            .iter()
+            .any(|(style, word)| word.trim() == "return" && style.foreground.is_some())
+    );
+}
+
+#[test]
+fn marks_are_gone_from_what_was_submitted() {
+    let highlight = highlight(Some(Theme::default()), Mode::Cells, (80, 24));
+    let marked = |highlight: &Highlight| {
+        let painted = highlight.highlight("f(x)", 4).buffer;
+        painted
+            .iter()
+            .filter(|(style, _)| style.is_underline)
+            .count()
+    };
+    assert_eq!(marked(&highlight), 2);
+    look(&highlight.look.snapshot).submitted = true;
+    assert_eq!(marked(&highlight), 0);
+}
+
+#[test]
+fn a_long_text_is_printed_whole_when_it_is_submitted() {
+    let highlight = highlight(None, Mode::Cells, (80, 10));
+    let label = Label::new(1, Snapshot::new(Mode::Cells));
+    let text = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk";
+    highlight.highlight(text, 0);
+    let whole = highlight
+        .look
+        .whole(text, &label)
+        .expect("not all of it was shown");
+    let (erase, print) = whole.split_at(whole.find('\r').unwrap());
+    assert_eq!(erase, "\x1b[1A\x1b[2K".repeat(9));
+    assert_eq!(print.matches("   ...: ").count(), 10);
+    assert!(print.starts_with("\rIn [1]: a\r\n") && print.ends_with(": k\r\n"));
+    highlight.highlight("a\nb", 0);
+    assert_eq!(highlight.look.whole("a\nb", &label), None);
+}
