@@ -64,6 +64,7 @@
 //! | `skills` | nothing: it makes the list of skills | the list |
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
 //! | `typing` | standard input while something runs | the end of the run |
+//! | `wake` | nothing: it wakes the editor for keys that were held back | those keys being taken |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
 //!
 //! # Invariants

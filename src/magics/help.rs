@@ -59,8 +59,8 @@ fn key_row(keymap: &Keymap, row: &Row) -> String {
         .collect();
     let shown = match (chords.is_empty(), own) {
         (true, _) => "none".to_owned(),
-        (false, false) => chords.join(", "),
-        (false, true) => format!("{} (yours)", chords.join(", ")),
+        (false, false) => chords.join(" · "),
+        (false, true) => format!("{} (yours)", chords.join(" · ")),
     };
     format!("|{shown}|{}|`{}`|\n", row.help, row.name)
 }

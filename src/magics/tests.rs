@@ -252,7 +252,7 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
     };
     for part in [
         "|`ctrl-space` (yours)|",
-        "|`f2`, `ctrl-x ctrl-e`|",
+        "|`f2` · `ctrl-x ctrl-e`|",
         "|none|edit the last prompt and replace its answer|`recall`|",
     ] {
         assert!(page.contains(part), "{part} in {page}");

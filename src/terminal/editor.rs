@@ -189,7 +189,7 @@ impl Editor {
         }
         loop {
             if pass(&self.gate).open() {
-                gate::wake();
+                gate::wake(&self.gate);
             }
             look(&self.snapshot).submitted = false;
             let label = match replaces {

@@ -94,7 +94,7 @@ impl Keys {
                 visual.clone(),
             )),
         };
-        Keys {
+        let mut keys = Keys {
             setup,
             machine,
             visual,
@@ -102,7 +102,14 @@ impl Keys {
             escaped: None,
             typed: None,
             selecting: false,
-        }
+        };
+        keys.tell_mode();
+        keys
+    }
+
+    /// Lets the label know vi's mode.
+    fn tell_mode(&mut self) {
+        look(&self.setup.snapshot).vi = self.vi();
     }
 
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
@@ -126,23 +133,39 @@ impl Keys {
         matches!(self.vi(), None | Some(PromptViMode::Insert))
     }
 
-    /// The held keys as one event, up to the one that ends the reading.
+    /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
     fn catch_up(&mut self, event: Event) -> ReedlineEvent {
         let mut events = Vec::new();
         match event {
             Event::Resize(columns, rows) => events.push(ReedlineEvent::Resize(columns, rows)),
             event => pass(&self.setup.gate).hold(event),
         }
+        let mut alone = true;
         loop {
-            let next = {
-                let mut gate = pass(&self.setup.gate);
-                if gate.is_closed() { None } else { gate.take() }
-            };
-            match next {
-                Some(event) => events.push(self.one(event)),
-                None => return ReedlineEvent::Multiple(events),
+            let next = pass(&self.setup.gate).take();
+            let Some(event) = next else { break };
+            if !alone && self.leaves_inserting(&event) {
+                pass(&self.setup.gate).put_back(event);
+                gate::wake(&self.setup.gate);
+                break;
             }
+            alone = false;
+            events.push(self.one(event));
         }
+        ReedlineEvent::Multiple(events)
+    }
+
+    /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
+    /// was typed before has to be in the text already.
+    fn leaves_inserting(&self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return false };
+        if self.vi() != Some(PromptViMode::Insert) {
+            return false;
+        }
+        let stroke = Stroke::new(key.code, key.modifiers);
+        stroke.is_escape()
+            || (key.modifiers.contains(KeyModifiers::ALT)
+                && self.meaning(stroke) == Meaning::Nothing)
     }
 
     /// One event of the terminal.
@@ -290,10 +313,10 @@ impl Keys {
             KeyAction::Complete | KeyAction::Inspect if self.selecting => {
                 Action::Change(action).event()
             }
-            KeyAction::Inspect if self.dedents() => ReedlineEvent::UntilFound(vec![
-                ReedlineEvent::MenuPrevious,
-                Action::Change(action).event(),
-            ]),
+            KeyAction::Inspect if self.dedents() => Action::Change(action).event(),
+            KeyAction::Complete => self
+                .change(edits::to_next_level)
+                .unwrap_or_else(|| does::event(action)),
             KeyAction::Backspace => self
                 .change(edits::back_a_level)
                 .unwrap_or_else(|| does::event(action)),
@@ -391,27 +414,35 @@ impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event: Event = raw.into();
         let mut gate = pass(&self.setup.gate);
-        {
+        let fresh = {
             let mut snapshot = look(&self.setup.snapshot);
-            snapshot.submitted &= gate.is_closed();
-            if std::mem::take(&mut snapshot.fresh) {
+            snapshot.submitted &= !gate.is_open();
+            let fresh = std::mem::take(&mut snapshot.fresh);
+            if fresh {
                 // Painted since the last key: the reading goes on.
                 gate.open();
                 self.typed = Some(Typed::new(snapshot.text.clone(), snapshot.cursor));
             }
+            fresh
+        };
+        let resized = matches!(event, Event::Resize(..));
+        if gate.is_open() && !fresh && !gate.holds() && self.leaves_inserting(&event) {
+            gate.put_back(event);
+            gate::wake(&self.setup.gate);
+            return ReedlineEvent::None;
         }
-        if gate.is_closed() && !matches!(event, Event::Resize(..)) {
+        if !gate.is_open() && !resized {
             gate.hold(event);
             return ReedlineEvent::None;
         }
-        let behind = gate.holds() && !gate.is_closed();
+        let behind = gate.holds() && gate.is_open();
         drop(gate);
         let event = if behind {
             self.catch_up(event)
         } else {
             self.one(event)
         };
-        look(&self.setup.snapshot).vi = self.vi();
+        self.tell_mode();
         event
     }
 

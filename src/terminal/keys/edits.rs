@@ -102,6 +102,15 @@ pub(in crate::terminal) fn back_a_level(typed: &Typed) -> Option<Change> {
     })
 }
 
+/// Tab in the white space a line begins with: spaces to the next level.
+pub(in crate::terminal) fn to_next_level(typed: &Typed) -> Option<Change> {
+    let column = typed.line_before().len();
+    in_leading_blanks(typed).then(|| Change {
+        range: typed.cursor..typed.cursor,
+        with: " ".repeat(LEVEL - column % LEVEL),
+    })
+}
+
 /// The colon that ends `else` and the like: it takes the line to where it belongs.
 pub(in crate::terminal) fn colon(typed: &Typed, mode: Mode) -> Option<Change> {
     if typed.cursor != typed.line().end {
@@ -131,9 +140,9 @@ pub(in crate::terminal) fn shift(text: &str, selected: Range<usize>, inwards: bo
     let shifted: Vec<String> = text[start..end]
         .split('\n')
         .map(|line| match (inwards, line.trim().is_empty()) {
-            (_, true) => line.to_owned(),
+            (true, true) => line.to_owned(),
             (true, false) => format!("{}{line}", " ".repeat(LEVEL)),
-            (false, false) => {
+            (false, _) => {
                 let blanks = line.len() - line.trim_start_matches(' ').len();
                 match line.strip_prefix('\t') {
                     Some(rest) => rest.to_owned(),
@@ -209,6 +218,20 @@ mod tests {
         ] {
             let typed = typed(text);
             let got = back_a_level(&typed).map(|change| done(&typed, change));
+            assert_eq!(got.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tab_goes_on_by_levels() {
+        for (text, expected) in [
+            ("if a:\n|", Some("if a:\n    |")),
+            ("if a:\n      |b", Some("if a:\n        |b")),
+            ("|", Some("    |")),
+            ("a|", None),
+        ] {
+            let typed = typed(text);
+            let got = to_next_level(&typed).map(|change| done(&typed, change));
             assert_eq!(got.as_deref(), expected, "{text:?}");
         }
     }

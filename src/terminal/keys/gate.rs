@@ -8,15 +8,34 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crossterm::event::Event;
+use rustix::process::{Signal, getpid, kill_process};
+
+/// How long the editor has to ask the terminal where the cursor is, before it is woken.
+const FIRST: Duration = Duration::from_millis(5);
+
+/// When it is woken again; longer than it waits after a change of size for more to come.
+const AGAIN: Duration = Duration::from_millis(150);
 
 /// Held keys, for the keys' side and the editor's.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct Gate {
-    /// A key has ended the reading; what comes now belongs to the next.
-    closed: bool,
+    state: State,
     held: VecDeque<Event>,
+}
+
+/// What happens to the next key.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// It is parsed.
+    #[default]
+    Open,
+    /// It is held until the keys before it have been painted.
+    Paused,
+    /// It is held until the editor reads again.
+    Closed,
 }
 
 /// A gate both sides hold.
@@ -30,18 +49,23 @@ pub(in crate::terminal) fn pass(gate: &SharedGate) -> MutexGuard<'_, Gate> {
 impl Gate {
     /// The reading ends.
     pub(in crate::terminal) fn close(&mut self) {
-        self.closed = true;
+        self.state = State::Closed;
     }
 
-    /// The reading begins, or goes on after all; true when keys are held.
+    /// What comes from here on has to meet what was painted.
+    pub(in crate::terminal) fn pause(&mut self) {
+        self.state = State::Paused;
+    }
+
+    /// The reading begins, or goes on after a paint; true when keys are held.
     pub(in crate::terminal) fn open(&mut self) -> bool {
-        self.closed = false;
-        !self.held.is_empty()
+        self.state = State::Open;
+        self.holds()
     }
 
-    /// True until the reading begins again.
-    pub(in crate::terminal) fn is_closed(&self) -> bool {
-        self.closed
+    /// True while keys are parsed.
+    pub(in crate::terminal) fn is_open(&self) -> bool {
+        self.state == State::Open
     }
 
     /// True when keys are held.
@@ -49,14 +73,25 @@ impl Gate {
         !self.held.is_empty()
     }
 
+    /// True while the editor reads and has not taken what is held.
+    fn waits(&self) -> bool {
+        self.holds() && self.state != State::Closed
+    }
+
     /// Holds a key, behind those that are held already.
     pub(in crate::terminal) fn hold(&mut self, event: Event) {
         self.held.push_back(event);
     }
 
-    /// The oldest held key.
+    /// The oldest held key; none while keys are not parsed.
     pub(in crate::terminal) fn take(&mut self) -> Option<Event> {
-        self.held.pop_front()
+        self.is_open().then(|| self.held.pop_front()).flatten()
+    }
+
+    /// Puts back what was taken last, for after the next paint.
+    pub(in crate::terminal) fn put_back(&mut self, event: Event) {
+        self.held.push_front(event);
+        self.pause();
     }
 
     /// Drops the keys up to the last one that is `so`; false when none is.
@@ -68,8 +103,17 @@ impl Gate {
 }
 
 /// Makes the terminal library report an event, as if the window had been resized: the editor parses what is held then.
-pub(in crate::terminal) fn wake() {
-    // Our own process is there.
-    let _ =
-        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::WINCH);
+/// The library loses a signal that comes at the same moment as bytes of the terminal, so it is told until it has heard.
+pub(in crate::terminal) fn wake(gate: &SharedGate) {
+    let gate = Arc::clone(gate);
+    let tell = move || {
+        std::thread::sleep(FIRST);
+        while pass(&gate).waits() {
+            // Our own process is there.
+            let _ = kill_process(getpid(), Signal::WINCH);
+            std::thread::sleep(AGAIN);
+        }
+    };
+    // Without a thread the next key brings them.
+    let _ = std::thread::Builder::new().name("wake".into()).spawn(tell);
 }
