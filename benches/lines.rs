@@ -43,8 +43,13 @@ impl LinePeer {
 
     /// Has it measure once.
     pub fn measure(&mut self) -> Result<f64, String> {
+        self.measure_line("")
+    }
+
+    /// Has it measure what this line says.
+    pub fn measure_line(&mut self, line: &str) -> Result<f64, String> {
         self.input
-            .write_all(b"\n")
+            .write_all(format!("{line}\n").as_bytes())
             .map_err(|error| format!("the peer takes no orders: {error}"))?;
         let line = self.line()?;
         line.parse().map_err(|_| format!("the peer said {line:?}"))

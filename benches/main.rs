@@ -14,6 +14,7 @@
 )]
 #![allow(unreachable_pub, reason = "a bench binary has no outside")]
 
+mod completion;
 mod dialog;
 mod first_result;
 mod keys;
@@ -33,10 +34,11 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
+    ("completion", completion::rows),
     ("output", output::rows),
     ("streaming", streaming::rows),
     ("turn", turn::rows),

@@ -14,7 +14,7 @@ use crate::table::{Figures, Row, Target, in_turn, median};
 const RUNS: usize = 15;
 
 /// One figure is the median of this many, as in `peers/round_trip.py`.
-const ROUND_TRIPS: usize = 20;
+pub const ROUND_TRIPS: usize = 20;
 
 const WARMING: usize = 10;
 
@@ -63,20 +63,20 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// Started when it is first measured, so that what cannot start is a reason in its own row.
-struct Lazy<T, F> {
+pub struct Lazy<T, F> {
     start: F,
     started: Option<T>,
 }
 
 impl<T, F: FnMut() -> Result<T, String>> Lazy<T, F> {
-    fn new(start: F) -> Self {
+    pub fn new(start: F) -> Self {
         Lazy {
             start,
             started: None,
         }
     }
 
-    fn get(&mut self) -> Result<&mut T, String> {
+    pub fn get(&mut self) -> Result<&mut T, String> {
         if self.started.is_none() {
             self.started = Some((self.start)()?);
         }
@@ -85,14 +85,14 @@ impl<T, F: FnMut() -> Result<T, String>> Lazy<T, F> {
 }
 
 /// Our runtime, without a session around it.
-struct Ours {
-    runtime: Box<dyn Runtime>,
-    events: RuntimeEvents,
+pub struct Ours {
+    pub runtime: Box<dyn Runtime>,
+    pub events: RuntimeEvents,
     number: u32,
 }
 
 impl Ours {
-    fn start(home: &Home, python: &Path, no_ipython: bool) -> Result<Ours, String> {
+    pub fn start(home: &Home, python: &Path, no_ipython: bool) -> Result<Ours, String> {
         let (runtime, events) = connect(RuntimePlan {
             kind: RuntimeKind::Embedded,
             interpreter: Some(PathBuf::from(python)),
@@ -120,10 +120,24 @@ impl Ours {
 
     /// In ms.
     fn once(&mut self) -> Result<f64, String> {
+        let (elapsed, answer) = self.timed("1+1")?;
+        match answer.as_deref() {
+            Some("2") => Ok(elapsed),
+            answer => Err(format!("1+1 gave {answer:?}")),
+        }
+    }
+
+    /// Runs a cell.
+    pub fn run(&mut self, code: &str) -> Result<(), String> {
+        self.timed(code).map(drop)
+    }
+
+    /// Runs a cell; the time it took in ms, and its value.
+    fn timed(&mut self, code: &str) -> Result<(f64, Option<String>), String> {
         self.number += 1;
         let begin = Instant::now();
         let asked = self.runtime.submit(RuntimeRequest::Execute(Execute {
-            code: "1+1".into(),
+            code: code.into(),
             execution_count: Some(self.number),
             silent: false,
             stdin: Stdin::Refuse,
@@ -134,10 +148,10 @@ impl Ours {
                 RuntimeEvent::Display { display, .. } => answer = display.bundle.text("text/plain"),
                 RuntimeEvent::Finished { id, finish } if id == asked => {
                     let elapsed = begin.elapsed().as_secs_f64() * 1e3;
-                    return if finish.ending == Ending::Ok && answer.as_deref() == Some("2") {
-                        Ok(elapsed)
+                    return if finish.ending == Ending::Ok {
+                        Ok((elapsed, answer))
                     } else {
-                        Err(format!("1+1 ended as {:?} with {answer:?}", finish.ending))
+                        Err(format!("{code} ended as {:?}", finish.ending))
                     };
                 }
                 RuntimeEvent::StartFailed(failure) => return Err(failure.message),

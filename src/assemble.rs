@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
+use crate::display::Pictures;
 use crate::environment::Environment;
 use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
@@ -44,6 +45,8 @@ pub struct Assembly {
     pub screen: Screen,
     /// How markdown looks.
     pub appearance: Appearance,
+    /// How pictures are drawn.
+    pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// The record.
@@ -84,6 +87,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         links: false,
         theme,
     };
+    let pictures = Pictures::new(environment, settings.images);
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
     let agent = agent_plan(environment, &settings, cwd.clone())?;
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
@@ -133,6 +137,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         background,
         screen,
         appearance,
+        pictures,
         recall,
         history,
         settings,

@@ -10,6 +10,7 @@ mod program;
 mod questions;
 mod real;
 mod stops;
+mod suggest;
 mod turns;
 mod upstream;
 mod work;

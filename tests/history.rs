@@ -8,6 +8,7 @@ mod kills;
 mod locks;
 mod schemas;
 mod taken_back;
+mod taken_up;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -6,6 +6,7 @@
 mod batch;
 mod codex;
 mod history;
+mod notebook;
 mod repl;
 mod runtime;
 mod skills;

@@ -10,12 +10,12 @@ mod signals;
 
 use std::io::Read;
 
-use crate::display::{Display, Showing, follow};
+use crate::display::{Display, Pictures, Showing, follow};
 use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
-use crate::session::{Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
+use crate::session::{Loading, Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
 use json::Json;
 use plain::Plain;
 
@@ -28,10 +28,14 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks on a terminal.
     pub appearance: Appearance,
+    /// How pictures are drawn on a terminal.
+    pub pictures: Pictures,
     /// Standard output is a terminal.
     pub terminal: bool,
     /// Stop at the first failure.
     pub stop: bool,
+    /// Loaded before the first input, in this order.
+    pub load: Vec<Loading>,
     /// Cells may read standard input (it is not where the cells come from).
     pub stdin_is_free: bool,
 }
@@ -49,6 +53,16 @@ pub fn run(
     let ending = signals::listen(session.clone())?;
     let mut first_failure = 0;
     let mut toggled = false;
+    for file in &options.load {
+        let ended = show(session, &session.load(file.clone()), options)?;
+        ending.leave_it_to_the_signal();
+        drain(background, options)?;
+        // What comes next counts on it.
+        if ended.left || ended.code != 0 {
+            options.screen.flush()?;
+            return Ok(ended.code);
+        }
+    }
     for mut input in inputs {
         input.prompt_mode ^= toggled;
         let run = session.submit(input);
@@ -80,7 +94,13 @@ fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, 
     let screen = options.screen.clone();
     if options.terminal {
         show_on(
-            &mut Display::new(screen, options.appearance, None, None),
+            &mut Display::new(
+                screen,
+                options.appearance,
+                options.pictures.clone(),
+                None,
+                None,
+            ),
             session,
             run,
             options,

@@ -1,6 +1,7 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{Showing, died};
+use crate::display::{Showing, died, theme_rows};
+use crate::markdown::Theme;
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
@@ -56,7 +57,8 @@ impl Plain {
             TerminalForm::Nothing => Ok(()),
             TerminalForm::Plain(text)
             | TerminalForm::Markdown(text)
-            | TerminalForm::Image { text, .. } => {
+            | TerminalForm::Image { text, .. }
+            | TerminalForm::Drawing { text, .. } => {
                 self.screen.raw_out(text.as_bytes())?;
                 self.screen.raw_out(b"\n")
             }
@@ -73,8 +75,8 @@ impl Showing for Plain {
                 ..
             } => self.screen.raw_err(&bytes),
             SessionEvent::Output { bytes, .. } => self.screen.raw_out(&bytes),
-            SessionEvent::Display(display) => self.value(display.bundle.for_terminal()),
-            SessionEvent::Page(bundle) => self.value(bundle.for_terminal()),
+            SessionEvent::Display(display) => self.value(display.bundle.for_terminal(usize::MAX)),
+            SessionEvent::Page(bundle) => self.value(bundle.for_terminal(usize::MAX)),
             SessionEvent::Raised(error) if error.name == "SystemExit" => {
                 // As Python: a number is the status, anything else is said.
                 match error.value.trim() {
@@ -88,7 +90,13 @@ impl Showing for Plain {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }
+            SessionEvent::Themes(in_force) => {
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let rows = theme_rows(theme, false).join("\n");
+                self.screen.trusted(format!("{rows}\n").as_bytes())
+            }
             SessionEvent::Notice(notice) => self.notice(&notice),
+            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }

@@ -26,6 +26,12 @@ pub(super) struct Arguments {
     /// Take up an earlier session by its number or name; without one, pick it from a list
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
+    /// Load a notebook or script first
+    #[arg(short, long, value_name = "FILE")]
+    pub load: Option<PathBuf>,
+    /// The same: a .ipynb, or a .py (cells at `# %%`, else one cell)
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// Start in prompt mode (turns the configured value round)
     #[arg(short)]
     pub prompt_mode: bool,

@@ -50,6 +50,7 @@ pub(super) fn run(
         background,
         screen,
         appearance,
+        pictures,
         reports,
         ..
     } = assemble(environment, wanted)?;
@@ -58,8 +59,10 @@ pub(super) fn run(
         .iter()
         .try_for_each(|report| screen.report(report))?;
     let options = batch::Options {
+        load: Vec::new(),
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: true,
         stdin_is_free: false,

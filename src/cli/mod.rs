@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod crash;
 mod export;
+mod load;
 mod repl;
 mod resume;
 mod run;

@@ -2,7 +2,7 @@
 
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::Arguments;
-use crate::cli::resume;
+use crate::cli::{load, resume};
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::runtime::Stdin;
@@ -11,6 +11,8 @@ use crate::terminal;
 /// Runs the REPL; returns its exit status.
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let resume = resume::chosen(arguments, environment)?;
+    let load = load::files(arguments, environment)?;
+    let fresh = resume.is_none();
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume,
@@ -23,6 +25,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         background,
         screen,
         appearance,
+        pictures,
         recall,
         settings,
         reports,
@@ -31,13 +34,18 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let options = terminal::Options {
         screen,
         appearance,
+        pictures,
         recall,
         prompt_mode: settings.prompt_mode,
         keys: settings.keys,
         edit_mode: settings.edit_mode,
         external_editor: external_editor(environment),
+        asks_background: !settings.code_theme_chosen,
         reports,
+        startup: fresh.then(|| load::startup(&settings.paths)),
+        load,
         environment: environment.clone(),
+        resumed: arguments.resume.is_some(),
     };
     terminal::run(&session, background, options)
 }

@@ -8,9 +8,10 @@ use serde_json::Value;
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Run};
-use crate::cli::resume;
+use crate::cli::{load, resume};
 use crate::environment::Environment;
 use crate::input::split_piped;
+use crate::notebook::read_script;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
@@ -82,6 +83,7 @@ fn work(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
+    let load = load::files(arguments, environment)?;
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
@@ -98,6 +100,7 @@ fn work(
         background,
         screen,
         appearance,
+        pictures,
         settings,
         reports,
         ..
@@ -108,8 +111,10 @@ fn work(
     let options = batch::Options {
         screen,
         appearance,
+        pictures,
         terminal: environment.stdout_is_terminal,
         stop: manner.stop,
+        load,
         stdin_is_free: manner.stdin_is_free,
     };
     let prompt_mode = settings.prompt_mode;
@@ -147,16 +152,7 @@ fn cells_of(path: &Path) -> Result<Vec<String>, Report> {
     {
         return notebook_cells(&text, &name);
     }
-    Ok(marked_cells(&text))
-}
-
-/// A script is one cell, or the cells its `# %%` lines separate.
-fn marked_cells(text: &str) -> Vec<String> {
-    if text.lines().any(|line| line.starts_with("# %%")) {
-        split_piped(text)
-    } else {
-        vec![text.to_owned()]
-    }
+    Ok(read_script(&text))
 }
 
 /// The sources of a notebook's code cells.
@@ -187,12 +183,6 @@ fn notebook_cells(text: &str, name: &str) -> Result<Vec<String>, Report> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn scripts_are_one_cell_unless_marked() {
-        assert_eq!(marked_cells("a = 1\n\nb = 2\n"), ["a = 1\n\nb = 2\n"]);
-        assert_eq!(marked_cells("# %%\na = 1\n# %%\nb = 2\n").len(), 2);
-    }
 
     #[test]
     fn notebooks_give_their_code() {

@@ -69,6 +69,8 @@ pub struct Settings {
     pub search: Search,
     /// Name of the theme for code.
     pub code_theme: String,
+    /// The user named it, or the surroundings tell the terminal's background.
+    pub code_theme_chosen: bool,
     /// Every message of the agent goes to `exact-log.jsonl`.
     pub log_exact: bool,
     /// The REPL starts in prompt mode.

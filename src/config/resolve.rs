@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::environment::Environment;
+use crate::markdown::Background;
 use crate::report::Report;
 
 use super::file::{ConfigFile, read_text};
@@ -57,6 +58,11 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     said.unknown_keys();
     let from_environment = environment.variable("IPYAI_MODEL").map(str::to_owned);
     let prompt_mode: bool = said.choice("prompt_mode").unwrap_or(false);
+    let background = environment
+        .variable("COLORFGBG")
+        .and_then(Background::of_variable);
+    let code_theme = not_empty(flags.code_theme.clone().or(said.text("code_theme")))
+        .or_else(|| background.map(|background| background.theme().into()));
     let settings = Settings {
         model: not_empty(
             flags
@@ -76,8 +82,8 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
             .search
             .or(said.choice("search"))
             .unwrap_or(Search::Low),
-        code_theme: not_empty(flags.code_theme.clone().or(said.text("code_theme")))
-            .unwrap_or_else(|| "monokai".into()),
+        code_theme_chosen: code_theme.is_some(),
+        code_theme: code_theme.unwrap_or_else(|| Background::default().theme().into()),
         log_exact: said.choice("log_exact").unwrap_or(false),
         prompt_mode: prompt_mode ^ flags.prompt_mode,
         agent: flags

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::Style;
 
 use super::asking::print;
-use super::diff;
+use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
+use super::{diff, elapsed};
 use crate::agent::{FileChange, Usage};
 use crate::dialog::command_line;
-use crate::markdown::{Appearance, Line, MarkdownStream};
+use crate::markdown::{Appearance, Frame, Line, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
 use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
@@ -23,6 +24,9 @@ use crate::text::escape::{cut, visible};
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A wait longer than this shows the time.
+const LONG: Duration = Duration::from_secs(2);
 
 /// Lines of a running command that are shown.
 const COMMAND_LINES: usize = 8;
@@ -44,6 +48,7 @@ enum Kind {
 pub(super) struct AnswerView {
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
     live: LiveRegion,
     stream: Option<(Kind, MarkdownStream)>,
     /// What runs at this moment: its line and the end of its output.
@@ -65,11 +70,12 @@ struct Running {
 }
 
 impl AnswerView {
-    pub(super) fn new(screen: Screen, appearance: Appearance) -> Self {
+    pub(super) fn new(screen: Screen, appearance: Appearance, pictures: Pictures) -> Self {
         let live = LiveRegion::new(screen.colour());
         AnswerView {
             screen,
             appearance,
+            pictures,
             live,
             stream: None,
             running: Vec::new(),
@@ -140,6 +146,13 @@ impl AnswerView {
                 self.running.retain(|running| !running.id.is_empty());
                 self.tool_line(&line)
             }
+            AnswerEvent::Picture(url) => {
+                self.settle()?;
+                match self.pictures.find(&url) {
+                    Some(picture) => self.picture(&picture),
+                    None => Ok(()),
+                }
+            }
             AnswerEvent::FilesChanged(changes) => self.files(&changes),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
@@ -190,8 +203,7 @@ impl AnswerView {
             let size = self.screen.size();
             let frame = stream.frame(usize::from(size.columns), usize::MAX);
             self.printed |= !frame.settled.is_empty();
-            let bytes = self.live.draw(&frame.settled, &[], size);
-            self.screen.trusted(&bytes)?;
+            self.lines_and_pictures(&frame, &[])?;
         } else {
             let bytes = self.live.clear();
             self.screen.trusted(&bytes)?;
@@ -271,12 +283,11 @@ impl AnswerView {
         } else {
             0
         };
-        let mut settled = Vec::new();
+        let mut frame = Frame::default();
         let mut live = Vec::new();
         if let Some((_, stream)) = &mut self.stream {
-            let frame = stream.frame(usize::from(size.columns), rows.max(1));
-            settled = frame.settled;
-            live = frame.live;
+            frame = stream.frame(usize::from(size.columns), rows.max(1));
+            live = std::mem::take(&mut frame.live);
         }
         let columns = usize::from(size.columns);
         for running in &self.running {
@@ -290,15 +301,56 @@ impl AnswerView {
             );
         }
         if live.is_empty() && self.stream.is_none() && !self.printed {
-            let seconds = self.started.elapsed().as_secs();
-            let wait = format!("… waiting for the answer, {seconds} s (Ctrl-C stops)");
-            live.push(Line::plain_text(&cut(&wait, columns)));
+            let waited = self.started.elapsed();
+            let wait = if waited < LONG {
+                "… waiting for the answer (Ctrl-C stops)".to_owned()
+            } else {
+                format!("⏳ {} · Ctrl-C stops", elapsed::time(waited))
+            };
+            let mut row = Rows::new(columns);
+            row.text(0, &cut(&wait, columns), Style::new().dimmed());
+            live.extend(row.into_rows());
         }
-        self.printed |= !settled.is_empty();
+        self.printed |= !frame.settled.is_empty();
         live.truncate(rows);
-        let bytes = self.live.draw(&settled, &live, size);
-        self.screen.trusted(&bytes)?;
+        self.lines_and_pictures(&frame, &live)?;
         self.screen.flush()
+    }
+
+    /// Prints what is settled, each picture below the block that names it, and leaves `live` below all of it.
+    fn lines_and_pictures(&mut self, frame: &Frame, live: &[Line]) -> Result<(), ScreenError> {
+        let mut printed = 0;
+        if self.pictures.are_drawn(&self.screen) {
+            for (below, target) in &frame.pictures {
+                let Some(picture) = self.pictures.find(target) else {
+                    continue;
+                };
+                let lines = &frame.settled[printed..*below];
+                printed = *below;
+                let bytes = self.live.draw(lines, &[], self.screen.size());
+                self.screen.trusted(&bytes)?;
+                self.picture(&picture)?;
+            }
+        }
+        let bytes = self
+            .live
+            .draw(&frame.settled[printed..], live, self.screen.size());
+        self.screen.trusted(&bytes)
+    }
+
+    /// A picture, at the start of a line; what is not drawn has been named by the text already.
+    fn picture(&mut self, picture: &Source) -> Result<(), ScreenError> {
+        if !self.pictures.are_drawn(&self.screen) {
+            return Ok(());
+        }
+        self.printed = true;
+        match self.pictures.draw(picture, &self.screen) {
+            Shown::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
+            Shown::Told(line) => {
+                self.screen.trusted(line.as_bytes())?;
+                self.screen.trusted(b"\n")
+            }
+        }
     }
 
     /// `🔧 f(x=1) => 2`.

@@ -2,11 +2,14 @@
 //!
 //! In go the events of one cell (or of tools that print during a turn); out goes what the user sees. Bytes of a program
 //! that owns the terminal for the moment (`foreign`) are let through as they are; everything else passes the filter.
+//! Pictures are drawn below their label; one that succeeds another may wait (`picture/animation.rs`).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use nu_ansi_term::{Color, Style};
 
+use super::picture::{Animation, Pictures, Shown, Source};
 use crate::markdown::{Appearance, render};
 use crate::output::filter::{Filter, Policy};
 use crate::output::mime::{MimeBundle, TerminalForm};
@@ -19,6 +22,8 @@ use crate::screen::{Screen, ScreenError};
 pub(super) struct CellView {
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
+    animation: Animation<Waiting>,
     filter: Filter,
     guard: Option<Arc<TerminalGuard>>,
     /// Bytes are being let through.
@@ -27,15 +32,26 @@ pub(super) struct CellView {
     foreign_open: bool,
 }
 
+/// A picture and what stands with it.
+#[derive(Debug)]
+struct Waiting {
+    picture: Source,
+    /// The text of the value, for a terminal that draws nothing.
+    text: String,
+}
+
 impl CellView {
     pub(super) fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
     ) -> Self {
         CellView {
             screen,
             appearance,
+            pictures,
+            animation: Animation::default(),
             filter: Filter::new(Policy::Cell),
             guard,
             foreign: false,
@@ -46,6 +62,9 @@ impl CellView {
     /// Bytes as they come.
     pub(super) fn output(&mut self, bytes: &[u8], foreign: bool) -> Result<(), ScreenError> {
         self.let_through(foreign)?;
+        if !bytes.is_empty() {
+            self.animation.disturbed();
+        }
         if foreign {
             self.screen.trusted(bytes)?;
             self.foreign_open = bytes
@@ -55,6 +74,16 @@ impl CellView {
         }
         self.foreign_open = false;
         self.screen.cell(&mut self.filter, bytes)
+    }
+
+    /// A program of the cell has the terminal.
+    pub(super) fn is_lent(&self) -> bool {
+        self.foreign
+    }
+
+    /// The cursor stands in an empty row below everything the cell has written.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.foreign && !self.foreign_open && self.filter.at_line_start()
     }
 
     /// A program that owns the terminal does its own line ends: ours are switched off for its time.
@@ -73,22 +102,42 @@ impl CellView {
     pub(super) fn display(&mut self, display: &runtime::Display) -> Result<(), ScreenError> {
         self.start_line()?;
         match display.execution_count {
-            None => self.bundle(&display.bundle, ""),
-            Some(count) => self.bundle(&display.bundle, &format!("Out[{count}]: ")),
+            None => self.bundle(&display.bundle, "", display.update),
+            Some(count) => self.bundle(&display.bundle, &format!("Out[{count}]: "), false),
         }
     }
 
     /// Help text, as it is.
     pub(super) fn page(&mut self, bundle: &MimeBundle) -> Result<(), ScreenError> {
         self.start_line()?;
-        self.bundle(bundle, "")
+        self.bundle(bundle, "", false)
     }
 
-    fn bundle(&mut self, bundle: &MimeBundle, label: &str) -> Result<(), ScreenError> {
+    fn bundle(
+        &mut self,
+        bundle: &MimeBundle,
+        label: &str,
+        update: bool,
+    ) -> Result<(), ScreenError> {
         let painted = self.paint(label, Color::Red.normal());
-        match bundle.for_terminal() {
+        let form = bundle.for_terminal(usize::from(self.screen.size().columns));
+        if !matches!(
+            form,
+            TerminalForm::Image { .. } | TerminalForm::Drawing { .. }
+        ) {
+            self.animation.disturbed();
+        }
+        match form {
             TerminalForm::Nothing => Ok(()),
-            TerminalForm::Plain(text) | TerminalForm::Image { text, .. } => {
+            TerminalForm::Image { mime, base64, text } => {
+                let picture = Source::of_bundle(&mime, &base64);
+                self.picture(Waiting { picture, text }, &painted, update)
+            }
+            TerminalForm::Drawing { svg, text } => {
+                let picture = Source::Drawing(svg);
+                self.picture(Waiting { picture, text }, &painted, update)
+            }
+            TerminalForm::Plain(text) => {
                 self.screen.trusted(painted.as_bytes())?;
                 // As IPython: a value of several lines begins below its label.
                 if !label.is_empty() && text.trim_end().contains('\n') {
@@ -112,6 +161,66 @@ impl CellView {
         }
     }
 
+    /// A picture: below its label, in the place of its predecessor, or when its time has come.
+    fn picture(&mut self, waiting: Waiting, label: &str, update: bool) -> Result<(), ScreenError> {
+        if !self.pictures.are_drawn(&self.screen) {
+            self.screen.trusted(label.as_bytes())?;
+        } else if !label.is_empty() {
+            self.screen.trusted(label.as_bytes())?;
+            self.screen.trusted(b"\n")?;
+            self.animation.disturbed();
+        }
+        match self.animation.offer(waiting, update, Instant::now()) {
+            Some(waiting) => self.draw(&waiting),
+            None => Ok(()),
+        }
+    }
+
+    fn draw(&mut self, waiting: &Waiting) -> Result<(), ScreenError> {
+        match self.pictures.draw(&waiting.picture, &self.screen) {
+            Shown::Drawn(drawn) => {
+                let bytes = self
+                    .animation
+                    .draw(drawn, self.screen.size(), Instant::now());
+                self.screen.trusted(&bytes)
+            }
+            Shown::Told(line) => {
+                self.animation.disturbed();
+                // The value's text ends by naming the kind of picture, which the line does better.
+                let said = match waiting.text.rsplit_once('\n') {
+                    Some((text, last)) if last.starts_with("[image/") => format!("{text}\n{line}"),
+                    _ => line,
+                };
+                self.lines(&said)
+            }
+        }
+    }
+
+    /// Whether a picture waits for its time.
+    pub(super) fn is_live(&self) -> bool {
+        self.animation.waits()
+    }
+
+    /// Draws the picture whose time has come.
+    pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
+        match self.animation.due(Instant::now()) {
+            Some(waiting) => {
+                self.start_line()?;
+                self.draw(&waiting)?;
+                self.screen.flush()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Draws the picture that still waits: nothing else comes.
+    fn last_picture(&mut self) -> Result<(), ScreenError> {
+        match self.animation.last() {
+            Some(waiting) => self.draw(&waiting),
+            None => Ok(()),
+        }
+    }
+
     /// Text of a value: its own colours, nothing else, and a newline at the end.
     fn lines(&mut self, text: &str) -> Result<(), ScreenError> {
         let mut filter = Filter::new(Policy::Cell);
@@ -124,6 +233,8 @@ impl CellView {
     /// A traceback.
     pub(super) fn raised(&mut self, error: &CellError) -> Result<(), ScreenError> {
         self.start_line()?;
+        self.last_picture()?;
+        self.animation.disturbed();
         for line in error.lines(self.screen.colour()) {
             self.screen.trusted(line.as_bytes())?;
             self.screen.trusted(b"\n")?;
@@ -134,6 +245,7 @@ impl CellView {
     /// The output so far is to be cleared: what has scrolled cannot be, so a fresh line is begun.
     pub(super) fn clear(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
+        self.animation.cleared();
         self.filter = Filter::new(Policy::Cell);
         Ok(())
     }
@@ -141,6 +253,8 @@ impl CellView {
     /// The cell ended.
     pub(super) fn end(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
+        self.last_picture()?;
+        self.animation = Animation::default();
         self.screen.flush()
     }
 

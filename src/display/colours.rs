@@ -22,7 +22,7 @@ const KEYWORDS: [&str; 38] = [
 const SOFT: [&str; 3] = ["case", "match", "type"];
 
 /// The spans of `text`, in order, covering all of it.
-pub fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)> {
+pub(super) fn paint(text: &str, prompt_mode: bool) -> Vec<(Range<usize>, Style)> {
     let mode = if prompt_mode {
         Mode::Prompts
     } else {

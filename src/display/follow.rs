@@ -45,7 +45,11 @@ pub fn follow<E: From<ScreenError>>(
                 } else {
                     IDLE
                 };
-                run.next(view.is_live().then_some(wait))
+                run.next(if view.is_live() {
+                    Some(wait)
+                } else {
+                    view.rests()
+                })
             }
             next => next,
         };
@@ -63,7 +67,8 @@ pub fn follow<E: From<ScreenError>>(
             }
         }
         let due = drawn.is_none_or(|drawn| drawn.elapsed() >= TICK);
-        if view.is_live() && due && (changed || idle) {
+        let live = view.is_live() || view.rests().is_some_and(|rest| rest.is_zero());
+        if live && due && (changed || idle) {
             view.tick()?;
             drawn = Some(Instant::now());
             changed = false;

@@ -9,20 +9,24 @@ mod asking;
 mod cell;
 mod colours;
 mod diff;
+mod earlier;
+mod elapsed;
 mod follow;
 mod help;
 mod pager;
+mod picture;
 mod question;
 mod replay;
 mod rows;
 mod source;
+mod themes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nu_ansi_term::{Color, Style};
 
-use crate::markdown::Appearance;
+use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -31,12 +35,15 @@ use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
+use elapsed::Elapsed;
 use replay::ReplayView;
 
 pub use asking::Keyboard;
-pub use colours::paint;
+pub use earlier::show_earlier;
 pub use follow::follow;
 pub use pager::show as page;
+pub use picture::Pictures;
+pub use themes::theme_rows;
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
@@ -65,10 +72,12 @@ pub struct Display {
     answer: Option<AnswerView>,
     replay: Option<ReplayView>,
     talk: Talk,
+    elapsed: Elapsed,
     /// There is a keyboard to turn pages with.
     pages: bool,
     held: VecDeque<SessionEvent>,
     appearance: Appearance,
+    pictures: Pictures,
     aftermath: Aftermath,
 }
 
@@ -82,6 +91,11 @@ pub trait Showing {
 
     /// Something is shown that has to be redrawn from time to time.
     fn is_live(&self) -> bool;
+
+    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
+    fn rests(&self) -> Option<std::time::Duration> {
+        None
+    }
 
     /// The user is being asked: ticks must come often.
     fn listens(&self) -> bool {
@@ -111,18 +125,21 @@ impl Display {
     pub fn new(
         screen: Screen,
         appearance: Appearance,
+        pictures: Pictures,
         guard: Option<Arc<TerminalGuard>>,
         keyboard: Option<Arc<dyn Keyboard>>,
     ) -> Self {
         Display {
             pages: keyboard.is_some() && guard.is_some(),
-            cell: CellView::new(screen.clone(), appearance, guard),
+            cell: CellView::new(screen.clone(), appearance, pictures.clone(), guard),
             in_cell: false,
             answer: None,
             replay: None,
             talk: Talk::new(screen.clone(), appearance, keyboard),
+            elapsed: Elapsed::new(screen.clone()),
             held: VecDeque::new(),
             appearance,
+            pictures,
             screen,
             aftermath: Aftermath::default(),
         }
@@ -180,6 +197,7 @@ impl Display {
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        self.clock(&event)?;
         match event {
             SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
                 Some(answer) if !self.in_cell => answer.output(&bytes),
@@ -241,15 +259,19 @@ impl Display {
                     .get_or_insert_with(|| ReplayView::new(screen.clone()));
                 replay.begin((step, of), line, kind, &source)
             }
+            SessionEvent::Earlier(earlier) => {
+                self.settle_views()?;
+                show_earlier(&self.screen, &self.appearance, &earlier)
+            }
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
                 say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
-                let answer = self
-                    .answer
-                    .get_or_insert_with(|| AnswerView::new(self.screen.clone(), self.appearance));
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
                 answer.on(event)?;
                 if let Some(folded) = answer.take_folded() {
                     self.aftermath.folded = Some(folded);
@@ -281,6 +303,15 @@ impl Display {
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
+            SessionEvent::Themes(in_force) => {
+                self.settle_views()?;
+                let theme = Theme::named(&in_force).unwrap_or_default();
+                let theme = theme.like(self.appearance.theme);
+                for row in theme_rows(theme, self.screen.colour()) {
+                    self.screen.trusted(format!("{row}\n").as_bytes())?;
+                }
+                Ok(())
+            }
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
@@ -299,13 +330,19 @@ impl Display {
             }
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                say(&self.screen, &died(&death.to_string(), restarting))
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
             SessionEvent::Numbered {
                 kind: RunKind::Prompt,
                 ..
             } => {
-                self.answer = Some(AnswerView::new(self.screen.clone(), self.appearance));
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
                 Ok(())
             }
             SessionEvent::Asked(question) => {
@@ -325,6 +362,26 @@ impl Display {
             | SessionEvent::CellStarted
             | SessionEvent::QuestionOver(_)
             | SessionEvent::InputRequested { .. } => Ok(()),
+        }
+    }
+
+    /// What an event means for the time that is shown.
+    fn clock(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Numbered {
+                kind: RunKind::Cell | RunKind::Prompt,
+                line,
+            }
+            | SessionEvent::AgentCell { line, .. } => {
+                self.elapsed.begin(*line);
+                Ok(())
+            }
+            SessionEvent::CellEnded { .. } if self.answer.is_none() => self.elapsed.end(),
+            SessionEvent::TurnEnded { .. } => self.elapsed.end(),
+            _ => {
+                self.elapsed.printed();
+                Ok(())
+            }
         }
     }
 
@@ -366,7 +423,11 @@ impl Display {
 impl Showing for Display {
     fn is_live(&self) -> bool {
         let replays = self.replay.as_ref().is_some_and(ReplayView::is_live);
-        self.answer.is_some() || replays || self.talk.is_open()
+        self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
+    }
+
+    fn rests(&self) -> Option<std::time::Duration> {
+        self.elapsed.rests()
     }
 
     fn listens(&self) -> bool {
@@ -382,9 +443,19 @@ impl Showing for Display {
             self.talk.tick()?;
             self.release()?;
         }
+        let drawn = self.talk.is_open()
+            || self.replay.is_some()
+            || (self.answer.is_some() && !self.in_cell);
+        let free = !drawn && self.cell.is_fresh();
+        self.elapsed.tick(free, self.cell.is_lent())?;
         match &mut self.answer {
             Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
-            _ => self.replay.as_mut().map_or(Ok(()), ReplayView::tick),
+            _ => {
+                if !self.talk.is_open() {
+                    self.cell.tick()?;
+                }
+                self.replay.as_mut().map_or(Ok(()), ReplayView::tick)
+            }
         }
     }
 
@@ -399,6 +470,7 @@ impl Showing for Display {
     fn settle(&mut self) -> Result<(), ScreenError> {
         self.forget_questions()?;
         self.release()?;
+        self.elapsed.end()?;
         self.settle_views()
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn text_of(
         }
         return Some(text);
     }
-    match bundle.for_terminal() {
+    match bundle.for_terminal(width) {
         TerminalForm::Plain(text) => Some(safe(&text, colour)),
         TerminalForm::Markdown(source) => {
             let lines = render(&source, width, appearance);
@@ -54,7 +54,7 @@ pub(super) fn text_of(
             )
         }
         TerminalForm::Nothing => Some(String::new()),
-        TerminalForm::Image { .. } => None,
+        TerminalForm::Image { .. } | TerminalForm::Drawing { .. } => None,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct EarlierEntry {
     pub source: String,
     /// What the cell showed, as plain text, or the start of it; the stored answer of a prompt.
     pub shown: String,
+    /// Byte of `shown` at which the cell's value begins.
+    pub value: Option<usize>,
     /// The answer of the agent.
     pub is_answer: bool,
     /// Taken out of the conversation.
@@ -65,7 +67,12 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
     // Commands among them are read past; a session of nothing but commands is looked at only so far.
     let mut inputs = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(substr(o.output, 1, ?3), ''),
-                coalesce(e.hidden, 0), t.hidden, substr(p.response, 1, ?3)
+                coalesce(e.hidden, 0), t.hidden, substr(p.response, 1, ?3),
+                CASE WHEN e.state IS NULL THEN substr(o.output, 1, ?3) ELSE
+                    (SELECT CASE WHEN json_valid(u.bundle) THEN CAST(json_extract(u.bundle, '$.\"text/plain\"') AS TEXT) END
+                     FROM ipycodex_outputs u
+                     WHERE u.session = h.session AND u.line = h.line AND u.picture IS NULL AND length(u.bundle) < ?3
+                     ORDER BY u.position DESC LIMIT 1) END
          FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
@@ -77,14 +84,14 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
     let found = inputs.query_map(params![session, looked_at, SHOWN], |row| {
         let answer: Option<String> = row.get(5)?;
         let hidden: Option<bool> = row.get(4)?;
+        let (source, shown): (String, String) = (row.get(1)?, row.get(2)?);
+        let value: Option<String> = row.get(6)?;
         Ok(EarlierEntry {
             line: row.get(0)?,
-            source: row.get(1)?,
             is_answer: answer.is_some(),
-            shown: match answer {
-                Some(answer) => answer,
-                None => row.get(2)?,
-            },
+            value: value.and_then(|value| value_at(&source, &shown, &value)),
+            shown: answer.unwrap_or(shown),
+            source,
             hidden: hidden.unwrap_or(row.get(3)?),
         })
     })?;
@@ -100,7 +107,9 @@ pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<
             entry.line == exchange.line && !entry.is_answer && is_prompt
         });
         match typed {
-            Some(entry) => (entry.shown, entry.is_answer) = (exchange.shown, true),
+            Some(entry) => {
+                (entry.shown, entry.value, entry.is_answer) = (exchange.shown, None, true);
+            }
             None => earlier.entries.push(exchange),
         }
     }
@@ -126,6 +135,7 @@ fn unnumbered(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Vec<
             line: row.get(0)?,
             source: crate::input::prompt_source(&prompt),
             shown: row.get(2)?,
+            value: None,
             is_answer: true,
             hidden: false,
         })
@@ -196,6 +206,19 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
             _ => {}
         }
     }
+}
+
+/// Where the value stands in what a cell showed: its last text is one unless the cell displayed it.
+fn value_at(source: &str, shown: &str, value: &str) -> Option<usize> {
+    let last = source.trim_end().lines().last().unwrap_or_default();
+    let displays = last.starts_with("display(") || last.trim_start() != last;
+    let (shown, value) = (shown.trim_end_matches('\n'), value.trim_end_matches('\n'));
+    if displays || value.is_empty() {
+        return None;
+    }
+    let at = shown.len().checked_sub(value.len())?;
+    let begins_a_line = at == 0 || shown.as_bytes()[at - 1] == b'\n';
+    (begins_a_line && shown.ends_with(value)).then_some(at)
 }
 
 fn is_command(source: &str) -> bool {

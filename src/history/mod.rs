@@ -13,6 +13,7 @@ mod entries;
 mod file;
 mod lines;
 mod listing;
+mod openers;
 mod pictures;
 mod recall;
 mod saved;
@@ -21,6 +22,7 @@ mod search;
 mod sessions;
 mod settle;
 mod store;
+mod taken_up;
 mod turns;
 mod usage;
 mod waiting;
@@ -46,6 +48,7 @@ pub use earlier::{Earlier, EarlierEntry, RecordedCell};
 pub use listing::Scope;
 pub use recall::Recall;
 pub use search::{Found, FoundKind};
+pub use taken_up::TakenUp;
 
 use answers::Handed;
 
@@ -263,6 +266,10 @@ enum Message {
     Saved {
         session: Option<i64>,
         reply: oneshot::Sender<Option<SavedSession>>,
+    },
+    TakeUp {
+        wanted: String,
+        reply: oneshot::Sender<Result<TakenUp, Report>>,
     },
     Turns(oneshot::Sender<Vec<TurnRow>>),
     Thread(oneshot::Sender<Option<RecordedThread>>),
@@ -503,6 +510,23 @@ impl History {
     /// when there is none. Hidden entries and commands are left out.
     pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
         self.ask(|reply| Message::Saved { session, reply }).await
+    }
+
+    /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
+    ///
+    /// # Errors
+    /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
+    pub fn take_up(&self, wanted: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::TakeUp {
+            wanted: wanted.to_owned(),
+            reply,
+        });
+        async {
+            answer
+                .await
+                .unwrap_or_else(|_| Err(Report::failure("history has ended")))
+        }
     }
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.

@@ -47,6 +47,8 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE ipycodex_entries ADD COLUMN told INTEGER;
 ", "
     ALTER TABLE ipycodex_entries ADD COLUMN layout TEXT;
+    CREATE TABLE ipycodex_openers (session INTEGER NOT NULL, process INTEGER NOT NULL, process_start INTEGER,
+        PRIMARY KEY (session, process)) WITHOUT ROWID;
 "];
 
 /// What a file turned out to be.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
 use super::{Begin, RecordedThread, SessionStart};
-use super::{answers, turns};
+use super::{answers, openers, turns};
 use crate::dialog;
 
 /// IPython 9.18 writes the start in local time.
@@ -21,16 +21,14 @@ fn remark(cwd: &str, provider: &str, thread: Option<&str>) -> String {
     Value::Object(map).to_string()
 }
 
-/// Begins or resumes a session; `None` when there is none of that number. The flag is true when another living process
-/// has it open.
+/// Begins or resumes a session; `None` when there is none of that number. With it come the other processes that have it
+/// open.
 pub(super) fn begin(
     db: &mut Connection,
     begin: &Begin,
-) -> rusqlite::Result<Option<(SessionStart, bool)>> {
+) -> rusqlite::Result<Option<(SessionStart, Vec<u32>)>> {
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let process = std::process::id();
-    let start = process_start(process);
-    let mut shared = false;
+    let mut others = Vec::new();
     let number = match begin.resume {
         None => {
             change.execute(
@@ -40,32 +38,23 @@ pub(super) fn begin(
             change.last_insert_rowid()
         }
         Some(number) => {
-            let open: Option<bool> = change
-                .query_row(
-                    "SELECT end IS NULL FROM sessions WHERE session = ?1",
-                    [number],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            let Some(open) = open else {
-                return Ok(None);
-            };
-            shared = open && holder(&change, number)?.is_some_and(|holder| holder != process);
-            change.execute(
+            let found = change.execute(
                 "UPDATE sessions SET end = NULL WHERE session = ?1",
                 [number],
             )?;
-            if !shared {
+            if found == 0 {
+                return Ok(None);
+            }
+            others = openers::join(&change, number)?;
+            if others.is_empty() {
                 recover(&change, number)?;
             }
             number
         }
     };
-    change.execute(
-        "INSERT INTO ipycodex_sessions (session, process, process_start) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET process = ?2, process_start = ?3",
-        params![number, process, start],
-    )?;
+    if begin.resume.is_none() {
+        openers::join(&change, number)?;
+    }
     let last = last_line(&change, number)?;
     change.commit()?;
     let start = SessionStart {
@@ -74,7 +63,7 @@ pub(super) fn begin(
         resumed: begin.resume.is_some(),
         recorded: true,
     };
-    Ok(Some((start, shared)))
+    Ok(Some((start, others)))
 }
 
 /// The last In number of the session, 0 without any.
@@ -204,7 +193,7 @@ pub(super) fn reset(db: &Connection, session: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Writes the end; a session in which nothing was recorded leaves no row.
+/// Writes the end; a session in which nothing was recorded leaves no row. One that others have open goes on.
 pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let count: i64 = change.query_row(
@@ -217,7 +206,13 @@ pub(super) fn end(db: &mut Connection, session: i64) -> rusqlite::Result<()> {
         [session],
         |row| row.get(0),
     )?;
-    if count == 0 && prompts == 0 {
+    let others = openers::part(&change, session)?;
+    if !others.is_empty() {
+        change.execute(
+            "UPDATE sessions SET num_cmds = ?2 WHERE session = ?1",
+            params![session, count],
+        )?;
+    } else if count == 0 && prompts == 0 {
         change.execute("DELETE FROM sessions WHERE session = ?1", [session])?;
         change.execute(
             "DELETE FROM ipycodex_sessions WHERE session = ?1",

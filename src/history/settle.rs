@@ -155,14 +155,9 @@ impl Store {
             return false;
         };
         match sessions::begin(db, &self.begin) {
-            Ok(Some((mut start, shared))) => {
+            Ok(Some((mut start, others))) => {
                 start.recorded = self.opening.record;
-                if shared {
-                    self.say(Report::failure(format!(
-                        "session {} is open in another ipycodex: both write to it",
-                        start.number
-                    )));
-                }
+                self.tell_others(start.number, &others);
                 self.session = Some(start);
                 true
             }
@@ -179,6 +174,25 @@ impl Store {
                 false
             }
         }
+    }
+
+    /// Says who else has the session open, and what that means.
+    pub(super) fn tell_others(&self, session: i64, others: &[u32]) {
+        let processes: Vec<String> = others.iter().map(u32::to_string).collect();
+        let process = match processes.len() {
+            0 => return,
+            1 => "process",
+            _ => "processes",
+        };
+        self.say(
+            Report::failure(format!(
+                "session {session} is open in another ipycodex ({process} {})",
+                processes.join(", ")
+            ))
+            .hint(
+                "both write to it, nothing is lost: in the record an input may get a later number than on the screen",
+            ),
+        );
     }
 
     /// Gives the editor what was typed before this session.

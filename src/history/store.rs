@@ -243,6 +243,7 @@ impl Store {
                 let end = self.read(None, |db, session| earlier::end(db, session, most));
                 let _ = reply.send(end);
             }
+            Message::TakeUp { wanted, reply } => drop(reply.send(self.take_up(&wanted))),
             Message::Cells(reply) => drop(reply.send(self.cells())),
             Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
             Message::Turns(reply) => drop(reply.send(self.turns())),

@@ -26,6 +26,9 @@ fn show_or_set(magic: &Magic, value: &str, view: &View<'_>) -> Result<Vec<Order>
     if value.is_empty() {
         let mut orders = vec![Order::Say(shown(magic.name, &choices))];
         orders.extend(named(&choices).map(Order::ListModels));
+        if magic.name == "code_theme" {
+            orders.push(Order::Themes(choices.code_theme));
+        }
         return Ok(orders);
     }
     set(&mut choices, magic.name, unquoted(value))?;
@@ -45,6 +48,7 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
         "code_theme" => {
             Theme::named(value).map_err(|error| error.to_string())?;
             value.clone_into(&mut choices.code_theme);
+            choices.code_theme_chosen = true;
         }
         "log_exact" => {
             choices.log_exact = match value.to_ascii_lowercase().as_str() {
@@ -55,6 +59,7 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
         }
         "threads" => choices.threads = one_of(name, value)?,
         "approvals" => choices.approvals = one_of(name, value)?,
+        "images" => choices.images = one_of(name, value)?,
         "run_cells" => choices.run_cells = one_of(name, value)?,
         _ => choices.sandbox = one_of(name, value)?,
     }

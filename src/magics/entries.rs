@@ -16,11 +16,12 @@ pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'sta
     }
 }
 
-fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+/// In numbers and ranges of them; there may be none.
+pub(super) fn ranges(magic: &Magic, numbers: &str) -> Result<Vec<RangeInclusive<u32>>, String> {
     let words = numbers
         .split([' ', ',', '\t'])
         .filter(|word| !word.is_empty());
-    let lines = words
+    words
         .map(|word| {
             range(word).ok_or_else(|| {
                 format!(
@@ -29,7 +30,11 @@ fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<Order>
                 )
             })
         })
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect()
+}
+
+fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let lines = ranges(magic, numbers)?;
     if lines.is_empty() {
         return Err(format!("Usage: %ipycodex {} N, like `3-5 8`", magic.name));
     }

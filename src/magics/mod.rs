@@ -7,6 +7,7 @@ mod choose;
 mod entries;
 mod files;
 mod help;
+mod resume;
 mod settings;
 mod values;
 
@@ -14,7 +15,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::config::Keymap;
-use crate::session::Choices;
+use crate::session::{Again, Choices};
 
 pub use values::{Values, values};
 
@@ -36,6 +37,8 @@ pub enum Order {
     Say(String),
     /// Show this page of help, in markdown.
     Help(String),
+    /// Show the themes for code, this one being in force.
+    Themes(String),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Delete the session's exchanges; the context begins here.
@@ -87,6 +90,10 @@ pub enum Order {
     Rename(String),
     /// Prompts instead of cells in the editor, and back.
     TogglePrompts,
+    /// End the session here and go on with the one of this number or name.
+    Resume(String),
+    /// Run cells of the record again.
+    Replay(Again),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
@@ -139,7 +146,7 @@ pub const TABLE: &[Magic] = &[
     choose::row(
         "code_theme",
         "[NAME]",
-        "show or set the theme of code in answers",
+        "show the themes of code, or set one",
     ),
     choose::row(
         "log_exact",
@@ -165,6 +172,11 @@ pub const TABLE: &[Magic] = &[
         "run_cells",
         "[ask|auto|off]",
         "show or set whether the agent may run cells here",
+    ),
+    choose::row(
+        "images",
+        "[VALUE]",
+        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
     ),
     plain(
         "context",
@@ -223,6 +235,8 @@ pub const TABLE: &[Magic] = &[
         "list the sessions of this directory",
         |magic, rest, _| alone(magic, rest, Order::ListSessions),
     ),
+    resume::RESUME,
+    resume::REPLAY,
     Magic {
         name: "rename",
         arguments: "NAME",

@@ -4,7 +4,7 @@ use crate::config::Choice;
 use crate::magics::View;
 use crate::session::Choices;
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "model",
     "completion_model",
     "think",
@@ -15,6 +15,7 @@ const NAMES: [&str; 10] = [
     "approvals",
     "sandbox",
     "run_cells",
+    "images",
 ];
 
 /// Every choice and every file, a line each.
@@ -42,6 +43,7 @@ pub(super) fn shown(name: &str, choices: &Choices) -> String {
         ),
         "threads" => quoted(choices.threads.word()),
         "approvals" => quoted(choices.approvals.word()),
+        "images" => quoted(choices.images.word()),
         "run_cells" => quoted(choices.run_cells.word()),
         _ => quoted(choices.sandbox.word()),
     }

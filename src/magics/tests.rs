@@ -11,11 +11,13 @@ fn choices() -> Choices {
         think: Effort::Low,
         search: Search::Low,
         code_theme: "monokai".into(),
+        code_theme_chosen: false,
         log_exact: false,
         threads: Threads::Session,
         approvals: Approvals::Never,
         sandbox: Sandbox::WorkspaceWrite,
         run_cells: crate::config::RunCells::Ask,
+        images: crate::config::Images::Auto,
     }
 }
 

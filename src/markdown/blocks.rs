@@ -116,6 +116,8 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         own,
         events: parser.into_offset_iter(),
         unit_start: 0,
+        passed: 0,
+        paragraph_end: 0,
         depth: 0,
         styles: vec![Style::new()],
         links: Vec::new(),
@@ -135,6 +137,19 @@ pub(crate) fn collect_definitions(source: &str, into: &mut Definitions) {
     }
 }
 
+/// The targets of the pictures that `source` shows in its text, in order.
+pub(crate) fn images(source: &str) -> Vec<String> {
+    if !source.contains("![") {
+        return Vec::new();
+    }
+    Parser::new_ext(source, options())
+        .filter_map(|event| match event {
+            Event::Start(Tag::Image { dest_url, .. }) => Some(dest_url.into_string()),
+            _ => None,
+        })
+        .collect()
+}
+
 pub(crate) fn label_key(label: &str) -> String {
     label
         .split_whitespace()
@@ -151,6 +166,10 @@ pub(crate) struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
     pub(crate) events: OffsetIter<'s, F>,
     /// Where the top-level block or top-level item being read begins.
     pub(crate) unit_start: usize,
+    /// Up to here the source has been shown as a formula.
+    pub(crate) passed: usize,
+    /// Where the paragraph being read ends; a place before is in it.
+    pub(crate) paragraph_end: usize,
     depth: usize,
     pub(crate) styles: Vec<Style>,
     pub(crate) links: Vec<OpenLink>,
@@ -245,7 +264,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             Tag::Table(alignments) => Kind::Table(alignments, self.rows()),
             // Paragraphs, and what our options never produce.
             _ => {
-                let _ = range;
+                self.paragraph_end = range.end;
                 Kind::Paragraph(self.pieces(Style::new()))
             }
         }

@@ -11,6 +11,7 @@ use nu_ansi_term::Style;
 use pulldown_cmark::{BrokenLinkCallback, Event, LinkType, Tag, TagEnd};
 
 use super::blocks::{Builder, Piece, label_key};
+use super::math::formula_at;
 use super::source::{RESUMED, clean, safe_link};
 use super::theme;
 
@@ -79,10 +80,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             Event::End(_) if self.styles.len() > 1 => {
                 self.styles.pop();
             }
-            Event::Text(text) => {
-                let exact = self.source.get(range.clone()) == Some(&*text);
-                self.push(&text, range.start, exact, out);
-            }
+            Event::Text(text) => self.text(&text, &range, out),
             Event::Code(text) => {
                 let source = &self.source[range.clone()];
                 let ticks = source.len() - source.trim_start_matches('`').len();
@@ -114,6 +112,53 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         }
     }
 
+    /// Text, and the formulas in it; what the parser takes a formula's inside for is passed over.
+    fn text(&mut self, text: &str, range: &Range<usize>, out: &mut Vec<Piece>) {
+        let exact = self.source.get(range.clone()) == Some(text);
+        // `\(` comes as `(` that stands behind a backslash.
+        let escaped = text.starts_with(['(', '[']) && self.source[..range.start].ends_with('\\');
+        if escaped && range.start > self.passed {
+            let at = range.start - 1;
+            if let Some((stop, shown)) = formula_at(self.source, at, self.formula_end(at)) {
+                self.push(&shown, at, false, out);
+                self.passed = stop;
+            }
+        }
+        if !exact {
+            return self.push(text, range.start, false, out);
+        }
+        let mut at = range.start.max(self.passed).min(range.end);
+        while let Some(found) = self.source[at..range.end].find('$') {
+            let dollar = at + found;
+            match formula_at(self.source, dollar, self.formula_end(dollar)) {
+                Some((stop, shown)) => {
+                    self.push(&self.source[at..dollar], at, true, out);
+                    self.push(&shown, dollar, false, out);
+                    self.passed = stop;
+                    at = stop.min(range.end);
+                }
+                None => {
+                    let run = self.source[dollar..range.end]
+                        .bytes()
+                        .take_while(|byte| *byte == b'$')
+                        .count();
+                    self.push(&self.source[at..dollar + run], at, true, out);
+                    at = dollar + run;
+                }
+            }
+        }
+        self.push(&self.source[at..range.end], at, true, out);
+    }
+
+    /// Where a formula at `at` has to end: with its paragraph where that is known, else with its line or cell.
+    fn formula_end(&self, at: usize) -> usize {
+        if at < self.paragraph_end {
+            return self.paragraph_end;
+        }
+        let line = &self.source[at..];
+        at + line.find(['\n', '|']).unwrap_or(line.len())
+    }
+
     fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<Piece>) {
         // The mark before the rest of a paragraph, not to be seen.
         if at == 0
@@ -124,7 +169,8 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             at = text.len() - content.len();
             text = content;
         }
-        if text.is_empty() {
+        // What stands in a formula has been shown with it.
+        if text.is_empty() || at < self.passed {
             return;
         }
         let shown = if text == "\n" {

@@ -5,9 +5,10 @@
 //! parsed again is only the last block. Dialect: CommonMark 0.31 with GitHub's tables, strikethrough, task boxes and
 //! footnotes. Absent on purpose: IO, terminals, ticks (`screen::live` draws what comes out here).
 //!
-//! `source` cleans, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows, `code` and `theme` colour them, `fence` and
+//! `source` cleans, `blocks` and `inline` parse, `settle` says what is final, `wrap`, `table` and `layout` make rows, `math` reads formulas, `code` and `theme` colour them, `fence` and
 //! `stream` carry state from frame to frame; `web` is code for exported pages.
 
+mod background;
 mod blocks;
 mod code;
 mod fence;
@@ -15,6 +16,7 @@ pub mod fences;
 mod inline;
 mod layout;
 mod line;
+mod math;
 mod settle;
 mod source;
 mod stream;
@@ -26,6 +28,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
+pub use background::Background;
 pub use code::warm_up;
 pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 pub use line::{Line, Span};

@@ -7,7 +7,7 @@
 //! Absent on purpose: terminals, clocks, ticks. Width is an argument of each frame; settled lines keep theirs.
 
 use super::Appearance;
-use super::blocks::{Block, Context, Definitions, Kind, collect_definitions, parse};
+use super::blocks::{Block, Context, Definitions, Kind, collect_definitions, images, parse};
 use super::code::CodeCache;
 use super::fence::OpenFence;
 use super::layout::{Layout, Row};
@@ -24,6 +24,8 @@ const WIDEST: usize = 100;
 pub struct Frame {
     /// New final lines, to be printed once.
     pub settled: Vec<Line>,
+    /// Pictures that settled blocks name (`![…](target)`): how many of `settled` stand above each, and its target.
+    pub pictures: Vec<(usize, String)>,
     /// The whole unsettled tail, to stand below them until the next frame.
     pub live: Vec<Line>,
 }
@@ -31,6 +33,8 @@ pub struct Frame {
 /// What blocks become.
 struct LaidOut {
     rows: Vec<Row>,
+    /// Pictures they name: how many rows stand above each, and its target.
+    pictures: Vec<(usize, String)>,
     /// Widths of their first table.
     first_table: Option<Columns>,
     /// The last block showed nothing, and an empty row stands before what it will show.
@@ -131,7 +135,7 @@ impl MarkdownStream {
                 if !self.settle_code(width, &mut frame.settled) {
                     break;
                 }
-            } else if !self.settle_blocks(width, &mut frame.settled) {
+            } else if !self.settle_blocks(width, &mut frame) {
                 break;
             }
         }
@@ -215,7 +219,7 @@ impl MarkdownStream {
     }
 
     /// Finds and settles what can no longer change. True: there may be more to do.
-    fn settle_blocks(&mut self, width: usize, settled: &mut Vec<Line>) -> bool {
+    fn settle_blocks(&mut self, width: usize, frame: &mut Frame) -> bool {
         let complete = if self.finished {
             self.tail.len()
         } else {
@@ -234,8 +238,15 @@ impl MarkdownStream {
         }
         collect_definitions(&self.tail[..cut.bytes], &mut self.definitions);
         let laid_out = self.lay_out(&blocks, width);
-        settled.extend(laid_out.rows.into_iter().map(|row| row.line));
-        self.started |= !settled.is_empty();
+        let above = frame.settled.len();
+        let below = |(rows, target)| (above + rows, target);
+        frame
+            .pictures
+            .extend(laid_out.pictures.into_iter().map(below));
+        frame
+            .settled
+            .extend(laid_out.rows.into_iter().map(|row| row.line));
+        self.started |= !frame.settled.is_empty();
         self.list = cut.open_list.map(|mut list| {
             list.gap_due = laid_out.gap_due;
             // Numbers of a list that was already going on count from where it was.
@@ -291,6 +302,7 @@ impl MarkdownStream {
             self.columns.as_ref().filter(|_| self.frozen > 0),
         );
         let mut started = self.started;
+        let mut pictures = Vec::new();
         for (n, block) in blocks.iter().enumerate() {
             let goes_on = self.list.filter(|_| n == 0);
             let gap = match goes_on {
@@ -301,9 +313,13 @@ impl MarkdownStream {
                 layout.gap();
             }
             layout.top_level(block, goes_on);
+            let rows = layout.rows.len();
+            let named = self.tail.get(block.range.clone()).map(images);
+            pictures.extend(named.into_iter().flatten().map(|target| (rows, target)));
             started |= !layout.rows.is_empty();
         }
         LaidOut {
+            pictures,
             gap_due: layout.gap_is_due(),
             first_table: layout.first_table,
             rows: layout.rows,

@@ -69,6 +69,11 @@ impl Theme {
         }
     }
 
+    /// The same with the colours the other's terminal takes.
+    pub(crate) fn like(self, other: Theme) -> Self {
+        self.with_true_colour(other.true_colour)
+    }
+
     /// The names a user may set.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(ours, _)| *ours)

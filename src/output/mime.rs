@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::output::html::html_to_text;
+use crate::output::latex::formula;
 use crate::output::transcript::Transcript;
 
 /// MIME type to data, in the order received. Binary types hold base64 text, as in Jupyter's wire format 5.
@@ -32,6 +33,13 @@ pub enum TerminalForm {
         /// What to show in its place.
         text: String,
     },
+    /// A drawing, with the text for a terminal that draws none.
+    Drawing {
+        /// SVG.
+        svg: String,
+        /// What to show in its place.
+        text: String,
+    },
     /// Nothing to show.
     Nothing,
 }
@@ -41,6 +49,12 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 
 /// How base64 data of those types begins.
 const BEGINNINGS: [&str; 4] = ["iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"];
+
+/// The type of drawings.
+const SVG: &str = "image/svg+xml";
+
+/// How the types of widgets begin: numbers of things that live elsewhere.
+const WIDGET: &str = "application/vnd.jupyter.widget-";
 
 /// Bytes of one value's text that are looked at.
 const LONGEST_TEXT: usize = 16 * 1024 * 1024;
@@ -91,12 +105,14 @@ impl MimeBundle {
     /// its text when that says more than the object's address. Empty when there is nothing to tell.
     pub fn for_model(&self) -> String {
         let text = self
-            .text("text/plain")
+            .said()
             .map(|text| plain_text(&text))
             .or_else(|| self.text("text/markdown"))
             .or_else(|| self.text("text/latex"))
-            .or_else(|| self.text("text/html").map(|html| html_to_text(&html)))
-            .or_else(|| self.json());
+            .or_else(|| self.page())
+            .or_else(|| self.json())
+            .or_else(|| self.text("text/plain").map(|text| plain_text(&text)))
+            .or_else(|| self.medium());
         let text = text.as_deref().map(str::trim_end).unwrap_or_default();
         match self.image_type() {
             Some(mime) if text.is_empty() || says_nothing(text) => format!("[{mime}]"),
@@ -105,8 +121,9 @@ impl MimeBundle {
         }
     }
 
-    /// What a terminal shows: a picture, else markdown, plain text, LaTeX as it is, HTML as text, JSON laid out.
-    pub fn for_terminal(&self) -> TerminalForm {
+    /// What a terminal `width` columns wide shows: a picture or drawing, else markdown, plain text, formulas in
+    /// characters, HTML as text, JSON laid out.
+    pub fn for_terminal(&self, width: usize) -> TerminalForm {
         if let Some((mime, base64)) = self.image() {
             return TerminalForm::Image {
                 text: self.for_model(),
@@ -114,14 +131,20 @@ impl MimeBundle {
                 base64,
             };
         }
+        if let Some(svg) = self.text(SVG) {
+            let text = self.for_model();
+            return TerminalForm::Drawing { svg, text };
+        }
         if let Some(markdown) = self.text("text/markdown") {
             return TerminalForm::Markdown(markdown);
         }
         let plain = self
-            .text("text/plain")
-            .or_else(|| self.text("text/latex"))
-            .or_else(|| self.text("text/html").map(|html| html_to_text(&html)))
-            .or_else(|| self.json());
+            .said()
+            .or_else(|| self.text("text/latex").map(|source| formula(&source)))
+            .or_else(|| self.page_at(width))
+            .or_else(|| self.json())
+            .or_else(|| self.text("text/plain"))
+            .or_else(|| self.medium());
         match plain {
             Some(text) => TerminalForm::Plain(text),
             None => match self.image_type() {
@@ -195,9 +218,54 @@ impl MimeBundle {
         })
     }
 
-    fn json(&self) -> Option<String> {
+    /// `text/plain`, unless it only names the object and another form says more.
+    fn said(&self) -> Option<String> {
+        let text = self.text("text/plain")?;
+        let more = [
+            "text/markdown",
+            "text/latex",
+            "text/html",
+            "application/json",
+        ];
+        let told = !more.iter().any(|mime| self.get(mime).is_some()) || !says_nothing(text.trim());
+        told.then_some(text)
+    }
+
+    /// `text/html` in words, when there are any.
+    fn page(&self) -> Option<String> {
+        self.page_at(usize::MAX)
+    }
+
+    fn page_at(&self, width: usize) -> Option<String> {
+        let text = html_to_text(&self.text("text/html")?, width);
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// What cannot be shown, by its kind: `[audio/wav]`.
+    fn medium(&self) -> Option<String> {
+        let known = |mime: &str| {
+            ["audio/", "video/", "application/pdf"]
+                .iter()
+                .any(|kind| mime.starts_with(kind))
+                && mime.len() <= 40
+                && mime
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"/+.-".contains(&byte))
+        };
+        if let Some((mime, _)) = self.iter().find(|(mime, _)| known(mime)) {
+            return Some(format!("[{mime}]"));
+        }
         self.iter()
-            .find(|(mime, _)| *mime == "application/json" || mime.ends_with("+json"))
+            .any(|(mime, _)| mime.starts_with(WIDGET))
+            .then(|| "[widget]".to_owned())
+    }
+
+    fn json(&self) -> Option<String> {
+        let laid_out = |mime: &str| {
+            mime == "application/json" || mime.ends_with("+json") && !mime.starts_with(WIDGET)
+        };
+        self.iter()
+            .find(|(mime, _)| laid_out(mime))
             .map(|(_, value)| serde_json::to_string_pretty(value).unwrap_or_default())
     }
 }
@@ -312,7 +380,7 @@ mod tests {
     #[test]
     fn the_best_form_for_a_terminal() {
         let check = |value: Value, expected: TerminalForm| {
-            assert_eq!(bundle(value.clone()).for_terminal(), expected, "{value}");
+            assert_eq!(bundle(value.clone()).for_terminal(80), expected, "{value}");
         };
         let plain = |text: &str| TerminalForm::Plain(text.to_owned());
         check(json!({}), TerminalForm::Nothing);
@@ -325,7 +393,24 @@ mod tests {
             plain("p"),
         );
         check(json!({"text/html": "<b>h</b>"}), plain("h"));
-        check(json!({"text/latex": "$x$"}), plain("$x$"));
+        check(json!({"text/latex": "$x^2$"}), plain("x²"));
+        check(
+            json!({"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>h</b>"}),
+            plain("h"),
+        );
+        check(
+            json!({"text/plain": "<IPython.core.display.Math object>", "text/latex": r"$\alpha$"}),
+            plain("α"),
+        );
+        check(
+            json!({"text/plain": "<T object>", "text/html": "<script>x</script>"}),
+            plain("<T object>"),
+        );
+        check(json!({"audio/wav": "AAAA"}), plain("[audio/wav]"));
+        check(
+            json!({"application/vnd.jupyter.widget-view+json": {"model_id": "1"}}),
+            plain("[widget]"),
+        );
         check(
             json!({"image/png": "AA\nAA\n", "text/plain": "<Figure>"}),
             TerminalForm::Image {
@@ -338,6 +423,12 @@ mod tests {
             json!({"image/png": "\u{1b}]52;", "text/plain": "p"}),
             plain("p"),
         );
-        check(json!({"image/svg+xml": "<svg/>"}), plain("[image/svg+xml]"));
+        check(
+            json!({"image/svg+xml": "<svg/>", "text/plain": "<IPython.core.display.SVG object>"}),
+            TerminalForm::Drawing {
+                svg: "<svg/>".into(),
+                text: "[image/svg+xml]".into(),
+            },
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod filter;
 mod html;
+mod latex;
 pub mod limits;
 pub mod mime;
 mod picture;
@@ -10,6 +11,7 @@ pub mod shown;
 pub mod traceback;
 pub mod transcript;
 
+pub(crate) use latex::in_characters;
 pub use limits::{MODEL_CHARACTERS, Rest, cell_id, shorten, shorten_naming};
 pub use mime::MimeBundle;
 pub use picture::picture_type;

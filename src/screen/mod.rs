@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::output::filter::{Filter, Policy};
 use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
-use crate::text::escape::visible_lines;
+use crate::text::escape::{visible, visible_lines};
 
 use sink::Sink;
 
@@ -72,13 +72,35 @@ struct Sinks {
     err_filter: Option<Filter>,
     /// Where filters put their bytes; kept for its memory.
     scratch: Vec<u8>,
+    /// A passing line stands in the cursor's row: it goes before anything else is written.
+    passing: bool,
+    /// The terminal's own title is kept on its stack.
+    titled: bool,
 }
+
+impl Sinks {
+    /// Writes to standard output, in the place of a passing line.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
+        if !bytes.is_empty() && std::mem::take(&mut self.passing) {
+            self.out.write(ERASE)?;
+        }
+        self.out.write(bytes)
+    }
+}
+
+/// Empties the cursor's row.
+const ERASE: &[u8] = b"\r\x1b[K";
+
+/// Keeps the title on the terminal's stack, and takes it back. A terminal without one is left with our name.
+const KEEP_TITLE: &str = "\x1b[22;2t";
+const OLD_TITLE: &str = "\x1b]2;ipycodex\x07\x1b[23;2t";
 
 #[derive(Debug)]
 struct Facts {
     colour: bool,
     colour_on_stderr: bool,
     rich: bool,
+    titles: bool,
     fallback: TerminalSize,
 }
 
@@ -109,11 +131,17 @@ impl Screen {
                     .stderr_is_terminal
                     .then(|| Filter::new(Policy::Cell)),
                 scratch: Vec::new(),
+                passing: false,
+                titled: false,
             })),
             facts: Arc::new(Facts {
                 colour: wants_colour(environment, colour, environment.stdout_is_terminal),
                 colour_on_stderr: wants_colour(environment, colour, environment.stderr_is_terminal),
                 rich: environment.rich_terminal(),
+                titles: environment.rich_terminal()
+                    && environment
+                        .variable("TERM")
+                        .is_some_and(|term| term != "linux"),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),
@@ -127,7 +155,7 @@ impl Screen {
     /// # Errors
     /// [`ScreenError`].
     pub fn trusted(&self, bytes: &[u8]) -> Result<(), ScreenError> {
-        self.sinks().out.write(bytes)
+        self.sinks().write(bytes)
     }
 
     /// Writes foreign text: printable characters, newlines and tabs pass, nothing else.
@@ -139,7 +167,7 @@ impl Screen {
         let mut safe = Vec::new();
         filter.push(text.as_bytes(), &mut safe);
         filter.finish(&mut safe);
-        self.sinks().out.write(&safe)
+        self.sinks().write(&safe)
     }
 
     /// Writes a piece of a cell's output through the filter of that cell.
@@ -155,7 +183,7 @@ impl Screen {
     /// # Errors
     /// [`ScreenError`].
     pub fn raw_out(&self, bytes: &[u8]) -> Result<(), ScreenError> {
-        self.sinks().out.write(bytes)
+        self.sinks().write(bytes)
     }
 
     /// Writes a cell's bytes to standard error: as they came, or filtered when it is a terminal.
@@ -197,7 +225,11 @@ impl Screen {
     /// [`ScreenError`] of standard error; a closed standard output does not silence it.
     pub fn notice(&self, text: &str) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
-        let flushed = sinks.out.flush();
+        let erased = match std::mem::take(&mut sinks.passing) {
+            true => sinks.out.write(ERASE),
+            false => Ok(()),
+        };
+        let flushed = erased.and_then(|()| sinks.out.flush());
         sinks.err.write(visible_lines(text).as_bytes())?;
         sinks.err.write(b"\n")?;
         sinks.err.flush()?;
@@ -226,6 +258,51 @@ impl Screen {
         self.sinks().out.flush()
     }
 
+    /// Shows a line of ours in the cursor's row, which must be empty, until anything else is written; `None` takes it
+    /// away. The cursor stays at the row's start. It must be shorter than any terminal is wide; nothing is shown where
+    /// the cursor cannot be moved.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn passing(&self, line: Option<&str>) -> Result<(), ScreenError> {
+        let mut sinks = self.sinks();
+        if std::mem::take(&mut sinks.passing) {
+            sinks.out.write(ERASE)?;
+        }
+        if let Some(line) = line.filter(|_| self.facts.rich) {
+            let line = visible(line);
+            let (dim, plain) = match self.facts.colour {
+                true => ("\x1b[2m", "\x1b[0m"),
+                false => ("", ""),
+            };
+            sinks
+                .out
+                .write(format!("{dim}{line}{plain}\r").as_bytes())?;
+            sinks.passing = true;
+        }
+        sinks.out.flush()
+    }
+
+    /// Sets the terminal's title, where it has one; `None` gives its own back. Control characters are shown.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn title(&self, title: Option<&str>) -> Result<(), ScreenError> {
+        if !self.facts.titles {
+            return Ok(());
+        }
+        let mut sinks = self.sinks();
+        let bytes = match (title, sinks.titled) {
+            (None, false) => return Ok(()),
+            (None, true) => OLD_TITLE.to_owned(),
+            (Some(title), true) => format!("\x1b]2;{}\x07", visible(title)),
+            (Some(title), false) => format!("{KEEP_TITLE}\x1b]2;{}\x07", visible(title)),
+        };
+        sinks.titled = title.is_some();
+        sinks.out.write(bytes.as_bytes())?;
+        sinks.out.flush()
+    }
+
     /// Whether standard output gets colours.
     pub fn colour(&self) -> bool {
         self.facts.colour
@@ -252,12 +329,21 @@ impl Screen {
         }
     }
 
+    /// The size of one cell in pixels, width and height, where the terminal tells it.
+    pub fn cell_pixels(&self) -> Option<(u32, u32)> {
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+        let side = |pixels: u16, cells: u16| u32::from(pixels).checked_div(u32::from(cells));
+        let width = side(size.ws_xpixel, size.ws_col).filter(|side| *side > 0)?;
+        let height = side(size.ws_ypixel, size.ws_row).filter(|side| *side > 0)?;
+        Some((width, height))
+    }
+
     fn filtered(&self, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), ScreenError> {
         let mut sinks = self.sinks();
         let mut scratch = std::mem::take(&mut sinks.scratch);
         scratch.clear();
         fill(&mut scratch);
-        let written = sinks.out.write(&scratch);
+        let written = sinks.write(&scratch);
         sinks.scratch = scratch;
         written
     }

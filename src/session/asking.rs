@@ -69,6 +69,14 @@ impl Asking {
         }
     }
 
+    /// Forgets what was allowed for the session; true when that was to run cells.
+    pub(super) fn forget(&mut self) -> bool {
+        self.commands.clear();
+        self.files.clear();
+        self.unprotected_allowed = false;
+        std::mem::take(&mut self.resets_are_asked)
+    }
+
     /// Keeps what was allowed for the session. What comes with a reason may ask for more than it says (to leave the
     /// sandbox): the agent alone remembers that.
     fn allow(&mut self, about: &About) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
-use crate::config::{Choice, RunCells, Sandbox, Settings};
+use crate::config::{Choice, Images, RunCells, Sandbox, Settings};
 
 /// The choices in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Choices {
     pub search: Search,
     /// Name of the code theme.
     pub code_theme: String,
+    /// The user named it; else it follows the terminal's background.
+    pub code_theme_chosen: bool,
     /// Whether raw prompts and answers are logged.
     pub log_exact: bool,
     /// How the conversation is kept by the agent.
@@ -28,6 +30,8 @@ pub struct Choices {
     pub sandbox: Sandbox,
     /// Whether the agent may run cells in the live interpreter.
     pub run_cells: RunCells,
+    /// How pictures are drawn.
+    pub images: Images,
 }
 
 impl Choices {
@@ -39,11 +43,13 @@ impl Choices {
             think: settings.think,
             search: settings.search,
             code_theme: settings.code_theme.clone(),
+            code_theme_chosen: settings.code_theme_chosen,
             log_exact: settings.log_exact,
             threads: settings.threads,
             approvals: settings.approvals,
             sandbox: settings.sandbox,
             run_cells: settings.run_cells,
+            images: settings.images,
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::agent::{AgentFailure, FileChange, Usage};
+use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{Death, Display, Ending, OutputStream};
@@ -98,6 +99,8 @@ pub enum SessionEvent {
         /// What the cell shows is told only if it fails.
         quiet: bool,
     },
+    /// The conversation goes on in this session: what it held so far.
+    Earlier(Box<Earlier>),
     /// The replay is over.
     ReplayEnded(Replayed),
     /// The turn ended; nothing more of the answer comes.
@@ -113,6 +116,8 @@ pub enum SessionEvent {
     Text(String),
     /// A page of help: our own markdown.
     Help(String),
+    /// The themes for code, this one being in force.
+    Themes(String),
     /// One thing the user should know.
     Notice(Notice),
     /// Prompt mode is to be turned on or off.
@@ -200,6 +205,8 @@ pub enum AnswerEvent {
         /// False for exceptions.
         success: bool,
     },
+    /// A picture that came of a tool, as a `data:` URL.
+    Picture(String),
     /// Files were changed.
     FilesChanged(Vec<FileChange>),
     /// A passing line: a retry, a web search.

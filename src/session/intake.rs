@@ -16,7 +16,8 @@ use crate::session::{Command, Submission};
 impl Session {
     pub(super) fn set_next_line(&mut self, line: u32) {
         self.next_line = line;
-        self.shared.next_line.store(line, Ordering::Relaxed);
+        let shown = line.saturating_add(self.ahead);
+        self.shared.next_line.store(shown, Ordering::Relaxed);
     }
 
     /// Takes an input: the order to interrupt what runs at once, all else in its turn.
@@ -46,6 +47,7 @@ impl Session {
             match self.waiting.pop_front() {
                 Some((Work::Input(submission), out)) => self.begin(submission, out),
                 Some((Work::Replay(replay), out)) => self.begin_replay(replay, &out),
+                Some((Work::Load(loading), out)) => self.begin_load(loading, &out),
                 None => return,
             }
         }

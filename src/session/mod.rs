@@ -16,11 +16,13 @@ mod exchange;
 mod expand;
 mod gather;
 mod intake;
+mod loading;
 mod outputs;
 mod pictures;
 mod prompt;
 mod question;
 mod replay;
+mod resume;
 mod routing;
 mod saving;
 mod shown;
@@ -34,11 +36,14 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
+pub use crate::history::{Earlier, EarlierEntry};
 pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
+pub use resume::Again;
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
@@ -58,6 +63,7 @@ use crate::agent::InputPart;
 use crate::config::Keymap;
 use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
+use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
 
@@ -166,6 +172,7 @@ struct Shared {
 enum Command {
     Submit(Submission, events::RunSender),
     Replay(Replay, events::RunSender),
+    Load(Loading, events::RunSender),
     Interrupt,
     SkipStep,
     ReplyInput(u64, InputReply),
@@ -175,6 +182,7 @@ enum Command {
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
+    OnBackground(Background),
     Surroundings(oneshot::Sender<Surroundings>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
@@ -184,6 +192,9 @@ enum Command {
     Said(events::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(u64, commands::Then),
+    Earlier(oneshot::Sender<Option<Earlier>>),
+    LookForGone,
+    CellsRead(Vec<crate::history::RecordedCell>),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
@@ -240,6 +251,13 @@ impl SessionHandle {
         run
     }
 
+    /// Hands in a file to run; it is read and run when its turn comes, like an input.
+    pub fn load(&self, loading: Loading) -> Run {
+        let (sender, run) = events::stream();
+        let _ = self.commands.send(Command::Load(loading, sender));
+        run
+    }
+
     /// Leaves out the cell of the replay that runs, and goes on with the next step.
     pub fn skip_step(&self) {
         let _ = self.commands.send(Command::SkipStep);
@@ -261,6 +279,19 @@ impl SessionHandle {
             .send(Command::AwaitStart(answer))
             .map_err(|_| gone())?;
         answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// The end of the session as it was before this process; `None` when nothing is known of it.
+    pub fn earlier(&self) -> Option<Earlier> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Earlier(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
+    /// come back.
+    pub fn look_for_gone(&self) {
+        let _ = self.commands.send(Command::LookForGone);
     }
 
     /// The sessions of this directory (else of its git root), or of all; newest first.
@@ -328,6 +359,11 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::Choices(answer)).ok()?;
         answered.blocking_recv().ok()
+    }
+
+    /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
+    pub fn on_background(&self, background: Background) {
+        let _ = self.commands.send(Command::OnBackground(background));
     }
 
     /// The interpreter's directory and the skills.

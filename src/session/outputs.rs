@@ -85,6 +85,14 @@ impl Outputs {
         }
     }
 
+    /// None yet, at the same places: for another session.
+    pub(super) fn anew(&self) -> Self {
+        Outputs {
+            artifacts: Artifacts::default(),
+            places: Arc::clone(&self.places),
+        }
+    }
+
     /// The session's number is known. One that is not recorded leaves no files.
     pub(super) fn settle(&self, start: &SessionStart) {
         if start.recorded && start.number > 0 {

@@ -86,6 +86,8 @@ pub struct Replayed {
     pub of: usize,
     /// Why not all of them had their turn.
     pub stopped: Option<ReplayStop>,
+    /// First and last In number of the cells of the record that had none.
+    pub rest: Option<(u32, u32)>,
 }
 
 impl Replayed {
@@ -112,7 +114,16 @@ impl Replayed {
         if left > 0 {
             parts.push(format!("{left} more not run"));
         }
-        Notice::warning(parts.join(", "))
+        let notice = Notice::warning(parts.join(", "));
+        match self.rest {
+            Some((from, to)) if from == to => {
+                notice.hint(format!("`%ipycodex replay {from}` runs the last one"))
+            }
+            Some((from, to)) => {
+                notice.hint(format!("`%ipycodex replay {from}-{to}` goes on after it"))
+            }
+            None => notice,
+        }
     }
 }
 
@@ -127,7 +138,11 @@ pub(super) struct ReplayRun {
     skipping: bool,
     /// The user stops all of it.
     stopping: bool,
+    /// With it every cell of the record has run in this interpreter.
+    all: bool,
     so_far: Replayed,
+    /// Said in place of how it ended when all of it went well.
+    said: Option<String>,
     out: RunSender,
 }
 
@@ -145,6 +160,23 @@ impl Session {
         });
     }
 
+    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
+    /// well. `said` is told in the end; empty: nothing.
+    pub(super) fn begin_file(
+        &mut self,
+        replay: Replay,
+        dialog: &Dialog,
+        said: String,
+        out: &RunSender,
+    ) {
+        self.ahead = u32::try_from(replay.steps.len()).unwrap_or(u32::MAX);
+        self.set_next_line(self.next_line);
+        self.replay_after(replay, last_code(dialog), out);
+        if let Some(replay) = &mut self.replay {
+            replay.said = Some(said);
+        }
+    }
+
     fn replay_after(&mut self, replay: Replay, last_code: u32, out: &RunSender) {
         self.replay = Some(Box::new(ReplayRun {
             so_far: Replayed {
@@ -153,6 +185,7 @@ impl Session {
                 skipped: 0,
                 of: replay.steps.len(),
                 stopped: None,
+                rest: None,
             },
             steps: replay.steps.into(),
             quiet: replay.quiet,
@@ -160,6 +193,8 @@ impl Session {
             line: 0,
             skipping: false,
             stopping: false,
+            all: false,
+            said: None,
             out: out.clone(),
         }));
     }
@@ -175,7 +210,13 @@ impl Session {
         };
         match next {
             None => {
-                replay.out.send(SessionEvent::ReplayEnded(replay.so_far));
+                self.ahead = 0;
+                self.set_next_line(self.next_line);
+                if replay.all && replay.so_far.stopped.is_none() {
+                    self.cells_are_back();
+                }
+                replay.so_far.rest = rest(&replay.steps);
+                replay.end();
             }
             Some(Step::Cell { source, again }) => {
                 self.replay_cell(&mut replay, source, again);
@@ -196,7 +237,7 @@ impl Session {
     fn replay_cell(&mut self, replay: &mut ReplayRun, source: String, again: Option<u32>) {
         let line = match again {
             Some(line) => line,
-            None => self.take_number(&source),
+            None => self.take_replayed_number(&source),
         };
         replay.line = line;
         if again.is_none() {
@@ -231,7 +272,7 @@ impl Session {
         after: Option<u32>,
     ) {
         let source = prompt_source(prompt);
-        let line = self.take_number(&source);
+        let line = self.take_replayed_number(&source);
         replay.tell(line, RunKind::Prompt, &source);
         let after = after.unwrap_or(replay.last_code);
         let start = PromptStart::new(line, after, prompt);
@@ -239,6 +280,11 @@ impl Session {
         self.history
             .finish_prompt(key, Outcome::Complete, response, None);
         replay.so_far.ran += 1;
+    }
+
+    fn take_replayed_number(&mut self, source: &str) -> u32 {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.take_number(source)
     }
 
     /// The cell of the replay ended: what it means for the rest.
@@ -268,6 +314,13 @@ impl Session {
         replay.so_far.stopped = stopped;
     }
 
+    /// Says whether the replay that begins holds all cells an interpreter that is gone has run.
+    pub(super) fn replays_all(&mut self, all: bool) {
+        if let Some(replay) = &mut self.replay {
+            replay.all = all;
+        }
+    }
+
     /// Leaves out the cell of the replay that runs.
     pub(super) fn skip_step(&mut self) {
         let (Some(replay), Some(Current::Cell(cell))) = (&mut self.replay, &mut self.current)
@@ -290,6 +343,18 @@ impl Session {
 }
 
 impl ReplayRun {
+    fn end(self) {
+        let so_far = self.so_far;
+        match self.said {
+            Some(said) if so_far.stopped.is_none() && so_far.skipped == 0 => {
+                if !said.is_empty() {
+                    self.out.send(SessionEvent::Text(said));
+                }
+            }
+            _ => self.out.send(SessionEvent::ReplayEnded(so_far)),
+        }
+    }
+
     fn tell(&self, line: u32, kind: RunKind, source: &str) {
         self.out.send(SessionEvent::Replaying {
             step: self.so_far.of - self.steps.len(),
@@ -300,6 +365,15 @@ impl ReplayRun {
             quiet: self.quiet,
         });
     }
+}
+
+/// First and last number of steps that are cells of the record.
+fn rest(steps: &VecDeque<Step>) -> Option<(u32, u32)> {
+    let line = |step: &Step| match step {
+        Step::Cell { again, .. } => *again,
+        Step::Prompt { .. } => None,
+    };
+    Some((line(steps.front()?)?, line(steps.back()?)?))
 }
 
 /// The last line that is Python.

@@ -23,6 +23,7 @@ impl Session {
             }
             RuntimeEvent::Died { death, restarting } => {
                 self.asked.clear();
+                self.cells_are_gone();
                 if !self.interpreter_is_gone() {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });

@@ -45,6 +45,16 @@ pub(super) struct Wish {
     dropped: oneshot::Receiver<()>,
 }
 
+#[cfg(test)]
+impl Suggesting {
+    /// One that nobody works on.
+    pub(crate) fn done() -> Self {
+        Suggesting {
+            _open: oneshot::channel().0,
+        }
+    }
+}
+
 impl Draft {
     fn is_prompt(&self) -> bool {
         let mode = if self.prompt_mode {

@@ -22,9 +22,11 @@ use crate::session::choices::Choices;
 use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
+use crate::session::loading::Loading;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptRun;
 use crate::session::replay::{Replay, ReplayRun};
+use crate::session::resume::EARLIER;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
@@ -53,11 +55,15 @@ pub(super) struct Session {
     pub(super) waiting: VecDeque<(Work, RunSender)>,
     /// The replay whose cell is the current one.
     pub(super) replay: Option<Box<ReplayRun>>,
+    /// Steps of a file that are still to take numbers.
+    pub(super) ahead: u32,
     pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
     pub(super) shared: Arc<Shared>,
     pub(super) stdin: Stdin,
     pub(super) next_line: u32,
     pub(super) recorded: bool,
+    /// Cells with a lower number ran in an interpreter that is gone.
+    pub(super) gone_before: u32,
     /// Inputs wait while an earlier session's numbering is not known.
     pub(super) numbering_unknown: bool,
     /// The cell's interpreter died: the run goes on until it is said how.
@@ -75,6 +81,7 @@ pub(super) struct Session {
 pub(super) enum Work {
     Input(Submission),
     Replay(Replay),
+    Load(Loading),
 }
 
 /// What is being worked on.
@@ -150,11 +157,13 @@ pub(super) fn run(
         current: None,
         waiting: VecDeque::new(),
         replay: None,
+        ahead: 0,
         asked: HashMap::new(),
         shared,
         stdin,
         next_line: 1,
         recorded: false,
+        gone_before: 0,
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
@@ -216,6 +225,7 @@ impl Session {
             Command::Submit(submission, out) => self.submitted(submission, out),
             Command::Learned(wait, then) => self.learned(wait, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
+            Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::Interrupt => self.interrupt(),
             Command::SkipStep => self.skip_step(),
             Command::Answer(question, reply) => self.on_reply(question, reply),
@@ -245,6 +255,11 @@ impl Session {
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
             }
+            Command::OnBackground(background) => {
+                if !self.choices.code_theme_chosen {
+                    self.choices.code_theme = background.theme().to_owned();
+                }
+            }
             Command::Surroundings(answer) => self.tell_surroundings(answer),
             Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
@@ -254,6 +269,15 @@ impl Session {
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
+            Command::Earlier(answer) => {
+                let history = self.history.clone();
+                tokio::spawn(async move {
+                    // Whoever asked may have gone.
+                    let _ = answer.send(history.earlier(EARLIER).await);
+                });
+            }
+            Command::LookForGone => self.look_for_gone(),
+            Command::CellsRead(cells) => self.on_cells_read(cells),
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
                 tokio::spawn(async move {
@@ -275,6 +299,7 @@ impl Session {
             && start.resumed
         {
             self.set_next_line(start.next_line);
+            self.cells_are_gone();
             self.exchanges.thread_known(thread);
         }
         if let Ok(start) = &start {

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, Question, ToolCall, Usage};
 use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
+use crate::session::toolbox::shows_itself;
 
 /// What can happen to a turn.
 #[derive(Debug, Clone)]
@@ -191,6 +192,7 @@ impl Turn {
         let Some(call) = self.running_tool.take() else {
             return Vec::new();
         };
+        let shown = shows_itself(&call.name);
         let line = tool_line(&call.name, &call.arguments, &returned.text);
         self.received += returned.text.len() + 1;
         self.answer.tool(&ToolRecord {
@@ -200,17 +202,22 @@ impl Turn {
             result: returned.text,
             success: returned.success,
         });
-        let mut actions = vec![
-            TurnAction::Show(AnswerEvent::ToolRan {
-                line,
-                success: returned.success,
-            }),
-            TurnAction::Reply(AgentReply::ToolResult {
-                call: call.id,
-                success: returned.success,
-                content: returned.content,
-            }),
-        ];
+        let mut actions = vec![TurnAction::Show(AnswerEvent::ToolRan {
+            line,
+            success: returned.success,
+        })];
+        if !shown {
+            let pictures = returned.content.iter().filter_map(|part| match part {
+                InputPart::Image(url) => Some(AnswerEvent::Picture(url.clone())),
+                InputPart::Text(_) => None,
+            });
+            actions.extend(pictures.map(TurnAction::Show));
+        }
+        actions.push(TurnAction::Reply(AgentReply::ToolResult {
+            call: call.id,
+            success: returned.success,
+            content: returned.content,
+        }));
         actions.extend(self.next_tool());
         actions
     }

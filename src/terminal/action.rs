@@ -5,6 +5,7 @@ use reedline::ReedlineEvent;
 
 use crate::config::KeyAction;
 use crate::terminal::blocks::Wish;
+use crate::terminal::complete;
 
 /// Begins the name of a [`Action::Change`].
 const CHANGE: &str = "change ";
@@ -71,6 +72,11 @@ impl Action {
 
     /// What the editor is told.
     pub(super) fn event(self) -> ReedlineEvent {
-        ReedlineEvent::ExecuteHostCommand(self.name())
+        match self {
+            // Menus of the editor, not commands.
+            Action::Complete => complete::tab(),
+            Action::Inspect => complete::back_tab(),
+            action => ReedlineEvent::ExecuteHostCommand(action.name()),
+        }
     }
 }

@@ -22,6 +22,56 @@ const RETRY: Duration = Duration::from_millis(50);
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
 
+/// Events to safe text, in whole lines.
+pub(super) struct Teller {
+    filter: Filter,
+    partial: String,
+    colour: bool,
+}
+
+impl Teller {
+    pub(super) fn new(colour: bool) -> Self {
+        Teller {
+            filter: Filter::new(Policy::Text),
+            partial: String::new(),
+            colour,
+        }
+    }
+
+    /// What an event says; each text ends in a newline.
+    pub(super) fn tell(&mut self, event: SessionEvent) -> Vec<String> {
+        let mut told = Vec::new();
+        if let SessionEvent::Output { bytes, .. } = event {
+            let mut safe = Vec::new();
+            self.filter.push(&bytes, &mut safe);
+            self.partial.push_str(&String::from_utf8_lossy(&safe));
+            while let Some(end) = self.partial.find('\n') {
+                told.push(self.partial.drain(..=end).collect());
+            }
+            return told;
+        }
+        let text = match event {
+            SessionEvent::Notice(notice) => notice_text(&notice, self.colour),
+            SessionEvent::RuntimeDied { death, restarting } => {
+                notice_text(&died(&death.to_string(), restarting), self.colour)
+            }
+            SessionEvent::Display(display) => display.bundle.for_model() + "\n",
+            SessionEvent::Raised(error) => error.lines(self.colour).join("\n") + "\n",
+            SessionEvent::ReplayEnded(replayed) => notice_text(&replayed.notice(), self.colour),
+            // What a cell left without a line end.
+            SessionEvent::CellEnded { .. } => String::new(),
+            _ => return told,
+        };
+        if !self.partial.is_empty() {
+            told.push(std::mem::take(&mut self.partial) + "\n");
+        }
+        if !text.is_empty() {
+            told.push(text);
+        }
+        told
+    }
+}
+
 /// Lines waiting to be shown.
 #[derive(Clone)]
 pub(super) struct Background {
@@ -50,31 +100,18 @@ impl Background {
         };
         let taken = background.clone();
         let take = move || {
-            let mut filter = Filter::new(Policy::Text);
-            let mut partial = String::new();
+            let mut teller = Teller::new(colour);
             loop {
                 let patience = (!taken.is_empty()).then_some(RETRY);
                 match events.next(patience) {
                     Next::Ended => return,
                     Next::Nothing => {}
-                    Next::Event(event) => match *event {
-                        SessionEvent::Output { bytes, .. } => {
-                            let mut safe = Vec::new();
-                            filter.push(&bytes, &mut safe);
-                            partial.push_str(&String::from_utf8_lossy(&safe));
-                            while let Some(end) = partial.find('\n') {
-                                taken.add(partial.drain(..=end).collect());
-                            }
-                        }
-                        SessionEvent::Notice(notice) => taken.add(notice_text(&notice, colour)),
-                        SessionEvent::RuntimeDied { death, restarting } => {
-                            taken.add(notice_text(&died(&death.to_string(), restarting), colour));
-                        }
-                        SessionEvent::Display(display) => {
-                            taken.add(display.bundle.for_model() + "\n")
-                        }
-                        _ => {}
-                    },
+                    Next::Event(event) => {
+                        teller
+                            .tell(*event)
+                            .into_iter()
+                            .for_each(|text| taken.add(text));
+                    }
                 }
                 taken.hand_over();
             }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crossterm::cursor::SetCursorStyle;
 use crossterm::event::{Event, KeyCode, KeyModifiers};
-use reedline::{CursorConfig, EditCommand, ExternalPrinter, Reedline, Signal};
+use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
@@ -25,6 +25,7 @@ use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
 use crate::terminal::highlight::{Highlight, Look};
+use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::edits::{self, Change};
 use crate::terminal::keys::gate::{self, SharedGate, pass};
 use crate::terminal::keys::typed::Typed;
@@ -64,6 +65,7 @@ pub(super) struct Editor {
     external: External,
     /// Called when a prompt is coming.
     on_prompt: Arc<dyn Fn() + Send + Sync>,
+    hints: Hints,
 }
 
 /// What the editor is made of.
@@ -104,6 +106,7 @@ impl Editor {
             gate: Arc::clone(&gate),
             ring: Arc::clone(&ring),
         };
+        let hints = Hints::new(Arc::clone(&snapshot));
         let colour = options.screen.colour();
         let screen = options.screen.clone();
         let look = Look::new(
@@ -122,7 +125,8 @@ impl Editor {
                 look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
             }))
-            .with_edit_mode(Box::new(Keys::new(setup)))
+            .with_edit_mode(hints.watching(Keys::new(setup)))
+            .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
@@ -136,7 +140,9 @@ impl Editor {
         }
         let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
         let repaint = line.repaint_signal();
-        look.repaint_with(move || repaint.request_repaint());
+        let painted = repaint.clone();
+        look.repaint_with(move || painted.request_repaint());
+        hints.wake_with(move || repaint.request_repaint());
         Editor {
             line,
             snapshot,
@@ -151,6 +157,7 @@ impl Editor {
             ring,
             external: options.external,
             on_prompt: options.on_prompt,
+            hints,
         }
     }
 
@@ -159,9 +166,20 @@ impl Editor {
         self.say = say;
     }
 
+    /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
+    pub(super) fn suggest_with(&mut self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
+        self.hints.connect(ask, say);
+    }
+
     /// What Ctrl-O is to show.
     pub(super) fn set_folded(&mut self, folded: String) {
         self.folded = Some(folded);
+    }
+
+    /// Paints the label and the input again, from any thread.
+    pub(super) fn repainter(&mut self) -> impl Fn() + Send + use<> {
+        let signal = self.line.repaint_signal();
+        move || signal.request_repaint()
     }
 
     /// Code is painted in this theme from now on.
@@ -182,11 +200,19 @@ impl Editor {
         &mut self,
         label: &Label,
         begin_with: &str,
-        mut replaces: Option<u32>,
+        replaces: Option<u32>,
     ) -> Result<Edited, Report> {
         if !begin_with.is_empty() {
             self.insert(begin_with);
         }
+        let continuation = label.render_prompt_multiline_indicator();
+        self.hints.begin(continuation.chars().count());
+        let edited = self.edit(label, replaces);
+        self.hints.end();
+        edited
+    }
+
+    fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
             if pass(&self.gate).open() {
                 gate::wake(&self.gate);

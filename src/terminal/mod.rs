@@ -14,13 +14,16 @@ mod external;
 mod field;
 mod front;
 mod highlight;
+mod hint;
 mod keys;
 mod panel;
 pub mod picker;
 mod prompt;
+mod query;
 mod recall;
 mod signals;
 mod snapshot;
+mod startup;
 mod typing;
 mod window;
 
@@ -31,7 +34,7 @@ use std::time::Duration;
 use reedline::ExternalPrinter;
 
 use crate::config::{EditMode, Keymap};
-use crate::display::{Aftermath, Display, follow, page, say};
+use crate::display::{Aftermath, Display, Pictures, follow, page, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -40,13 +43,14 @@ use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
+use crate::session::{Loading, Notice, Run, RunKind, SessionEvent, SessionHandle, Submission};
 use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use external::External;
 use prompt::Label;
 use signals::Attached;
+use startup::Startup;
 use typing::{Hands, Signal, Target, Typing};
 
 /// Lines of background output that may wait in the editor.
@@ -61,6 +65,8 @@ pub struct Options {
     pub screen: Screen,
     /// How markdown looks.
     pub appearance: Appearance,
+    /// How pictures are drawn.
+    pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
     /// Everything is a prompt.
@@ -71,10 +77,18 @@ pub struct Options {
     pub edit_mode: EditMode,
     /// The command line of the user's own editor.
     pub external_editor: Option<String>,
+    /// Nobody has said which theme code has: it follows the terminal's background.
+    pub asks_background: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Replayed while the prompt can be used.
+    pub startup: Option<Loading>,
+    /// Loaded before the first prompt, in this order.
+    pub load: Vec<Loading>,
     /// Home directory and search path.
     pub environment: Environment,
+    /// An earlier session is taken up: its end is shown before the first prompt.
+    pub resumed: bool,
 }
 
 /// Runs until the user leaves; returns the exit status.
@@ -136,14 +150,31 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     )?;
     let sayer = background.clone();
     editor.say_with(Box::new(move |text| sayer.say(text)));
+    let startup = options.startup.and_then(|startup| {
+        let colour = options.screen.colour();
+        Startup::follow(
+            session.load(startup),
+            background.clone(),
+            colour,
+            editor.repainter(),
+        )
+    });
+    let (suggests, sayer) = (session.clone(), background.clone());
+    editor.suggest_with(
+        Box::new(move |draft, take| suggests.suggest(draft, take)),
+        move |text| sayer.say(text),
+    );
     let mut shell = Shell {
+        startup,
         session: session.clone(),
         screen: options.screen,
         appearance: options.appearance,
+        pictures: options.pictures,
         editor,
         background,
         guard,
         attached,
+        asks_background: options.asks_background,
         ending,
         lent,
         environment: options.environment,
@@ -151,7 +182,10 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
     }
-    let status = match shell.work() {
+    if options.resumed {
+        shell.show_resumed()?;
+    }
+    let status = match shell.load(options.load).and_then(|()| shell.work()) {
         Ok(status) => status,
         Err(error) => {
             // A terminal that hung up: what is there is committed before we leave.
@@ -167,13 +201,18 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
 }
 
 struct Shell {
+    /// The startup notebook, until it has been shown.
+    startup: Option<Startup>,
     session: SessionHandle,
     screen: Screen,
     appearance: Appearance,
+    pictures: Pictures,
     editor: Editor,
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    /// The terminal may still be asked for its background.
+    asks_background: bool,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
     /// Another program has the terminal.
@@ -190,10 +229,12 @@ impl Shell {
                 std::thread::park();
             }
             self.show_background()?;
-            let label = Label::new(self.session.next_line(), self.editor.snapshot());
+            let mut label = Label::new(self.session.next_line(), self.editor.snapshot());
+            if self.startup.is_some() {
+                label = label.following(self.session.clone());
+            }
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
-            self.editor.set_theme(self.appearance().theme);
             let edited = self.editor.read(&label, &text, replacing.take());
             self.background.set_editing(false);
             match edited? {
@@ -203,6 +244,7 @@ impl Shell {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
+                    self.editor.set_theme(self.appearance().theme);
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
                     }
@@ -234,6 +276,15 @@ impl Shell {
         Ok(())
     }
 
+    /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
+    fn show_resumed(&self) -> Result<(), Report> {
+        if let Some(earlier) = self.session.earlier() {
+            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            self.session.look_for_gone();
+        }
+        Ok(())
+    }
+
     fn is_prompt(&self, text: &str) -> bool {
         let mode = if self.editor.prompts() {
             Mode::Prompts
@@ -243,8 +294,28 @@ impl Shell {
         matches!(classify(text, mode), Input::Prompt(_))
     }
 
+    /// Loads files before the first prompt.
+    fn load(&mut self, files: Vec<Loading>) -> Result<(), Report> {
+        for file in files {
+            self.finish_startup()?;
+            let run = self.session.load(file);
+            self.show(&run)?;
+        }
+        Ok(())
+    }
+
+    /// What is left of the startup notebook comes before anything else.
+    fn finish_startup(&mut self) -> Result<(), Report> {
+        if let Some(rest) = self.startup.take().and_then(Startup::take) {
+            self.show_background()?;
+            self.show(&rest)?;
+        }
+        self.show_background()
+    }
+
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
+        self.finish_startup()?;
         let submission = Submission {
             private: is_private(&text),
             text,
@@ -258,15 +329,17 @@ impl Shell {
 
     /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
-        let appearance = self.appearance();
         let hands = Hands::new(self.session.clone());
         if self.editor.interrupted_ahead() {
             hands.interrupt_first();
         }
+        self.ask_background(&hands)?;
+        let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
             self.screen.clone(),
             appearance,
+            self.pictures(),
             self.guard.clone(),
             Some(keyboard),
         );
@@ -306,6 +379,21 @@ impl Shell {
         Ok((aftermath, hands.take_rest()))
     }
 
+    /// Once, while the first input is on its way: nobody else reads the terminal then.
+    fn ask_background(&mut self, hands: &Hands) -> Result<(), Report> {
+        if !std::mem::take(&mut self.asks_background) || !self.screen.colour() {
+            return Ok(());
+        }
+        self.screen.trusted(query::BACKGROUND)?;
+        self.screen.flush()?;
+        let heard = query::listen();
+        hands.set_ahead(heard.typed);
+        if let Some(background) = heard.background {
+            self.session.on_background(background);
+        }
+        Ok(())
+    }
+
     /// Gives the keyboard to what runs.
     fn begin_typing(&self, kind: RunKind, hands: &Arc<Hands>) -> Option<Typing> {
         let target = match kind {
@@ -326,8 +414,9 @@ impl Shell {
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
                 Signal::Suspend => {
+                    let gone = screen.passing(None);
                     suspend(guard.as_deref());
-                    Ok(())
+                    gone
                 }
             };
             // A screen that is gone is noticed by the display.
@@ -357,6 +446,14 @@ impl Shell {
         Appearance {
             theme: chosen.unwrap_or(self.appearance.theme),
             ..self.appearance
+        }
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => self.pictures.drawn_as(choices.images),
+            None => self.pictures.clone(),
         }
     }
 

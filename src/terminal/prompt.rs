@@ -8,12 +8,15 @@ use reedline::{
 };
 
 use crate::input::Mode;
+use crate::session::SessionHandle;
 use crate::terminal::snapshot::{Shared, look};
 
 /// The label of one input.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Label {
     line: u32,
+    /// Tells the number while it may still change.
+    session: Option<SessionHandle>,
     replaces: Option<u32>,
     /// Tells the mode of input and of vi.
     snapshot: Shared,
@@ -24,8 +27,17 @@ impl Label {
     pub(super) fn new(line: u32, snapshot: Shared) -> Self {
         Label {
             line,
+            session: None,
             replaces: None,
             snapshot,
+        }
+    }
+
+    /// With the number the session names whenever the label is painted.
+    pub(super) fn following(self, session: SessionHandle) -> Self {
+        Label {
+            session: Some(session),
+            ..self
         }
     }
 
@@ -53,7 +65,9 @@ impl Label {
             Mode::Cells => "In",
             Mode::Prompts => "Pr",
         };
-        format!("{vi}{name} [{}]: ", self.line)
+        let session = self.session.as_ref();
+        let line = session.map_or(self.line, SessionHandle::next_line);
+        format!("{vi}{name} [{line}]: ")
     }
 }
 

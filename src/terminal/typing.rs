@@ -86,6 +86,8 @@ pub(super) struct Hands {
 struct State {
     /// Ctrl-C was read together with what runs: it comes before every other key.
     interrupted: bool,
+    /// Typed before the keyboard was anyone's.
+    ahead: Vec<u8>,
     /// What was typed and nobody read.
     kept: Vec<u8>,
     /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
@@ -125,6 +127,7 @@ impl Hands {
             session,
             state: Mutex::new(State {
                 interrupted: false,
+                ahead: Vec::new(),
                 kept: Vec::new(),
                 refused: Vec::new(),
                 cell: None,
@@ -142,6 +145,11 @@ impl Hands {
     /// Ctrl-C was typed already.
     pub(super) fn interrupt_first(&self) {
         self.state().interrupted = true;
+    }
+
+    /// These bytes were read while the terminal was asked something: they come before all others.
+    pub(super) fn set_ahead(&self, typed: Vec<u8>) {
+        self.state().ahead = typed;
     }
 
     /// The cell of this terminal comes next.
@@ -174,7 +182,11 @@ impl Hands {
     /// What was typed and nobody read, once.
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
-        std::mem::take(&mut self.state().kept)
+        let mut state = self.state();
+        // Nobody had the keyboard.
+        let mut rest = std::mem::take(&mut state.ahead);
+        rest.append(&mut state.kept);
+        rest
     }
 
     /// Offers the cell's terminal what it has not taken; true while there is more.
@@ -263,10 +275,12 @@ impl Typing {
                 on_signal,
                 tries: Vec::new(),
             };
-            let stdin = std::io::stdin();
             if std::mem::take(&mut keys.hands.state().interrupted) {
                 keys.take(&[CTRL_C]);
             }
+            let ahead = std::mem::take(&mut keys.hands.state().ahead);
+            keys.take(&ahead);
+            let stdin = std::io::stdin();
             loop {
                 let mut sources = [
                     PollFd::new(&stopped, PollFlags::IN),

@@ -9,10 +9,11 @@ fn lines(earlier: &Earlier) -> Vec<String> {
     let entries = earlier.entries.iter();
     entries
         .map(|entry| {
+            let value = entry.value.map_or("", |_| "=");
             let arrow = if entry.is_answer { "=>" } else { "->" };
             let mark = if entry.hidden { " (hidden)" } else { "" };
             format!(
-                "{} {} {arrow} {}{mark}",
+                "{} {} {arrow} {value}{}{mark}",
                 entry.line, entry.source, entry.shown
             )
         })
@@ -129,7 +130,7 @@ fn a_session_without_rows_of_ours_is_told_too() {
         lines(&earlier),
         [
             "1 !ls -> ",
-            "2 a = 1 -> 1",
+            "2 a = 1 -> =1",
             "3 .why? => so",
             "4 .and? => too",
             "5 b -> "

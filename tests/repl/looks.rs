@@ -300,3 +300,38 @@ fn a_line_longer_than_the_screen_can_be_walked_through() {
     shell.cell(2, "len(y)");
     shell.shows("Out[2]: 4000");
 }
+
+#[test]
+fn a_light_terminal_has_a_light_theme_unless_one_was_chosen() {
+    for (arguments, asked, theme) in [
+        (&["--agent", "demo"][..], true, "github"),
+        (
+            &["--agent", "demo", "--code-theme", "mocha"],
+            false,
+            "mocha",
+        ),
+    ] {
+        let shell = Shell::start(Home::new(), arguments, (80, 50));
+        shell.at(1);
+        shell.pty.has_background("rgb:fdfd/f6f6/e3e3");
+        // What is typed while the terminal is asked comes to the next prompt.
+        shell.pty.send("a = 41\ra + 1\r");
+        shell.shows("Out[2]: 42");
+        shell.cell(3, "%ipycodex code_theme");
+        shell.shows(&format!("self.code_theme='{theme}'"));
+        shell.shows(&format!("* {theme} (in force)"));
+        let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
+        assert_eq!(raw.matches("\x1b]11;?").count(), usize::from(asked));
+    }
+}
+
+#[test]
+fn the_surroundings_tell_a_light_terminal() {
+    let mut home = Home::new();
+    home.set("COLORFGBG", "0;15");
+    let shell = Shell::start(home, &["--agent", "demo"], (80, 50));
+    shell.cell(1, "%ipycodex code_theme");
+    shell.shows("self.code_theme='github'");
+    let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
+    assert!(!raw.contains("\x1b]11;?"));
+}

@@ -127,6 +127,13 @@ class Both(Engine):
             self.look(host, code)
         self.assertEqual(host.run("1 + 1").value, "2")
 
+    def test_a_look_that_never_ends_is_ended(self):
+        host = self.host()
+        host.run("import time\nclass Slow:\n    def __dir__(self): time.sleep(600)\nclass Busy:\n    def __dir__(self):\n        while True: pass\nslow, busy = Slow(), Busy()")
+        for code in ("slow.", "busy."):
+            host.ask("complete", code=code, pos=5)
+        self.assertEqual(host.run("1 + 1").value, "2")
+
     def test_modules_are_not_imported_to_be_looked_into(self):
         host = self.host()
         with open(os.path.join(self.folder(), "heavy_part.py"), "w") as file:

@@ -23,6 +23,15 @@ const PYTHON: [&str; 4] = [
     "rich==15.0.0",
 ];
 
+/// What draws pictures and tables, with IPython for the engine that has it.
+const FIGURES: [&str; 5] = [
+    "ipython==9.18.1",
+    "matplotlib==3.11.2",
+    "pandas==3.1.1",
+    "pillow==13.0.0",
+    "sympy==1.14.0",
+];
+
 /// What reads, checks and runs notebooks.
 const NOTEBOOKS: [&str; 4] = [
     "nbformat==5.11.1",
@@ -43,6 +52,15 @@ pub fn codex() -> Option<PathBuf> {
 /// The Python of an environment with IPython, ipykernel, jupyter_client and Rich.
 pub fn python() -> Option<PathBuf> {
     have("Python with IPython", ipython_environment())
+}
+
+/// The Python of an environment with matplotlib, pandas, Pillow, SymPy and IPython.
+pub fn figures() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let modules = "IPython, matplotlib.pyplot, pandas, PIL, sympy";
+        fetch_environment("figures", &FIGURES, modules)
+    });
+    have("Python with matplotlib", &FOUND)
 }
 
 /// The Python of an environment with nbformat, nbclient and ipykernel.

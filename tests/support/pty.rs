@@ -5,7 +5,8 @@
 //!
 //! Invariants: every wait is for a state of the screen and ends the moment it is reached (a condition variable, no
 //! sleeping); a wait that fails shows the screen. Like a real terminal it answers `CSI 6 n` (where the cursor is),
-//! `CSI 5 n` (alive) and `CSI c` (which terminal); colours and kitty's keyboard are not answered for. On drop the
+//! `CSI 5 n` (alive) and `CSI c` (which terminal), and for its background when it has been given one; other colours and
+//! kitty's keyboard are not answered for. On drop the
 //! program and all it left behind are killed, those that made a session of their own included.
 //!
 //! Absent on purpose: timing. A bench reads its own clock around these calls.
@@ -66,9 +67,18 @@ struct Terminal {
 #[derive(Default)]
 struct Answers {
     pending: Vec<u8>,
+    /// What `OSC 11 ; ?` is answered with, if at all.
+    background: Option<String>,
 }
 
 impl vt100::Callbacks for Answers {
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
+        if let (&[b"11", b"?"], Some(colour)) = (parameters, &self.background) {
+            let answer = format!("\x1b]11;{colour}\x1b\\");
+            self.pending.extend_from_slice(answer.as_bytes());
+        }
+    }
+
     fn unhandled_csi(
         &mut self,
         screen: &mut vt100::Screen,
@@ -174,6 +184,11 @@ impl Pty {
             mark,
             patience: PATIENCE,
         }
+    }
+
+    /// From now on the terminal says that its background is this colour (`rgb:ffff/ffff/ffff`).
+    pub fn has_background(&self, colour: &str) {
+        self.terminal().parser.callbacks_mut().background = Some(colour.to_owned());
     }
 
     /// Types text or key sequences, as they are.

@@ -9,6 +9,7 @@ pub(crate) mod reply;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -31,6 +32,7 @@ struct State {
     arrived: Condvar,
     released: Mutex<bool>,
     release: Condvar,
+    abandoned: AtomicUsize,
 }
 
 impl Endpoint {
@@ -56,6 +58,7 @@ impl Endpoint {
             arrived: Condvar::new(),
             released: Mutex::new(false),
             release: Condvar::new(),
+            abandoned: AtomicUsize::new(0),
         });
         let endpoint = Endpoint {
             port,
@@ -97,6 +100,11 @@ impl Endpoint {
     pub(crate) fn release(&self) {
         *lock(&self.state.released) = true;
         self.state.release.notify_all();
+    }
+
+    /// How many requests were given up while they waited in an [`Event::Hold`].
+    pub(crate) fn abandoned(&self) -> usize {
+        self.state.abandoned.load(Ordering::SeqCst)
     }
 
     /// Writes a `CODEX_HOME` whose provider is this endpoint.
@@ -161,7 +169,7 @@ pub(crate) fn shell_tool(request: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
+fn serve(stream: TcpStream, state: &Arc<State>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut out = stream;
     let mut request_line = String::new();
@@ -195,6 +203,7 @@ fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
     state.arrived.notify_all();
     let reply = (state.answer)(index, &request);
     reply.write(index, &mut out, &|| {
+        watch(reader.get_ref(), state);
         let released = lock(&state.released);
         drop(
             state
@@ -203,6 +212,19 @@ fn serve(stream: TcpStream, state: &State) -> std::io::Result<()> {
                 .unwrap_or_else(PoisonError::into_inner),
         );
     })
+}
+
+/// Counts a client that leaves before the release.
+fn watch(stream: &TcpStream, state: &Arc<State>) {
+    let (Ok(mut stream), state) = (stream.try_clone(), Arc::clone(state)) else {
+        return;
+    };
+    thread::spawn(move || {
+        let left = matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_));
+        if left && !*lock(&state.released) {
+            state.abandoned.fetch_add(1, Ordering::SeqCst);
+        }
+    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -62,6 +62,11 @@ def is_inline():
     return backend in ("agg", "") or "inline" in backend
 
 
+def shown_by_ipython():
+    """Whether `matplotlib_inline` shows what is open: it is the back end in use."""
+    return "inline" in str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower() and "matplotlib_inline.backend_inline" in sys.modules
+
+
 def replace_show(pyplot, host):
     """Makes `show()` publish what is open, at that place in the output."""
     show = pyplot.show

@@ -303,10 +303,11 @@ class Engine:
             self.pad_inputs(number)
         shell.execution_count = number
         result = shell.run_cell(code, store_history=store, silent=silent and not store)
-        if "matplotlib.pyplot" in sys.modules and "matplotlib_inline" not in os.environ.get("MPLBACKEND", ""):
+        if "matplotlib.pyplot" in sys.modules:
             from . import figures
 
-            figures.publish(self.host)
+            if not figures.shown_by_ipython():
+                figures.publish(self.host)
         if store:
             self.count = number
             shell.execution_count = number + 1

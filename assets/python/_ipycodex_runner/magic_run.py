@@ -266,10 +266,10 @@ def line_matplotlib(shell, line, names):
         print("Available matplotlib backends: ['agg', 'inline', 'qt', 'tk', 'gtk3', 'gtk4', 'wx', 'osx']")
         return
     chosen = {"": "Agg", "inline": "Agg", "agg": "Agg", "qt": "QtAgg", "qt5": "Qt5Agg", "tk": "TkAgg", "gtk": "GTK3Agg", "gtk3": "GTK3Agg", "gtk4": "GTK4Agg", "wx": "WXAgg", "osx": "MacOSX"}.get(backend.lower(), backend)
-    os.environ["MPLBACKEND"] = chosen
     import matplotlib
 
     matplotlib.use(chosen)
+    os.environ["MPLBACKEND"] = chosen  # also of programs started from here
 
 
 def profiled(shell, text):

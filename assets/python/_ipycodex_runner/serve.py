@@ -14,6 +14,9 @@ from . import debug, wire
 from .wire import interrupts
 
 
+LOOK = 2  # seconds for a completion or an inspection
+
+
 class Host:
     """What the engines see of the outside: frames, questions to the host, the facts of the start."""
 
@@ -71,6 +74,8 @@ def main(arguments):
     sys.modules["__main__"] = module
     debug.watch_imports(package.parts.after_import)
     stdin.watch_imports(package.parts.after_import)
+    if pty:
+        package.parts.after_import["pandas"] = fit_tables
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -262,17 +267,27 @@ class Server:
             os._exit(0)
 
     def complete(self, request):
-        code, position = request["code"], request["pos"]
-        found = self.engine.complete(code, position)
-        if request.get("engine") == "jedi":
-            from . import deeper
+        engine, code, position = self.engine, request["code"], request["pos"]
 
-            found = deeper.complete(self.engine.ns, code, position, found)
-        return {"completions": found}
+        def look():
+            found = engine.complete(code, position)
+            if request.get("engine") == "jedi":
+                from . import deeper
+
+                found = deeper.complete(engine.ns, code, position, found)
+            return found
+
+        return {"completions": self.in_time(look)}
 
     def inspect(self, request):
-        found = self.engine.inspect(request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0))
-        return {"inspection": found}
+        arguments = request.get("code"), request.get("pos", 0), request.get("name"), request.get("level", 0)
+        return {"inspection": self.in_time(lambda: self.engine.inspect(*arguments))}
+
+    def in_time(self, look):
+        """A look at objects whose own `__dir__` and docs may never end; the cells wait for it."""
+        from . import watchdog
+
+        return self.run_user_code(lambda: watchdog.within(LOOK, look))
 
     def is_complete(self, request):
         status, indent = self.engine.is_complete(request["code"])
@@ -347,6 +362,8 @@ class Server:
 
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
+            if "pandas" in sys.modules:
+                fit_tables(sys.modules["pandas"])
         interrupts.expect()
         host.send({"type": "started"})
         try:
@@ -381,6 +398,12 @@ def internal(error):
     import traceback
 
     return traceback.format_exception(type(error), error, error.__traceback__)
+
+
+def fit_tables(pandas):
+    from . import tables
+
+    tables.fit(pandas)
 
 
 def enter(request):

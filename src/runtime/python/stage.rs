@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/stdin.py",
     "_ipycodex_runner/syntax.py",
     "_ipycodex_runner/system.py",
+    "_ipycodex_runner/tables.py",
     "_ipycodex_runner/terminal.py",
     "_ipycodex_runner/tools.py",
     "_ipycodex_runner/tracebacks.py",

@@ -30,6 +30,8 @@ const FORGET: &str = "any(globals().pop(name, None) and False for name in ('_ai_
 /// A command that waits.
 pub(super) struct Waiting {
     id: u64,
+    /// What is waited for changes the session: nobody stops waiting.
+    firm: bool,
     out: RunSender,
 }
 
@@ -62,6 +64,7 @@ impl Session {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),
@@ -79,11 +82,13 @@ impl Session {
             Order::Retry => self.retry(out),
             Order::ShowHistory => self.show_history(out),
             Order::Save { file, force } => self.save(file, force, out),
-            Order::Load(_) => {}
+            Order::Load(name) => self.load(&name, out),
             Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
+            Order::Resume(wanted) => self.change_session(wanted, out),
+            Order::Replay(again) => self.run_again(again, number, out),
             Order::Rename(name) => self.rename(&name, out),
             Order::TogglePrompts => out.send(SessionEvent::PromptsToggled),
             Order::Interrupt => self.interrupt_by_command(out),
@@ -106,7 +111,8 @@ impl Session {
         self.waits += 1;
         let id = self.waits;
         let out = out.clone();
-        self.current = Some(Current::Command(Waiting { id, out }));
+        let firm = false;
+        self.current = Some(Current::Command(Waiting { id, firm, out }));
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             let value = wait.await;
@@ -114,6 +120,19 @@ impl Session {
             // A session that has ended wants nothing any more.
             let _ = inbox.send(Command::Learned(id, then));
         });
+    }
+
+    /// As [`Session::later`], but the user cannot stop the waiting: what is waited for changes what comes next.
+    pub(in crate::session) fn firmly_later<T: Send + 'static>(
+        &mut self,
+        out: &RunSender,
+        wait: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
+    ) {
+        self.later(out, wait, then);
+        if let Some(Current::Command(waiting)) = &mut self.current {
+            waiting.firm = true;
+        }
     }
 
     /// What a command waited for is there.
@@ -129,6 +148,9 @@ impl Session {
 
     /// The user does not wait any longer.
     pub(super) fn stop_waiting(&mut self) {
+        if matches!(&self.current, Some(Current::Command(waiting)) if waiting.firm) {
+            return;
+        }
         let message = "stopped waiting";
         self.out_or_background()
             .send(SessionEvent::Notice(Notice::note(message)));

@@ -1,4 +1,4 @@
-//! `save` and `export` in the loop: the record is asked, the file is written on another thread.
+//! `save`, `load` and `export` in the loop: files are read and written on another thread.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
 use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::loading::{Loading, with_suffix};
 use crate::session::saving::{FileForm, Target, write_file};
 use crate::session::task::{Session, notice};
 
@@ -53,6 +54,17 @@ impl Session {
             forcing: format!("%ipycodex export -f {file}"),
         };
         self.write(target, file.to_owned(), "Exported", out);
+    }
+
+    /// Runs a file here, after this command.
+    pub(super) fn load(&mut self, name: &str, out: &RunSender) {
+        let shown = with_suffix(name);
+        let loading = Loading {
+            path: self.notebooks.file(&shown, &self.cwd),
+            shown,
+            startup: false,
+        };
+        self.begin_load(loading, out);
     }
 
     fn write(&mut self, target: Target, shown: String, done: &'static str, out: &RunSender) {

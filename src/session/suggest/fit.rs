@@ -139,8 +139,18 @@ fn without_suffix<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     }
     let line = after.lines().next().unwrap_or_default().trim();
     let text = text.trim_end();
-    for end in [whole, line] {
+    if let Some(rest) = text.strip_suffix(whole)
+        && whole.chars().count() > 2
+    {
+        return rest;
+    }
+    // As much of the line as makes whole words.
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, last) in line.char_indices().rev() {
+        let (end, next) = line.split_at(at + last.len_utf8());
+        let cuts = is_word(last) && next.starts_with(is_word);
         if end.chars().count() > 2
+            && !cuts
             && let Some(rest) = text.strip_suffix(end)
         {
             return rest;
@@ -214,6 +224,8 @@ mod tests {
             ("(1)", "f(", "", "(1)"),
             ("a + b", "x = ", " + c\ny = 2", "a + b"),
             ("a + c + d", "x = ", " + c + d", "a"),
+            ("value", "print(alpha_", "value)", ""),
+            ("b_value + c", "a = ", "c * d", "b_value + c"),
             ("key\"", "d[\"", "\"]", "key"),
             ("", "x = ", "", ""),
             (" \n ", "x = ", "", ""),

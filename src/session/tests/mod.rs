@@ -6,6 +6,7 @@ mod commands;
 mod conversation;
 mod references;
 mod replay;
+mod resume;
 mod stops;
 mod suggestions;
 mod taken_back;
@@ -157,11 +158,13 @@ fn stage_of(
         think: Effort::Low,
         search: Search::Off,
         code_theme: "monokai".into(),
+        code_theme_chosen: false,
         log_exact: false,
         threads: Threads::Session,
         approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
+        images: crate::config::Images::Auto,
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
@@ -410,6 +413,9 @@ pub(super) fn word(event: &SessionEvent) -> String {
             source,
             ..
         } => format!("({step}/{of}) [{line}] {source}"),
+        SessionEvent::Earlier(earlier) => {
+            format!("earlier {}: {}", earlier.session, earlier.entries.len())
+        }
         SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
         SessionEvent::Asked(question) => format!("? {}", question.id),
         SessionEvent::QuestionOver(id) => format!("over {id}"),

@@ -26,7 +26,7 @@ use crate::session::turn::{ToolReturn, TurnEnd, TurnEvent};
 
 pub(super) use load_skill::Shelf;
 pub use load_skill::{FindSkills, Skills};
-pub(super) use specs::{Offer, is_built_in};
+pub(super) use specs::{Offer, is_built_in, shows_itself};
 
 use load_skill::Loading;
 use pyrun::Look;

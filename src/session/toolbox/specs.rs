@@ -100,3 +100,8 @@ fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> 
         }),
     }
 }
+
+/// Whether what a tool makes stands on the screen by the time it returns.
+pub(in crate::session) fn shows_itself(name: &str) -> bool {
+    name == RUN_CELLS
+}

@@ -226,7 +226,12 @@ impl Completer for Tab {
             }
         } else if asked_here {
             let again = self.job.as_ref().is_some_and(|job| job.again);
-            if !self.settle(false) && !again {
+            let shown = again
+                && self
+                    .known
+                    .as_ref()
+                    .is_some_and(|known| !known.found.is_empty());
+            if !self.settle(false) && !shown {
                 return CompletionResult::Pending;
             }
         } else if !known_here {
@@ -251,29 +256,33 @@ impl Completer for Tab {
     }
 
     fn poll_completion(&mut self) -> CompletionStatus {
-        let deeper = {
-            let mut desk = locked(&self.desk);
-            if let Some(looking) = &mut desk.looking {
-                match look(looking) {
-                    Told::Waiting => return CompletionStatus::Pending,
-                    Told::Never => desk.looked = Some(Answer::Inspection(None)),
-                    Told::Answer(answer) => desk.looked = Some(answer),
-                }
-                desk.looking = None;
-                return CompletionStatus::Ready;
+        let mut desk = locked(&self.desk);
+        if let Some(looking) = &mut desk.looking {
+            match look(looking) {
+                Told::Waiting => return CompletionStatus::Pending,
+                Told::Never => desk.looked = Some(Answer::Inspection(None)),
+                Told::Answer(answer) => desk.looked = Some(answer),
             }
-            std::mem::take(&mut desk.deeper)
-        };
-        if deeper
-            && self.job.is_none()
-            && let Some(known) = self.known.as_ref().filter(|known| known.live)
-        {
-            self.ask(known.place.clone(), true);
+            desk.looking = None;
+            return CompletionStatus::Ready;
         }
-        match (self.job.is_some(), self.settle(false)) {
-            (false, _) => CompletionStatus::Idle,
-            (true, true) => CompletionStatus::Ready,
-            (true, false) => CompletionStatus::Pending,
+        drop(desk);
+        let asked = self.job.is_some();
+        if !self.settle(false) {
+            return CompletionStatus::Pending;
+        }
+        let live = self.known.as_ref().filter(|known| known.live);
+        let place = live.map(|known| known.place.clone());
+        if std::mem::take(&mut locked(&self.desk).deeper)
+            && let Some(place) = place
+        {
+            self.ask(place, true);
+            return CompletionStatus::Pending;
+        }
+        if asked {
+            CompletionStatus::Ready
+        } else {
+            CompletionStatus::Idle
         }
     }
 }

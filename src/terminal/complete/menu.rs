@@ -13,6 +13,7 @@ use reedline::{
 };
 
 use crate::terminal::complete::{Desk, MENU, locked};
+use crate::terminal::snapshot::{Shared, look};
 use crate::text::escape::cut;
 use crate::text::width::columns;
 
@@ -26,6 +27,7 @@ const INDENT: usize = 4;
 pub(super) struct TabMenu {
     settings: MenuSettings,
     desk: Arc<Mutex<Desk>>,
+    snapshot: Shared,
     active: bool,
     values: Suggestions,
     provisional: bool,
@@ -45,10 +47,11 @@ impl MenuBuilder for TabMenu {
 }
 
 impl TabMenu {
-    pub(super) fn new(desk: Arc<Mutex<Desk>>) -> Self {
+    pub(super) fn new(desk: Arc<Mutex<Desk>>, snapshot: Shared) -> Self {
         TabMenu {
             settings: MenuSettings::default(),
             desk,
+            snapshot,
             active: false,
             values: Vec::new().into(),
             provisional: false,
@@ -66,6 +69,15 @@ impl TabMenu {
         self.active = false;
         self.provisional = false;
         self.values = Vec::new().into();
+        let mut desk = locked(&self.desk);
+        (desk.opened, desk.deeper) = (false, false);
+    }
+
+    /// Wants a deeper look, once.
+    fn deepen(&mut self) {
+        if !std::mem::replace(&mut self.deepened, true) {
+            locked(&self.desk).deeper = true;
+        }
     }
 
     /// Rows for completions.
@@ -171,11 +183,11 @@ impl Menu for TabMenu {
                 locked(&self.desk).opened = true;
             }
             MenuEvent::Deactivate => self.close(),
+            // Pressed before there was an answer: what is meant is the second Tab.
+            MenuEvent::NextElement if self.provisional && self.values.is_empty() => self.deepen(),
             _ if self.values.is_empty() => {}
             MenuEvent::NextElement => {
-                if !std::mem::replace(&mut self.deepened, true) {
-                    locked(&self.desk).deeper = true;
-                }
+                self.deepen();
                 self.step(1);
             }
             MenuEvent::MoveDown => self.step(1),
@@ -274,6 +286,8 @@ impl Menu for TabMenu {
 
     fn replace_in_buffer(&self, editor: &mut Editor) {
         if let Some(value) = self.values.get(self.chosen) {
+            // The key that takes it would have submitted the text.
+            look(&self.snapshot).submitted = false;
             let cursor = editor.line_buffer().insertion_point();
             replace(editor, value.span.start, cursor, &value.value);
         }

@@ -69,7 +69,7 @@ pub(super) fn install(
 ) -> Reedline {
     let desk = Arc::new(Mutex::new(Desk::default()));
     let tab = Tab::new(sources.clone(), Arc::clone(&snapshot), Arc::clone(&desk));
-    let menu = TabMenu::new(Arc::clone(&desk));
+    let menu = TabMenu::new(Arc::clone(&desk), Arc::clone(&snapshot));
     let doc = DocMenu::new(sources, snapshot, desk, colour);
     line.with_completer(Box::new(tab))
         .with_quick_completions(true)

@@ -143,7 +143,8 @@ mod tests {
         check("f|(", &[]);
         check("f(|]", &[(2, true)]);
         check(")|", &[(0, true)]);
-        check("'|(')", &[(3, true)]);
+        check("'(')|", &[(3, true)]);
+        check("'(|')", &[]);
         check("x|", &[]);
         check("é(|)", &[(2, false), (3, false)]);
         check("a\n|\nb", &[]);

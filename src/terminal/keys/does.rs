@@ -7,7 +7,6 @@ use reedline::{EditCommand, ReedlineEvent};
 use crate::config::KeyAction;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::Wish;
-use crate::terminal::complete;
 
 /// The event of an action that does not depend on the text.
 pub(super) fn event(action: KeyAction) -> ReedlineEvent {
@@ -24,8 +23,8 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::PromptMode => Action::PromptMode.event(),
         KeyAction::OpenEditor => Action::OpenEditor.event(),
         KeyAction::Suggest => Action::Suggest.event(),
-        KeyAction::Complete => complete::tab(),
-        KeyAction::Inspect => complete::back_tab(),
+        KeyAction::Complete => Action::Complete.event(),
+        KeyAction::Inspect => Action::Inspect.event(),
         KeyAction::AcceptSuggestion => Event::HistoryHintComplete,
         KeyAction::AcceptWord => Event::HistoryHintWordComplete,
         KeyAction::Blocks => wish(Wish::All),
@@ -126,10 +125,9 @@ pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
 /// True when the editor hands over to us and parses no further key of this read.
 pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
     match event {
-        ReedlineEvent::ExecuteHostCommand(_)
-        | ReedlineEvent::Submit
-        | ReedlineEvent::Enter
-        | ReedlineEvent::CtrlC => true,
+        // The hints take this one on its way.
+        ReedlineEvent::ExecuteHostCommand(name) => *name != Action::Suggest.name(),
+        ReedlineEvent::Submit | ReedlineEvent::Enter | ReedlineEvent::CtrlC => true,
         ReedlineEvent::CtrlD => empty,
         ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {
             events.iter().any(|event| ends_reading(event, empty))

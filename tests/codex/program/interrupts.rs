@@ -191,7 +191,9 @@ fn a_wait_is_shown_and_goes_with_the_first_word() {
     };
     let pty = program.repl();
     pty.send_line(".first?");
-    pty.wait_for("… waiting for the answer, ");
+    pty.wait_for("… waiting for the answer (Ctrl-C stops)");
+    // Once that takes longer, how long.
+    pty.wait_for("⏳ 2 s · Ctrl-C stops");
     program.endpoint.release();
     pty.wait_for("In [2]:");
     let screen = pty.screen_text();

@@ -1,0 +1,70 @@
+//! `-l FILE` and `ipycodex FILE`: which files are loaded before the first input.
+//!
+//! They are looked for here, so that a wrong name ends the program before anything has begun.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::Arguments;
+use crate::config::Paths;
+use crate::environment::Environment;
+use crate::report::Report;
+use crate::session::{Loading, missing};
+
+/// The files, in the order they are loaded.
+///
+/// # Errors
+/// One is not there, or its name says that it is neither a notebook nor a script.
+pub(super) fn files(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Vec<Loading>, Report> {
+    if let Some(file) = &arguments.file
+        && !loadable(file)
+    {
+        let name = file.display();
+        return Err(Report::usage(format!(
+            "`{name}` is no command and no file that can be loaded"
+        ))
+        .hint("`ipycodex --help` lists the commands; files are .ipynb or .py"));
+    }
+    let named = arguments.load.iter().map(|file| match loadable(file) {
+        true => file.clone(),
+        false => PathBuf::from(format!("{}.ipynb", file.display())),
+    });
+    let files = named.chain(arguments.file.clone());
+    files.map(|file| found(file, environment)).collect()
+}
+
+fn found(file: PathBuf, environment: &Environment) -> Result<Loading, Report> {
+    let shown = file.display().to_string();
+    let path = match &environment.cwd {
+        Some(cwd) => cwd.join(&file),
+        None => file,
+    };
+    if !path.exists() {
+        return Err(Report::failure(missing(&path, &shown)));
+    }
+    Ok(Loading {
+        path,
+        shown,
+        startup: false,
+    })
+}
+
+fn loadable(file: &Path) -> bool {
+    let suffix = file.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_some_and(|suffix| {
+        ["ipynb", "py"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(suffix))
+    })
+}
+
+/// The startup notebook.
+pub(super) fn startup(paths: &Paths) -> Loading {
+    Loading {
+        path: paths.startup_notebook.clone(),
+        shown: "startup.ipynb".to_owned(),
+        startup: true,
+    }
+}

@@ -1,0 +1,329 @@
+//! The end of an earlier conversation, as it stood on the screen: before the first prompt of a session that is taken up.
+//!
+//! In: an [`Earlier`] and a size. Out: rows that fit the screen: one that says which session it is, then the last
+//! entries with their labels, outputs and rendered answers. All texts are foreign: escaped. A long source or output
+//! is shortened in its middle, a long answer begins further up; no more is laid out than fits.
+
+use nu_ansi_term::{Color, Style};
+
+use super::asking::print;
+use super::rows::Rows;
+use super::source;
+use crate::dialog::display_form;
+use crate::markdown::{Appearance, Line, render};
+use crate::runtime::TerminalSize;
+use crate::screen::{Screen, ScreenError};
+use crate::session::{Earlier, EarlierEntry};
+use crate::text::columns;
+use crate::text::escape::{cut, visible};
+
+/// Rows left for what is said above and below, and the prompt.
+const OTHERS: usize = 7;
+
+/// Rows of entries, however small the screen is.
+const LEAST: usize = 5;
+
+/// Rows of a source or an output at most: its beginning and its end.
+const HEAD: usize = 8;
+const TAIL: usize = 3;
+
+/// How all of it is shown.
+const ALL: &str = "%ipycodex history";
+
+/// Shows the end of an earlier conversation.
+///
+/// # Errors
+/// When nothing can be written any more.
+pub fn show_earlier(
+    screen: &Screen,
+    appearance: &Appearance,
+    earlier: &Earlier,
+) -> Result<(), ScreenError> {
+    print(screen, &rows(earlier, screen.size(), appearance))?;
+    screen.flush()
+}
+
+fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<Line> {
+    let width = usize::from(size.columns).max(2);
+    let mut room = usize::from(size.rows).saturating_sub(OTHERS).max(LEAST);
+    let mut blocks: Vec<Vec<Line>> = Vec::new();
+    let mut whole = true;
+    for entry in earlier.entries.iter().rev() {
+        let block = block(entry, width, room, appearance);
+        if block.len() > room && !blocks.is_empty() {
+            whole = false;
+            break;
+        }
+        room = room.saturating_sub(block.len() + 1);
+        blocks.push(block);
+    }
+    let shown = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+    whole &= shown >= earlier.cells.saturating_add(earlier.prompts);
+    let mut all = vec![header(earlier, width)];
+    if !whole {
+        let mut more = Line::default();
+        let text = format!("… {ALL} shows all of it");
+        more.push(&cut(&text, width), Style::new().dimmed(), None);
+        all.push(more);
+    }
+    for block in blocks.into_iter().rev() {
+        all.extend(block);
+        all.push(Line::default());
+    }
+    all
+}
+
+/// `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; what does not fit is left out, the number
+/// last.
+fn header(earlier: &Earlier, width: usize) -> Line {
+    let number = format!("session {}", earlier.session);
+    let name = earlier.name.as_deref().map(visible).unwrap_or_default();
+    let minute: String = earlier.start.chars().take(16).collect();
+    let started = match minute.is_empty() {
+        true => String::new(),
+        false => format!("started {}", visible(&minute)),
+    };
+    let count = |count: u32, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    };
+    let held = format!(
+        "{}, {}",
+        count(earlier.cells, "cell"),
+        count(earlier.prompts, "prompt")
+    );
+    let forms: [&[&str]; 4] = [
+        &[&number, &name, &started, &held],
+        &[&number, &name, &held],
+        &[&number, &held],
+        &[&number],
+    ];
+    let mut fitting = forms.iter().map(|parts| {
+        let parts: Vec<&str> = parts
+            .iter()
+            .copied()
+            .filter(|part| !part.is_empty())
+            .collect();
+        format!("── {} ──", parts.join(" · "))
+    });
+    let mut line = Line::default();
+    let text = fitting.clone().find(|text| columns(text) <= width);
+    let text = text.or_else(|| fitting.next_back()).unwrap_or_default();
+    line.push(&cut(&text, width), Style::new().dimmed(), None);
+    line
+}
+
+/// The rows of one entry; an answer that has more than `room` shows its end.
+fn block(entry: &EarlierEntry, width: usize, room: usize, appearance: &Appearance) -> Vec<Line> {
+    let mut block = Vec::new();
+    if entry.hidden {
+        let mut mark = Line::default();
+        let text = "(hidden from the conversation)";
+        mark.push(&cut(text, width), Style::new().dimmed(), None);
+        block.push(mark);
+    }
+    let is_prompt = entry.source.trim_start().starts_with('.');
+    let typed = if is_prompt {
+        let mut typed = Rows::new(width);
+        let label = format!("In [{}]: ", entry.line);
+        let label = (label.as_str(), Color::Green.normal());
+        typed.labelled(label, entry.source.trim_end(), Style::new());
+        typed.into_rows()
+    } else {
+        source::rows(entry.line, "", &entry.source, width)
+    };
+    block.extend(shortened(typed));
+    if entry.is_answer {
+        let answer = render(&display_form(&entry.shown), width, appearance);
+        let room = room.saturating_sub(block.len() + 1).max(TAIL);
+        let hidden = answer.len().saturating_sub(room);
+        if hidden > 0 {
+            block.push(left_out(hidden));
+        }
+        block.extend(answer.into_iter().skip(hidden));
+    } else if !entry.shown.trim().is_empty() {
+        let at = entry.value.filter(|at| entry.shown.is_char_boundary(*at));
+        let (printed, value) = entry.shown.split_at(at.unwrap_or(entry.shown.len()));
+        let mut output = Rows::new(width);
+        if !printed.is_empty() {
+            output.text(0, printed.trim_end_matches('\n'), Style::new());
+        }
+        if !value.is_empty() {
+            let label = format!("Out[{}]: ", entry.line);
+            let label = (label.as_str(), Color::Red.normal());
+            let value = value.trim_end_matches('\n');
+            if value.contains('\n') {
+                output.labelled(label, "", Style::new());
+                output.text(0, value, Style::new());
+            } else {
+                output.labelled(label, value, Style::new());
+            }
+        }
+        block.extend(shortened(output.into_rows()));
+    }
+    block
+}
+
+/// Beginning and end of what is long.
+fn shortened(rows: Vec<Line>) -> Vec<Line> {
+    let hidden = rows.len().saturating_sub(HEAD + TAIL);
+    if hidden < 2 {
+        return rows;
+    }
+    let mut short = rows;
+    let tail = short.split_off(HEAD + hidden);
+    short.truncate(HEAD);
+    short.push(left_out(hidden));
+    short.extend(tail);
+    short
+}
+
+fn left_out(rows: usize) -> Line {
+    let mut line = Line::default();
+    line.push(&format!("… {rows} more"), Style::new().dimmed(), None);
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(line: u32, source: &str, shown: &str, value: Option<usize>) -> EarlierEntry {
+        EarlierEntry {
+            line,
+            source: source.into(),
+            shown: shown.into(),
+            value,
+            is_answer: false,
+            hidden: false,
+        }
+    }
+
+    fn exchange(line: u32, prompt: &str, answer: &str) -> EarlierEntry {
+        EarlierEntry {
+            is_answer: true,
+            ..cell(line, prompt, answer, None)
+        }
+    }
+
+    fn session(entries: Vec<EarlierEntry>) -> Earlier {
+        Earlier {
+            session: 43,
+            name: Some("demo".into()),
+            start: "2026-07-01 10:22:33.000004".into(),
+            cwd: "/".into(),
+            cells: u32::try_from(entries.len()).unwrap(),
+            prompts: 0,
+            entries,
+        }
+    }
+
+    #[track_caller]
+    fn check(earlier: &Earlier, columns: u16, height: u16, expected: &[&str]) {
+        let size = TerminalSize {
+            columns,
+            rows: height,
+        };
+        let rows = rows(earlier, size, &Appearance::default());
+        for row in &rows {
+            assert!(row.width() <= usize::from(columns), "{row:?}");
+        }
+        let shown: Vec<String> = rows.iter().map(Line::plain).collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn entries_look_as_they_did() {
+        let earlier = session(vec![
+            cell(1, "print(1)\nprint(2)\n7", "1\n2\n7", Some(4)),
+            cell(2, "df", "   a\n0  1", Some(0)),
+            cell(3, "1/0", "ZeroDivisionError: x\x1b[2J", None),
+            cell(4, "x = 1", "", None),
+            exchange(5, ".what is **x**?", "It is **1**.\n\n- one"),
+        ]);
+        check(
+            &earlier,
+            80,
+            40,
+            &[
+                "── session 43 · demo · started 2026-07-01 10:22 · 5 cells, 0 prompts ──",
+                "In [1]: print(1)",
+                "   ...: print(2)",
+                "   ...: 7",
+                "1",
+                "2",
+                "Out[1]: 7",
+                "",
+                "In [2]: df",
+                "Out[2]: ",
+                "   a",
+                "0  1",
+                "",
+                "In [3]: 1/0",
+                "ZeroDivisionError: x^[[2J",
+                "",
+                "In [4]: x = 1",
+                "",
+                "In [5]: .what is **x**?",
+                "It is 1.",
+                "",
+                "• one",
+                "",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_what_fits_is_shown() {
+        let many = |count| (1..=count).map(|line| cell(line, "a", "b", None)).collect();
+        check(
+            &session(many(50)),
+            40,
+            14,
+            &[
+                "── session 43 · 50 cells, 0 prompts ──",
+                "… %ipycodex history shows all of it",
+                "In [49]: a",
+                "b",
+                "",
+                "In [50]: a",
+                "b",
+                "",
+            ],
+        );
+        let long: String = (1..=40).map(|n| format!("{n}\n")).collect();
+        let shown = [
+            "1",
+            "2",
+            "3",
+            "4",
+            "5",
+            "6",
+            "7",
+            "8",
+            "… 29 more",
+            "38",
+            "39",
+            "40",
+            "",
+        ];
+        let mut expected = vec!["── session 43 · demo · 1 cell, 0 prompts ──", "In [1]: a"];
+        expected.extend(shown);
+        check(&session(vec![cell(1, "a", &long, None)]), 60, 12, &expected);
+        let answer: String = (1..=40).map(|n| format!("- {n}\n")).collect();
+        check(
+            &session(vec![exchange(1, ".list", &answer)]),
+            20,
+            12,
+            &[
+                "── session 43 ──",
+                "In [1]: .list",
+                "… 37 more",
+                "• 38",
+                "• 39",
+                "• 40",
+                "",
+            ],
+        );
+    }
+}

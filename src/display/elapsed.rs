@@ -1,0 +1,137 @@
+//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line.
+//!
+//! In: when a run begins, prints and ends, and the clock. Out: a title and a passing line through the one writer, once a
+//! second. Invariants: nothing before two seconds; the line stands in an empty row only, and is gone before anything
+//! else is written (the writer sees to that); the title is given back at the end.
+
+use std::time::{Duration, Instant};
+
+use crate::screen::{Screen, ScreenError};
+
+/// Work that takes less shows nothing.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The clock of what runs.
+pub(super) struct Elapsed {
+    screen: Screen,
+    running: Option<Running>,
+}
+
+struct Running {
+    /// `In [3]`.
+    label: String,
+    since: Instant,
+    /// The last time something was printed.
+    printed: Instant,
+    /// When it is looked at next.
+    next: Instant,
+    titled: bool,
+}
+
+impl Elapsed {
+    pub(super) fn new(screen: Screen) -> Self {
+        Elapsed {
+            screen,
+            running: None,
+        }
+    }
+
+    /// The input of this In number begins.
+    pub(super) fn begin(&mut self, line: u32) {
+        let now = Instant::now();
+        let titled = self.running.take().is_some_and(|earlier| earlier.titled);
+        self.running = Some(Running {
+            label: format!("In [{line}]"),
+            since: now,
+            printed: now,
+            next: now + PATIENCE,
+            titled,
+        });
+    }
+
+    /// Something was printed.
+    pub(super) fn printed(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.printed = Instant::now();
+        }
+    }
+
+    /// The end: the line goes, the title is given back.
+    pub(super) fn end(&mut self) -> Result<(), ScreenError> {
+        match self.running.take() {
+            Some(running) if running.titled => {
+                self.screen.passing(None)?;
+                self.screen.title(None)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
+    pub(super) fn rests(&self) -> Option<Duration> {
+        let running = self.running.as_ref().filter(|_| self.screen.rich())?;
+        Some(running.next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Shows the time when it is due; the line only where the row is `free`, the title unless the terminal is `lent`.
+    pub(super) fn tick(&mut self, free: bool, lent: bool) -> Result<(), ScreenError> {
+        let Some(running) = &mut self.running else {
+            return Ok(());
+        };
+        let now = Instant::now();
+        if now < running.next {
+            return Ok(());
+        }
+        let taken = now - running.since;
+        running.next = running.since + SECOND * (whole(taken) + 1);
+        let time = time(taken);
+        if !lent {
+            running.titled = true;
+            self.screen
+                .title(Some(&format!("⏳ {time} · {}", running.label)))?;
+        }
+        // Ticks fall on whole seconds, what is printed between them.
+        let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
+        let line = (free && quiet && !lent).then(|| format!("⏳ {time}"));
+        if line.is_some() || !lent {
+            self.screen.passing(line.as_deref())?;
+        }
+        self.screen.flush()
+    }
+}
+
+fn whole(taken: Duration) -> u32 {
+    u32::try_from(taken.as_secs()).unwrap_or(u32::MAX - 1)
+}
+
+/// `12 s`, `3 min 5 s`, `2 h 3 min`.
+pub(super) fn time(taken: Duration) -> String {
+    let seconds = taken.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+    use std::time::Duration;
+
+    #[test]
+    fn times_are_told_in_words() {
+        for (seconds, expected) in [
+            (2, "2 s"),
+            (59, "59 s"),
+            (60, "1 min 0 s"),
+            (185, "3 min 5 s"),
+            (7380, "2 h 3 min"),
+        ] {
+            assert_eq!(time(Duration::from_secs(seconds)), expected);
+        }
+    }
+}

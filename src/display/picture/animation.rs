@@ -1,0 +1,235 @@
+//! Pictures that follow each other: updates of a display, a plot drawn again after `clear_output`.
+//!
+//! In: what is drawn, what else is written, the time. Out: what to write now. A new picture takes the place of the last
+//! one where that still stands right above the cursor, else it comes below. Invariant: successors come at most every
+//! [`PACE`] in place and every [`PACE_BELOW`] below; the last of them always comes.
+
+use std::time::{Duration, Instant};
+
+use super::Drawn;
+use crate::runtime::TerminalSize;
+
+/// The shortest time between two pictures in one place.
+const PACE: Duration = Duration::from_millis(100);
+
+/// The shortest time between a picture and its successor below.
+const PACE_BELOW: Duration = Duration::from_secs(1);
+
+/// What stands on the screen.
+#[derive(Debug)]
+struct Standing {
+    rows: u32,
+    removal: Vec<u8>,
+    /// Of the screen when it was drawn: a resize moves everything.
+    size: TerminalSize,
+}
+
+/// The pictures of one cell.
+#[derive(Debug)]
+pub(in crate::display) struct Animation<T> {
+    standing: Option<Standing>,
+    drawn: Option<Instant>,
+    /// The output was to be cleared: the next picture succeeds the last one.
+    cleared: bool,
+    held: Option<T>,
+}
+
+impl<T> Default for Animation<T> {
+    fn default() -> Self {
+        Animation {
+            standing: None,
+            drawn: None,
+            cleared: false,
+            held: None,
+        }
+    }
+}
+
+impl<T> Animation<T> {
+    /// A picture comes, an `update` or not; gives it back when it is to be drawn now, else it waits.
+    pub(in crate::display) fn offer(
+        &mut self,
+        picture: T,
+        update: bool,
+        now: Instant,
+    ) -> Option<T> {
+        if !(update || self.cleared) {
+            self.standing = None;
+            return Some(picture);
+        }
+        self.held = Some(picture);
+        self.due(now)
+    }
+
+    /// The picture whose time has come.
+    pub(in crate::display) fn due(&mut self, now: Instant) -> Option<T> {
+        let pace = if self.standing.is_some() {
+            PACE
+        } else {
+            PACE_BELOW
+        };
+        let early = self
+            .drawn
+            .is_some_and(|drawn| now.duration_since(drawn) < pace);
+        if early { None } else { self.held.take() }
+    }
+
+    /// The last picture that waits: nothing more comes.
+    pub(in crate::display) fn last(&mut self) -> Option<T> {
+        self.held.take()
+    }
+
+    /// Whether one waits.
+    pub(in crate::display) fn waits(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Something else is written.
+    pub(in crate::display) fn disturbed(&mut self) {
+        self.standing = None;
+    }
+
+    /// The output so far is to be cleared.
+    pub(in crate::display) fn cleared(&mut self) {
+        self.cleared = true;
+    }
+
+    /// Bytes that draw `picture`, in place of the last one where that can be.
+    pub(in crate::display) fn draw(
+        &mut self,
+        picture: Drawn,
+        size: TerminalSize,
+        now: Instant,
+    ) -> Vec<u8> {
+        self.drawn = Some(now);
+        self.cleared = false;
+        let mut out = Vec::new();
+        let before = self.standing.take().filter(|before| before.size == size);
+        if let Some(before) = &before {
+            out.extend_from_slice(b"\x1b[?2026h");
+            out.extend_from_slice(&before.removal);
+            for _ in 0..before.rows {
+                out.extend_from_slice(b"\x1b[1A\x1b[2K");
+            }
+        }
+        out.extend_from_slice(&picture.bytes);
+        if before.is_some() {
+            out.extend_from_slice(b"\x1b[?2026l");
+        }
+        self.standing = Some(Standing {
+            rows: picture.rows,
+            removal: picture.removal,
+            size,
+        });
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: TerminalSize = TerminalSize {
+        columns: 80,
+        rows: 24,
+    };
+
+    fn drawn(name: &str) -> Drawn {
+        Drawn {
+            bytes: format!("{name}\n").into_bytes(),
+            rows: 1,
+            removal: format!("-{name}").into_bytes(),
+        }
+    }
+
+    /// Plays what happens at which millisecond; gives what is written.
+    fn play(script: &[(u64, &str)]) -> String {
+        let start = Instant::now();
+        let mut animation = Animation::default();
+        let mut written = String::new();
+        for (at, step) in script {
+            let now = start + Duration::from_millis(*at);
+            let due = match step.split_at(1) {
+                ("!", name) => animation.offer(drawn(name), false, now),
+                ("^", name) => animation.offer(drawn(name), true, now),
+                ("t", _) => animation.due(now),
+                ("c", _) => {
+                    animation.cleared();
+                    None
+                }
+                ("e", _) => animation.last(),
+                (_, text) => {
+                    animation.disturbed();
+                    written.push_str(text);
+                    None
+                }
+            };
+            if let Some(picture) = due {
+                let bytes = animation.draw(picture, SIZE, now);
+                written.push_str(&String::from_utf8(bytes).unwrap());
+            }
+        }
+        written
+            .replace("\x1b[?2026h", "<")
+            .replace("\x1b[?2026l", ">")
+            .replace("\x1b[1A\x1b[2K", "^")
+    }
+
+    #[test]
+    fn what_is_written() {
+        let check = |script: &[(u64, &str)], expected: &str| {
+            assert_eq!(play(script), expected, "{script:?}");
+        };
+        // Pictures of their own all come.
+        check(&[(0, "!a"), (1, "!b"), (2, "e")], "a\nb\n");
+        // Updates in place, no faster than the pace; the last one comes.
+        check(
+            &[
+                (0, "!a"),
+                (1, "^b"),
+                (50, "^c"),
+                (99, "t"),
+                (100, "t"),
+                (110, "^d"),
+                (111, "e"),
+            ],
+            "a\n<-a^c\n><-c^d\n>",
+        );
+        // After other output below, more rarely.
+        check(
+            &[
+                (0, "!a"),
+                (1, ".x\n"),
+                (200, "^b"),
+                (999, "t"),
+                (1000, "t"),
+                (1001, "e"),
+            ],
+            "a\nx\nb\n",
+        );
+        check(
+            &[
+                (0, "!a"),
+                (1, "c"),
+                (2, "!b"),
+                (3, "c"),
+                (4, "!c"),
+                (5, "e"),
+            ],
+            "a\n<-a^c\n>",
+        );
+        check(&[(0, "c"), (1, "!a"), (2, "e")], "a\n");
+    }
+
+    #[test]
+    fn after_a_resize_it_comes_below() {
+        let mut animation: Animation<Drawn> = Animation::default();
+        let now = Instant::now();
+        animation.draw(drawn("a"), SIZE, now);
+        let narrow = TerminalSize {
+            columns: 40,
+            ..SIZE
+        };
+        assert_eq!(animation.draw(drawn("b"), narrow, now), b"b\n");
+    }
+}

@@ -1,0 +1,185 @@
+//! Picture files to pixels: PNG, JPEG, GIF and WebP (the first frame), as their bytes say, whatever they are called.
+//!
+//! In: any bytes. Out: the size from the header alone, or all pixels. Invariants: nothing is decoded whose header tells
+//! of more than [`MOST_PIXELS`]; broken data is a [`Trouble`], never a panic; an unfinished JPEG is shown as far as it
+//! goes. Absent on purpose: animation, colour profiles; drawings (`svg`).
+
+use std::io::Cursor;
+use std::num::NonZeroU64;
+
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use super::pixels::Pixels;
+use crate::output::picture_type;
+
+/// The most pixels a picture may have: 64 MiB of memory.
+pub(super) const MOST_PIXELS: u64 = 16 << 20;
+
+/// The most bytes of a file that is looked at.
+pub(super) const MOST_BYTES: usize = 64 << 20;
+
+/// Bytes a decoder may take for itself.
+const MEMORY: usize = 192 << 20;
+
+/// Why a picture is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Trouble {
+    /// The data is not what it should be.
+    #[error("the picture is damaged")]
+    Broken,
+    /// Nothing we can read.
+    #[error("not a picture that can be drawn")]
+    Unknown,
+    /// More pixels than are decoded.
+    #[error("{width}×{height} pixels are too many to draw")]
+    Large {
+        /// As its header says.
+        width: u32,
+        /// As its header says.
+        height: u32,
+    },
+    /// A drawing with blur, shadows and the like.
+    #[error("drawings with filters are not drawn")]
+    Effects,
+    /// More bytes than are looked at.
+    #[error("{0} MiB are too many to draw")]
+    Long(usize),
+}
+
+/// Width and height, as the header says; `Large` when it is not to be decoded.
+pub(super) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {
+    if file.len() > MOST_BYTES {
+        return Err(Trouble::Long(file.len() >> 20));
+    }
+    let (width, height) = match picture_type(file).ok_or(Trouble::Unknown)? {
+        "image/png" => png_reader(file)?.info().size(),
+        "image/jpeg" => {
+            let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), jpeg_options());
+            decoder.decode_headers().map_err(|_| Trouble::Broken)?;
+            let (width, height) = decoder.dimensions().ok_or(Trouble::Broken)?;
+            let narrow = |side: usize| u32::try_from(side).map_err(|_| Trouble::Broken);
+            (narrow(width)?, narrow(height)?)
+        }
+        "image/gif" => {
+            let decoder = gif_options().read_info(file);
+            let decoder = decoder.map_err(|_| Trouble::Broken)?;
+            (u32::from(decoder.width()), u32::from(decoder.height()))
+        }
+        _ => webp(file)?.dimensions(),
+    };
+    allowed(width, height)?;
+    Ok((width, height))
+}
+
+/// Refuses sizes that are not drawn.
+pub(super) fn allowed(width: u32, height: u32) -> Result<(), Trouble> {
+    match u64::from(width) * u64::from(height) {
+        0 => Err(Trouble::Broken),
+        pixels if pixels > MOST_PIXELS => Err(Trouble::Large { width, height }),
+        _ => Ok(()),
+    }
+}
+
+/// All pixels.
+pub(super) fn pixels(file: &[u8]) -> Result<Pixels, Trouble> {
+    let (width, height) = size(file)?;
+    let bytes = match picture_type(file).ok_or(Trouble::Unknown)? {
+        "image/png" => png_pixels(file)?,
+        "image/jpeg" => {
+            let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), jpeg_options());
+            decoder.decode().map_err(|_| Trouble::Broken)?
+        }
+        "image/gif" => gif_pixels(file, width, height)?,
+        _ => {
+            let mut decoder = webp(file)?;
+            let mut bytes = vec![0; decoder.output_buffer_size().ok_or(Trouble::Broken)?];
+            let read = decoder.read_image(&mut bytes);
+            read.map_err(|_| Trouble::Broken)?;
+            with_alpha(bytes, if decoder.has_alpha() { 4 } else { 3 })
+        }
+    };
+    Pixels::new(width, height, bytes).ok_or(Trouble::Broken)
+}
+
+fn png_reader(file: &[u8]) -> Result<png::Reader<Cursor<&[u8]>>, Trouble> {
+    let limits = png::Limits { bytes: MEMORY };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), limits);
+    let whole = png::Transformations::EXPAND | png::Transformations::STRIP_16;
+    decoder.set_transformations(whole | png::Transformations::ALPHA);
+    decoder.read_info().map_err(|_| Trouble::Broken)
+}
+
+fn png_pixels(file: &[u8]) -> Result<Vec<u8>, Trouble> {
+    let mut reader = png_reader(file)?;
+    let mut bytes = vec![0; reader.output_buffer_size().ok_or(Trouble::Broken)?];
+    let frame = reader.next_frame(&mut bytes);
+    let frame = frame.map_err(|_| Trouble::Broken)?;
+    bytes.truncate(frame.buffer_size());
+    Ok(with_alpha(bytes, frame.color_type.samples()))
+}
+
+/// Bytes of `samples` a pixel (grey, grey and alpha, colours) as colours and alpha.
+fn with_alpha(bytes: Vec<u8>, samples: usize) -> Vec<u8> {
+    match samples {
+        1 => bytes
+            .iter()
+            .flat_map(|&grey| [grey, grey, grey, 255])
+            .collect(),
+        2 => bytes
+            .chunks_exact(2)
+            .flat_map(|pixel| [pixel[0], pixel[0], pixel[0], pixel[1]])
+            .collect(),
+        3 => bytes
+            .chunks_exact(3)
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2], 255])
+            .collect(),
+        _ => bytes,
+    }
+}
+
+fn jpeg_options() -> DecoderOptions {
+    DecoderOptions::default()
+        .jpeg_set_out_colorspace(ColorSpace::RGBA)
+        .set_strict_mode(false)
+}
+
+fn gif_options() -> gif::DecodeOptions {
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let memory = NonZeroU64::new(MEMORY as u64).expect("not zero");
+    options.set_memory_limit(gif::MemoryLimit::Bytes(memory));
+    options
+}
+
+/// The first frame, where it stands on the canvas.
+fn gif_pixels(file: &[u8], width: u32, height: u32) -> Result<Vec<u8>, Trouble> {
+    let mut decoder = gif_options().read_info(file).map_err(|_| Trouble::Broken)?;
+    let frame = decoder.read_next_frame();
+    let frame = frame.ok().flatten().ok_or(Trouble::Broken)?;
+    let (canvas, line) = (width as usize * 4, usize::from(frame.width) * 4);
+    let mut bytes = vec![0; canvas * height as usize];
+    if line == 0 {
+        return Ok(bytes);
+    }
+    let left = usize::from(frame.left) * 4;
+    let rows = bytes.chunks_exact_mut(canvas).skip(usize::from(frame.top));
+    for (row, pixels) in rows.zip(frame.buffer.chunks_exact(line)) {
+        let shown = line.min(canvas.saturating_sub(left));
+        if shown > 0 {
+            row[left..left + shown].copy_from_slice(&pixels[..shown]);
+        }
+    }
+    Ok(bytes)
+}
+
+fn webp(file: &[u8]) -> Result<image_webp::WebPDecoder<Cursor<&[u8]>>, Trouble> {
+    let decoder = image_webp::WebPDecoder::new(Cursor::new(file));
+    let mut decoder = decoder.map_err(|_| Trouble::Broken)?;
+    decoder.set_memory_limit(MEMORY);
+    Ok(decoder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Pictures on the terminal.
+//!
+//! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor at
+//! the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing, when
+//! the first picture comes; `fit` says how large; `decode` and `svg` make `pixels`; `kitty`, `iterm2` and `blocks` write
+//! them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast from flooding.
+//!
+//! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
+//! base64 and colours. Absent on purpose: sixel.
+
+mod animation;
+mod blocks;
+mod decode;
+mod detect;
+mod fit;
+mod iterm2;
+mod kitty;
+mod pixels;
+mod placeholder;
+mod reserve;
+mod source;
+mod svg;
+mod tmux;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::config::Images;
+use crate::environment::Environment;
+use crate::output::picture_type;
+use crate::screen::Screen;
+
+pub(super) use animation::Animation;
+pub(super) use source::Source;
+
+use blocks::Palette;
+use decode::Trouble;
+use detect::{Method, Signs};
+use fit::{Cell, Fit, Room};
+use pixels::Pixels;
+use placeholder::{Id, MARKS};
+use svg::Drawing;
+
+/// Bytes of a file that is handed to the terminal as it is, though it could be made smaller.
+const PASSED: usize = 4 << 20;
+
+/// Drawings are made this much larger before they become blocks, for the sake of thin lines.
+const FINER: u32 = 4;
+
+/// How pictures are drawn: a handle, cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pictures {
+    choice: Images,
+    facts: Arc<Facts>,
+}
+
+#[derive(Debug)]
+struct Facts {
+    signs: Signs,
+    /// What relative paths start from.
+    cwd: Option<PathBuf>,
+    /// The terminal's background, as far as its environment tells.
+    ground: [u8; 3],
+    /// A tmux that did not answer is not asked again.
+    tmux_is_deaf: AtomicBool,
+}
+
+/// What becomes of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Drawn by these bytes.
+    Drawn(Drawn),
+    /// Said in one line.
+    Told(String),
+}
+
+/// A picture for the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Drawn {
+    /// From the start of a line to the start of a line.
+    pub(super) bytes: Vec<u8>,
+    /// Rows it takes.
+    pub(super) rows: u32,
+    /// Takes it away, where writing over it does not.
+    pub(super) removal: Vec<u8>,
+}
+
+impl Pictures {
+    /// Pictures as the environment and the settings say; nothing is found out yet.
+    pub fn new(environment: &Environment, choice: Images) -> Self {
+        Pictures {
+            choice,
+            facts: Arc::new(Facts {
+                signs: Signs::of(environment),
+                cwd: environment.cwd.clone(),
+                ground: detect::ground(environment.variable("COLORFGBG")),
+                tmux_is_deaf: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// The same, drawn as the user chose meanwhile.
+    #[must_use]
+    pub fn drawn_as(&self, choice: Images) -> Self {
+        Pictures {
+            choice,
+            facts: Arc::clone(&self.facts),
+        }
+    }
+
+    /// Whether anything is drawn at all.
+    pub(super) fn are_drawn(&self, screen: &Screen) -> bool {
+        self.choice != Images::Off && screen.rich() && screen.colour()
+    }
+
+    /// What an answer points at: a local file or a `data:` URL that holds a picture.
+    pub(super) fn find(&self, target: &str) -> Option<Source> {
+        Source::find(target, self.facts.cwd.as_deref())
+    }
+
+    /// Draws a picture, or says what it is.
+    pub(super) fn draw(&self, source: &Source, screen: &Screen) -> Shown {
+        let method = if self.are_drawn(screen) {
+            self.method()
+        } else {
+            Method::Off
+        };
+        let size = screen.size();
+        let room = Room {
+            columns: u32::from(size.columns),
+            rows: u32::from(size.rows),
+            cell: screen
+                .cell_pixels()
+                .map_or(Cell::USUAL, |(width, height)| Cell {
+                    width,
+                    height,
+                    known: true,
+                }),
+        };
+        match draw(source, method, room, self.facts.ground) {
+            Ok(shown) => shown,
+            Err(trouble) => Shown::Told(format!("[{}: {trouble}]", source.kind())),
+        }
+    }
+
+    fn method(&self) -> Method {
+        let signs = &self.facts.signs;
+        signs.method(self.choice, || {
+            if self.facts.tmux_is_deaf.load(Ordering::Relaxed) {
+                return None;
+            }
+            let answer = tmux::ask(signs.pane());
+            self.facts
+                .tmux_is_deaf
+                .store(answer.is_none(), Ordering::Relaxed);
+            answer
+        })
+    }
+}
+
+/// A picture before it is scaled.
+enum Opened<'a> {
+    File(&'a [u8], (u32, u32)),
+    Drawing(Box<Drawing>),
+}
+
+impl Opened<'_> {
+    fn size(&self) -> (u32, u32) {
+        match self {
+            Opened::File(_, size) => *size,
+            Opened::Drawing(drawing) => drawing.size(),
+        }
+    }
+
+    fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
+        match self {
+            Opened::File(file, _) => Ok(decode::pixels(file)?.shrunk(width, height)),
+            Opened::Drawing(drawing) => drawing.pixels(width, height),
+        }
+    }
+
+    /// A PNG of this size; the very file when it is one and `may_pass`.
+    fn png(&self, fit: Fit) -> Result<Vec<u8>, Trouble> {
+        let pixels = self.pixels(fit.width, fit.height)?;
+        match self {
+            // It has been decoded to know that it is whole: a terminal would leave its place empty.
+            Opened::File(file, size)
+                if *size == (fit.width, fit.height)
+                    && file.len() <= PASSED
+                    && picture_type(file) == Some("image/png") =>
+            {
+                Ok(file.to_vec())
+            }
+            _ => pixels.to_png(),
+        }
+    }
+}
+
+fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<Shown, Trouble> {
+    let opened = match source {
+        Source::File(file) => Opened::File(file, decode::size(file)?),
+        Source::Drawing(text) => Opened::Drawing(Box::new(Drawing::read(text)?)),
+    };
+    let size = opened.size();
+    let fit = room.fit(size);
+    let mut removal = Vec::new();
+    let (bytes, rows) = match method {
+        Method::Off => {
+            let (width, height) = size;
+            return Ok(Shown::Told(format!("[{} {width}x{height}]", source.kind())));
+        }
+        Method::Kitty => {
+            let id = Id::next();
+            removal = kitty::remove(id);
+            let png = opened.png(fit)?;
+            (kitty::draw(&png, fit, id, room.cell.known), fit.rows)
+        }
+        Method::KittyInTmux => {
+            let narrow = Room {
+                columns: room.columns.min(MARKS),
+                rows: room.rows.min(MARKS),
+                ..room
+            };
+            let fit = narrow.fit(size);
+            (
+                kitty::draw_in_tmux(&opened.png(fit)?, fit, Id::next()),
+                fit.rows,
+            )
+        }
+        Method::Iterm2 { tmux } => {
+            let file = match source {
+                Source::File(file) if passes(file) => {
+                    // As above: only what is whole is handed on.
+                    decode::pixels(file)?;
+                    file.clone()
+                }
+                _ => opened.png(fit)?,
+            };
+            match iterm2::draw(&file, fit, tmux) {
+                Some(bytes) => (bytes, fit.rows),
+                None => blocks(&opened, room, ground, true)?,
+            }
+        }
+        Method::Blocks { true_colour } => blocks(&opened, room, ground, true_colour)?,
+    };
+    Ok(Shown::Drawn(Drawn {
+        bytes,
+        rows,
+        removal,
+    }))
+}
+
+/// Whether iTerm2 gets a file as it is.
+fn passes(file: &[u8]) -> bool {
+    file.len() <= PASSED
+        && matches!(
+            picture_type(file),
+            Some("image/png" | "image/jpeg" | "image/gif")
+        )
+}
+
+fn blocks(
+    opened: &Opened<'_>,
+    room: Room,
+    ground: [u8; 3],
+    true_colour: bool,
+) -> Result<(Vec<u8>, u32), Trouble> {
+    let fit = room.fit_blocks(opened.size());
+    let pixels = match opened {
+        Opened::File(..) => opened.pixels(fit.width, fit.height)?,
+        Opened::Drawing(drawing) => drawing
+            .pixels(fit.width * FINER, fit.height * FINER)?
+            .shrunk(fit.width, fit.height),
+    };
+    let palette = Palette {
+        true_colour,
+        ground,
+    };
+    Ok((blocks::draw(&pixels, palette), fit.rows))
+}
+
+#[cfg(test)]
+mod tests;

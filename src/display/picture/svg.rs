@@ -1,0 +1,189 @@
+//! Drawings (SVG) to pixels, at the size they are shown.
+//!
+//! In: a text, and what decides the size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, but
+//! the fonts of the system, and those only for a drawing with text; the text is at most [`MOST_BYTES`], its elements as
+//! many as `usvg` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters, pictures within drawings, scripts, animation. Document: SVG 1.1, as `resvg`
+//! reads it.
+
+use std::sync::{Arc, LazyLock};
+
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
+
+use super::decode::{Trouble, allowed};
+use super::pixels::Pixels;
+
+/// The longest text that is read.
+const MOST_BYTES: usize = 8 << 20;
+
+/// A drawing that has been read.
+pub(super) struct Drawing {
+    tree: Tree,
+}
+
+impl Drawing {
+    /// Reads a drawing.
+    pub(super) fn read(text: &str) -> Result<Self, Trouble> {
+        if text.len() > MOST_BYTES {
+            return Err(Trouble::Long(text.len() >> 20));
+        }
+        let mut options = Options {
+            image_href_resolver: ImageHrefResolver {
+                resolve_data: Box::new(|_, _, _| None),
+                resolve_string: Box::new(|_, _| None),
+            },
+            font_family: "sans-serif".to_owned(),
+            ..Options::default()
+        };
+        if text.contains("<text") || text.contains(":text") {
+            options.fontdb = fonts();
+        }
+        let tree = Tree::from_str(text, &options).map_err(|_| Trouble::Broken)?;
+        // Their sizes overflow in `resvg` 0.49 (`box_blur.rs`), which would end the program; plots have none.
+        if !tree.filters().is_empty() {
+            return Err(Trouble::Effects);
+        }
+        Ok(Drawing { tree })
+    }
+
+    /// Its own size, in pixels.
+    pub(super) fn size(&self) -> (u32, u32) {
+        let size = self.tree.size().to_int_size();
+        (size.width(), size.height())
+    }
+
+    /// The pixels of the drawing at a size.
+    pub(super) fn pixels(&self, width: u32, height: u32) -> Result<Pixels, Trouble> {
+        allowed(width, height)?;
+        let mut map = Pixmap::new(width, height).ok_or(Trouble::Broken)?;
+        map.fill(Color::WHITE);
+        let size = self.tree.size();
+        let (across, down) = (width as f32 / size.width(), height as f32 / size.height());
+        resvg::render(
+            &self.tree,
+            Transform::from_scale(across, down),
+            &mut map.as_mut(),
+        );
+        let straight = map.pixels().iter().flat_map(|pixel| {
+            let pixel = pixel.demultiply();
+            [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]
+        });
+        Pixels::new(width, height, straight.collect()).ok_or(Trouble::Broken)
+    }
+}
+
+/// The system's fonts, looked for once.
+fn fonts() -> Arc<fontdb::Database> {
+    static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_system_fonts();
+        // Where the usual families are missing, any font is better than none.
+        let first = |name: &str, monospaced: bool| {
+            let known = fonts
+                .faces()
+                .any(|face| face.families.iter().any(|(family, _)| family == name));
+            let any = || {
+                let face = fonts.faces().find(|face| face.monospaced == monospaced)?;
+                face.families.first().map(|(family, _)| family.clone())
+            };
+            if known { None } else { any() }
+        };
+        let (sans, serif) = (first("Arial", false), first("Times New Roman", false));
+        let mono = first("Courier New", true);
+        if let Some(family) = sans {
+            fonts.set_sans_serif_family(family);
+        }
+        if let Some(family) = serif {
+            fonts.set_serif_family(family);
+        }
+        if let Some(family) = mono {
+            fonts.set_monospace_family(family);
+        }
+        Arc::new(fonts)
+    });
+    Arc::clone(&FONTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::properties;
+    use proptest::prelude::*;
+
+    const HEAD: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="4" height="2">"#;
+
+    fn drawing(inside: &str) -> Drawing {
+        Drawing::read(&format!("{HEAD}{inside}</svg>")).unwrap()
+    }
+
+    #[test]
+    fn a_drawing_at_a_size() {
+        let red = drawing(r#"<rect width="2" height="2" fill="red"/>"#);
+        assert_eq!(red.size(), (4, 2));
+        let pixels = red.pixels(2, 1).unwrap();
+        assert_eq!(pixels.get(0, 0), Some([255, 0, 0, 255]));
+        assert_eq!(pixels.get(1, 0), Some([255; 4]));
+        assert!(red.pixels(1 << 16, 1 << 16).is_err());
+    }
+
+    #[test]
+    fn nothing_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("red.svg");
+        let red = format!(r#"{HEAD}<rect width="4" height="2" fill="red"/></svg>"#);
+        std::fs::write(&path, &red).unwrap();
+        let address = format!("file://{}", path.display());
+        let data = format!(
+            "data:image/svg+xml;base64,{}",
+            base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &red)
+        );
+        for link in [path.to_str().unwrap(), &address, &data] {
+            let shown = drawing(&format!(
+                r#"<image width="4" height="2" xlink:href="{link}"/>"#
+            ));
+            let pixels = shown.pixels(4, 2).unwrap();
+            assert_eq!(pixels.get(0, 0), Some([255; 4]), "{link}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_drawing() {
+        for text in [
+            "",
+            "<html/>",
+            "<svg",
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="0" height="0"/>"#,
+        ] {
+            assert!(Drawing::read(text).is_err(), "{text}");
+        }
+        let blurred = format!(
+            "{HEAD}<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter><rect filter='url(#f)' width='1' height='1'/></svg>"
+        );
+        assert!(matches!(Drawing::read(&blurred), Err(Trouble::Effects)));
+        let long = " ".repeat(MOST_BYTES + 1);
+        assert!(matches!(Drawing::read(&long), Err(Trouble::Long(8))));
+        // Entities that multiply.
+        let mut bomb = String::from("<!DOCTYPE svg [<!ENTITY a0 \"aaaaaaaaaa\">");
+        for n in 1..12 {
+            let inner = format!("&a{};", n - 1).repeat(10);
+            bomb.push_str(&format!("<!ENTITY a{n} \"{inner}\">"));
+        }
+        bomb.push_str(&format!("]>{HEAD}<text>&a11;</text></svg>"));
+        assert!(Drawing::read(&bomb).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
+        #[test]
+        fn any_markup_is_read(parts in prop::collection::vec(prop::sample::select(vec![
+            "<g>", "</g>", "<rect width='9' height='1e9'/>", "<path d='M0 0L", "1e39 ", "-5 ", "Z'/>", "<use xlink:href='#a'/>",
+            "<g id='a' transform='scale(0)'>", "<circle r='nan'/>", "<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter>",
+            "<rect filter='url(#f)' width='1' height='1'/>", "&amp;", "<", "\"", "<linearGradient id='l'/>",
+        ]), 0..12)) {
+            if let Ok(read) = Drawing::read(&format!("{HEAD}{}</svg>", parts.concat())) {
+                let _ = read.pixels(20, 10);
+            }
+        }
+    }
+}

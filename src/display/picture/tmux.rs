@@ -1,0 +1,125 @@
+//! tmux between us and the terminal: what it lets through, and the envelope that gets through.
+//!
+//! In: `$TMUX_PANE`. Out: what tmux tells of the pane and of the terminal it is shown on, or nothing. Invariant: asking
+//! ends within [`PATIENCE`], whatever the server does. Documents: tmux(1), `allow-passthrough` and FORMATS, 3.3 and later
+//! (earlier ones do not know the option and are taken for closed).
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The longest tmux is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often a tmux that has not answered is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What tmux tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Answer {
+    /// It lets sequences for the terminal through.
+    pub(super) passthrough: bool,
+    /// The outer terminal by its `TERM` and the name it gave itself, in lower case; may be empty.
+    pub(super) terminal: String,
+}
+
+/// Asks the tmux server about `pane`.
+pub(super) fn ask(pane: Option<&str>) -> Option<Answer> {
+    let mut command = Command::new("tmux");
+    command.args(["display-message", "-p"]);
+    if let Some(pane) = pane {
+        command.args(["-t", pane]);
+    }
+    let child = command
+        .arg("#{allow-passthrough}|#{client_termname} #{client_termtype}")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    read_answer(&wait(child)?)
+}
+
+/// What the child wrote, if it ends in time and well; its one line fits into the pipe.
+fn wait(mut child: Child) -> Option<String> {
+    let asked = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(None) if asked.elapsed() < PATIENCE => std::thread::sleep(LOOK),
+            Ok(Some(status)) if status.success() => {
+                let output = child.wait_with_output().ok()?;
+                return String::from_utf8(output.stdout).ok();
+            }
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+}
+
+fn read_answer(line: &str) -> Option<Answer> {
+    let (option, terminal) = line.trim_end().split_once('|')?;
+    Some(Answer {
+        passthrough: matches!(option, "on" | "all" | "1"),
+        terminal: terminal.trim().to_ascii_lowercase(),
+    })
+}
+
+/// Appends `sequence` in the envelope that makes tmux hand it to the terminal.
+pub(super) fn wrap(sequence: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\x1bPtmux;");
+    for byte in sequence {
+        if *byte == 0x1b {
+            out.push(0x1b);
+        }
+        out.push(*byte);
+    }
+    out.extend_from_slice(b"\x1b\\");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tmux_answers() {
+        let check = |line: &str, expected: Option<(bool, &str)>| {
+            let answer = read_answer(line);
+            let found = answer
+                .as_ref()
+                .map(|answer| (answer.passthrough, answer.terminal.as_str()));
+            assert_eq!(found, expected, "{line}");
+        };
+        check(
+            "on|xterm-kitty kitty(0.35.2)\n",
+            Some((true, "xterm-kitty kitty(0.35.2)")),
+        );
+        check(
+            "all|xterm-256color iTerm2 3.5\n",
+            Some((true, "xterm-256color iterm2 3.5")),
+        );
+        check("off|xterm ", Some((false, "xterm")));
+        check("| ", Some((false, "")));
+        check("", None);
+    }
+
+    #[test]
+    fn a_tmux_that_hangs_or_fails_tells_nothing() {
+        let child = |program: &str, argument: &str| {
+            let mut command = Command::new(program);
+            command.arg(argument).stdout(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        assert_eq!(wait(child("sleep", "60")), None);
+        assert_eq!(wait(child("false", "")), None);
+        assert_eq!(wait(child("echo", "on|x")).as_deref(), Some("on|x\n"));
+    }
+
+    #[test]
+    fn each_escape_is_doubled() {
+        let mut out = Vec::new();
+        wrap(b"\x1b_Ga=T;AA\x1b\\", &mut out);
+        assert_eq!(out, b"\x1bPtmux;\x1b\x1b_Ga=T;AA\x1b\x1b\\\x1b\\");
+    }
+}

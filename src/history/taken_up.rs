@@ -1,0 +1,119 @@
+//! The record goes on in another session: the present one is ended, the other begun where it ended.
+//!
+//! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to the
+//! session it was typed in, so nothing is left for another before all of it is.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::entries::Places;
+use super::store::Store;
+use super::{RecordedThread, SessionStart, sessions};
+use crate::input::is_ours;
+use crate::report::Report;
+
+/// Inputs that are looked at to see whether anything was done in a session.
+const LOOKED_AT: u32 = 100;
+
+/// A session that was taken up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenUp {
+    /// Where it goes on.
+    pub start: SessionStart,
+    /// The agent's thread that holds it.
+    pub thread: Option<RecordedThread>,
+}
+
+impl Store {
+    /// Goes on in the session of this number or name.
+    pub(super) fn take_up(&mut self, wanted: &str) -> Result<TakenUp, Report> {
+        if !self.opening.record {
+            let why = "this run is kept out of the history: there is nothing to go on with";
+            return Err(Report::failure(why));
+        }
+        let settled = self.waiting.is_empty() && self.begun.is_empty() && !self.failing();
+        let (Some(db), Some(present), true) = (&mut self.db, &self.session, settled) else {
+            return Err(
+                Report::failure("the history file cannot be written at the moment")
+                    .hint("the session here goes on; try again when it can"),
+            );
+        };
+        let present = present.number;
+        let changed = find(db, wanted).and_then(|found| match found {
+            Some(number) if number == present => Ok(Err(Report::failure(format!(
+                "session {number} is the one you are in"
+            )))),
+            Some(number) => {
+                let mut begin = self.begin.clone();
+                begin.resume = Some(number);
+                let begun = sessions::begin(db, &begin)?;
+                Ok(begun
+                    .map(|begun| (begin, begun))
+                    .ok_or_else(|| unknown(wanted)))
+            }
+            None => Ok(Err(unknown(wanted))),
+        });
+        let (begin, (start, others)) = match changed {
+            Ok(changed) => changed?,
+            Err(error) => {
+                let report = Report::failure("the session could not be taken up").because(&error);
+                self.trouble(&error);
+                return Err(report);
+            }
+        };
+        if let Err(error) = forget_commands(db, present).and_then(|()| sessions::end(db, present)) {
+            self.trouble(&error);
+        }
+        self.begin = begin;
+        self.session = Some(start.clone());
+        self.places = Places::default();
+        self.told = true;
+        self.tell_others(start.number, &others);
+        let thread = self.read(None, sessions::thread);
+        Ok(TakenUp { start, thread })
+    }
+}
+
+fn unknown(wanted: &str) -> Report {
+    Report::failure(format!("Session {wanted} not found"))
+        .hint("`ipycodex sessions --all` lists what can be resumed")
+}
+
+/// The session of that number, else the newest one of that name.
+fn find(db: &Connection, wanted: &str) -> rusqlite::Result<Option<i64>> {
+    if let Ok(number) = wanted.parse::<i64>() {
+        return db
+            .query_row(
+                "SELECT session FROM sessions WHERE session = ?1",
+                [number],
+                |row| row.get(0),
+            )
+            .optional();
+    }
+    db.query_row(
+        "SELECT session FROM ipycodex_sessions WHERE name = ?1 AND session IN (SELECT session FROM sessions)
+         ORDER BY session DESC LIMIT 1",
+        [wanted],
+        |row| row.get(0),
+    )
+    .optional()
+}
+
+/// A session in which nothing was done but to look for another one is as good as empty, unless it has a name.
+fn forget_commands(db: &Connection, session: i64) -> rusqlite::Result<()> {
+    let mut rows = db.prepare_cached(
+        "SELECT coalesce(source_raw, source, '') FROM history WHERE session = ?1
+             AND NOT EXISTS (SELECT 1 FROM ipycodex_turns WHERE session = ?1)
+             AND NOT EXISTS (SELECT 1 FROM ai_prompts WHERE session = ?1)
+             AND NOT EXISTS (SELECT 1 FROM ipycodex_sessions WHERE session = ?1 AND name IS NOT NULL) LIMIT ?2",
+    )?;
+    let inputs: Vec<String> = rows
+        .query_map(params![session, LOOKED_AT], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let is_command = |source: &String| is_ours(source) && !source.trim_start().starts_with('.');
+    let nothing_done = inputs.iter().all(is_command);
+    if !inputs.is_empty() && nothing_done && inputs.len() < LOOKED_AT as usize {
+        db.execute("DELETE FROM history WHERE session = ?1", [session])?;
+        db.execute("DELETE FROM ipycodex_entries WHERE session = ?1", [session])?;
+    }
+    Ok(())
+}

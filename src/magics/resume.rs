@@ -1,0 +1,43 @@
+//! Commands about sessions taken up: `resume 43` changes to one, `replay 3-5` runs cells of this one again.
+
+use super::entries::ranges;
+use crate::magics::{Magic, Order, View};
+use crate::session::Again;
+
+/// The row of `resume`.
+pub(super) const RESUME: Magic = Magic {
+    name: "resume",
+    arguments: "ID|NAME",
+    help: "end this session here and go on with another one; the variables stay",
+    run: resume,
+};
+
+/// The row of `replay`.
+pub(super) const REPLAY: Magic = Magic {
+    name: "replay",
+    arguments: "[show] [N…]",
+    help: "run cells of an earlier interpreter again, or `replay 3-5 8`; `show` lists them",
+    run: replay,
+};
+
+fn resume(magic: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let wanted = super::unquoted(wanted).trim();
+    if wanted.is_empty() {
+        return Err(format!(
+            "Usage: %ipycodex {} ID (`%ipycodex sessions` lists them)",
+            magic.name
+        ));
+    }
+    Ok(vec![Order::Resume(wanted.to_owned())])
+}
+
+fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+    let (show, numbers) = match rest.strip_prefix("show") {
+        Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
+        _ => (false, rest),
+    };
+    Ok(vec![Order::Replay(Again {
+        lines: ranges(magic, numbers)?,
+        show,
+    })])
+}

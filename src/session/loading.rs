@@ -1,0 +1,322 @@
+//! A file into the session: notebooks, scripts and the old snapshot become steps of a replay.
+//!
+//! In: which file, and whether it is the startup notebook. Out: a replay, or a report with the place of what is wrong.
+//! Invariants: nothing is run before the whole file has been understood; prompts are never sent, and what would be one
+//! (or a command) among the code is left out and said. The startup notebook may be missing or empty: then there is
+//! nothing to do and nothing to say, and `startup.json` of earlier versions has its turn.
+//!
+//! Absent on purpose: how steps are run (`replay`).
+
+use std::path::{Path, PathBuf};
+
+use crate::dialog::Dialog;
+use crate::input::is_ours;
+use crate::notebook::{
+    Notebook, SavedCell, SavedEntry, SavedSession, read_events, read_script, read_session,
+};
+use crate::report::Report;
+use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::replay::{Replay, Step};
+use crate::session::saving::read_text;
+use crate::session::task::{Session, notice};
+
+/// A file to be run in the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loading {
+    /// The file.
+    pub path: PathBuf,
+    /// As the user knows it.
+    pub shown: String,
+    /// It is the startup notebook: it may be missing, and nothing is said when all goes well.
+    pub startup: bool,
+}
+
+/// What is in a file.
+struct Loaded {
+    steps: Vec<Step>,
+    /// `2 code cells and 1 prompts`.
+    counted: String,
+    /// Prompts and commands among the code.
+    left_out: usize,
+}
+
+/// The name of a file to load: one without a suffix we know is a notebook.
+pub(super) fn with_suffix(name: &str) -> String {
+    let known = |suffix: &str| ["ipynb", "py", "json"].contains(&suffix);
+    let suffix = Path::new(name)
+        .extension()
+        .and_then(|suffix| suffix.to_str());
+    match suffix.map(str::to_ascii_lowercase) {
+        Some(suffix) if known(&suffix) => name.to_owned(),
+        _ => format!("{name}.ipynb"),
+    }
+}
+
+impl Session {
+    /// Loads a file; its first step runs when it has been read.
+    pub(super) fn begin_load(&mut self, loading: Loading, out: &RunSender) {
+        let history = self.history.clone();
+        let file = loading.clone();
+        let read = async move {
+            let read = tokio::task::spawn_blocking(move || read(&file)).await;
+            let read = read.unwrap_or_else(|error| {
+                Err(Report::failure("the file could not be read").because(error))
+            });
+            (read, history.dialog().await)
+        };
+        self.later(out, read, move |session, (read, dialog), out| match read {
+            Ok(Some(loaded)) => session.replay_loaded(loaded, &loading, &dialog, out),
+            Ok(None) => {}
+            Err(report) => out.send(SessionEvent::Notice(notice(&report))),
+        });
+    }
+
+    fn replay_loaded(
+        &mut self,
+        loaded: Loaded,
+        loading: &Loading,
+        dialog: &Dialog,
+        out: &RunSender,
+    ) {
+        if loaded.left_out > 0 {
+            let message = format!(
+                "{}: {} of its cells are prompts or commands and were left out",
+                loading.shown, loaded.left_out
+            );
+            out.send(SessionEvent::Notice(Notice::note(message)));
+        }
+        let said = if loading.startup {
+            String::new()
+        } else {
+            format!("Loaded {} from {}.", loaded.counted, loading.shown)
+        };
+        let replay = Replay {
+            name: loading.shown.clone(),
+            steps: loaded.steps,
+            quiet: false,
+        };
+        self.begin_file(replay, dialog, said, out);
+    }
+}
+
+/// `None`: there is nothing to do.
+fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
+    let Loading {
+        path,
+        shown,
+        startup,
+    } = loading;
+    let found = read_text(path)?;
+    let session = match found {
+        Some(text) if *startup && text.trim().is_empty() => return Ok(None),
+        Some(text) => parse(path, shown, &text)?,
+        None if *startup => {
+            let old = path.with_extension("json");
+            let Some(text) = read_text(&old)?.filter(|text| !text.trim().is_empty()) else {
+                return Ok(None);
+            };
+            parse(&old, "startup.json", &text)?
+        }
+        None => return Err(Report::failure(missing(path, shown))),
+    };
+    let (mut steps, mut left_out) = (Vec::new(), 0);
+    let mut kept = Vec::new();
+    for entry in session.entries() {
+        match entry {
+            SavedEntry::Code(cell) if cell.source.trim().is_empty() => continue,
+            SavedEntry::Code(cell) if is_ours(&cell.source) => {
+                left_out += 1;
+                continue;
+            }
+            SavedEntry::Code(cell) => steps.push(Step::Cell {
+                source: cell.source.clone(),
+                again: None,
+            }),
+            SavedEntry::Prompt(prompt) => steps.push(Step::Prompt {
+                prompt: prompt.prompt.clone(),
+                response: prompt.response.clone(),
+                after: None,
+            }),
+        }
+        kept.push(entry.clone());
+    }
+    if *startup && steps.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Loaded {
+        steps,
+        counted: SavedSession::of(kept).counted(),
+        left_out,
+    }))
+}
+
+/// What is said of a file that is not there.
+pub fn missing(path: &Path, shown: &str) -> String {
+    match suffix(path).as_str() {
+        "py" => format!("Script not found: {shown}"),
+        _ => format!("Notebook not found: {shown}"),
+    }
+}
+
+fn suffix(path: &Path) -> String {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.unwrap_or_default().to_ascii_lowercase()
+}
+
+fn parse(path: &Path, shown: &str, text: &str) -> Result<SavedSession, Report> {
+    let wrong = |error| Report::failure(format!("`{shown}` {error}"));
+    match suffix(path).as_str() {
+        "py" => {
+            let cells = (1..).zip(read_script(text)).map(|(line, source)| {
+                SavedEntry::Code(SavedCell {
+                    line,
+                    source,
+                    ..SavedCell::default()
+                })
+            });
+            Ok(SavedSession::of(cells.collect()))
+        }
+        "json" => read_events(text).map_err(wrong),
+        _ => {
+            let notebook = Notebook::parse(text).map_err(wrong)?;
+            match notebook.language() {
+                Some(other) if !other.to_ascii_lowercase().contains("python") => Err(
+                    Report::failure(format!("`{shown}` is a notebook of {other}, not of Python")),
+                ),
+                _ => Ok(read_session(&notebook)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loading(path: &Path, startup: bool) -> Loading {
+        Loading {
+            path: path.to_owned(),
+            shown: path.file_name().unwrap().to_str().unwrap().to_owned(),
+            startup,
+        }
+    }
+
+    fn code(source: &str) -> Step {
+        Step::Cell {
+            source: source.into(),
+            again: None,
+        }
+    }
+
+    #[test]
+    fn files_become_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |name: &str, text: &str, expected: &[Step], counted: &str, left_out| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let loaded = read(&loading(&path, false)).unwrap().unwrap();
+            assert_eq!(loaded.steps, expected, "{name}");
+            assert_eq!(
+                (loaded.counted.as_str(), loaded.left_out),
+                (counted, left_out)
+            );
+        };
+        let prompt = Step::Prompt {
+            prompt: "hi".into(),
+            response: "yes".into(),
+            after: None,
+        };
+        check(
+            "a.ipynb",
+            r#"{"metadata": {"ipycodex_version": 1}, "cells": [
+                {"cell_type": "markdown", "source": "yes", "metadata": {"ipycodex":
+                    {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi"}}},
+                {"cell_type": "code", "source": "a", "metadata": {"ipycodex": {"kind": "code", "line": 1}}},
+                {"cell_type": "code", "source": "x", "metadata": {}}]}"#,
+            &[code("a"), prompt.clone()],
+            "1 code cells and 1 prompts",
+            0,
+        );
+        check(
+            "b.py",
+            "# %%\na = 1\n# %%\n.ask\n# %%\n%ipycodex reset\n# %%\nb",
+            &[code("a = 1"), code("b")],
+            "2 code cells and 0 prompts",
+            2,
+        );
+        check(
+            "c.json",
+            r#"{"events": [{"kind": "code", "line": 1, "source": "a"},
+                {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi", "response": "yes"}]}"#,
+            &[code("a"), prompt],
+            "1 code cells and 1 prompts",
+            0,
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let check = |name: &str, text: Option<&str>, expected: &str| {
+            let path = folder.path().join(name);
+            if let Some(text) = text {
+                std::fs::write(&path, text).unwrap();
+            }
+            let report = read(&loading(&path, false)).err().unwrap();
+            assert_eq!(report.message, expected);
+        };
+        check("a.ipynb", None, "Notebook not found: a.ipynb");
+        check("a.py", None, "Script not found: a.py");
+        check(
+            "b.ipynb",
+            Some("{\n \"cells\": [,"),
+            "`b.ipynb` is not valid JSON: line 2, column 12: expected value",
+        );
+        check(
+            "c.ipynb",
+            Some("{}"),
+            "`c.ipynb` is not a notebook: it has no list of cells",
+        );
+        let r = r#"{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}"#;
+        check(
+            "d.ipynb",
+            Some(r),
+            "`d.ipynb` is a notebook of R, not of Python",
+        );
+    }
+
+    #[test]
+    fn the_startup_notebook_may_be_missing_or_empty_and_the_old_one_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("startup.ipynb");
+        let steps = || {
+            read(&loading(&path, true))
+                .unwrap()
+                .map(|loaded| loaded.steps)
+        };
+        assert_eq!(steps(), None);
+        let old = r#"{"version": 1, "events": [{"kind": "code", "line": 1, "source": "old"}]}"#;
+        std::fs::write(path.with_extension("json"), old).unwrap();
+        assert_eq!(steps(), Some(vec![code("old")]));
+        std::fs::write(&path, " \n").unwrap();
+        assert_eq!(steps(), None);
+        std::fs::write(&path, r#"{"cells": []}"#).unwrap();
+        assert_eq!(steps(), None);
+        std::fs::write(path.with_extension("json"), "{").unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(read(&loading(&path, true)).is_err());
+    }
+
+    #[test]
+    fn names_of_notebooks() {
+        for (name, expected) in [
+            ("a", "a.ipynb"),
+            ("a.b", "a.b.ipynb"),
+            ("a.py", "a.py"),
+            ("a.IPYNB", "a.IPYNB"),
+            ("old/startup.json", "old/startup.json"),
+        ] {
+            assert_eq!(with_suffix(name), expected);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Sessions taken up: what is told of them, what runs again, and one session left for another.
+
+use super::*;
+use crate::history::{self, Outcome, PromptStart, State};
+
+/// A record with session 1 (`mine`): `a = 1`, an exchange, a cell that failed, `exit()`, `b`.
+fn recorded() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.sqlite");
+    let (history, mut reports) = open(&path, None);
+    let cell = |line, source: &str, state| {
+        history.input(line, source, source);
+        history.output(line, "", Vec::new(), state, 1);
+    };
+    cell(1, "a = 1", State::Complete);
+    history.input(2, ".what is a?", ".what is a?");
+    let turn = history.begin_prompt(PromptStart::new(2, 1, "what is a?"));
+    history.finish_prompt(turn, Outcome::Complete, "one", None);
+    cell(3, "1/0", State::Failed);
+    cell(4, "exit()", State::Complete);
+    cell(5, "b", State::Complete);
+    history.rename("mine");
+    history.close();
+    while reports.blocking_recv().is_some() {}
+    (directory, path)
+}
+
+fn open(
+    path: &std::path::Path,
+    resume: Option<i64>,
+) -> (
+    crate::history::History,
+    UnboundedReceiver<crate::report::Report>,
+) {
+    history::open(
+        Opening {
+            path: path.to_owned(),
+            record: true,
+            leave_log: false,
+        },
+        Begin {
+            cwd: "/".into(),
+            resume,
+            provider: "scripted".into(),
+        },
+    )
+}
+
+/// A session on that record: its runtime lacks all names that are asked for, one for each source.
+fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) -> Stage {
+    let runtime = Script::new(|id, request| match request {
+        RuntimeRequest::Missing { sources } => {
+            let names = sources.iter().map(|source| format!("of {source}"));
+            vec![answered(id, Answer::Missing(names.collect()))]
+        }
+        RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
+        _ => Script::plain_end(id, request),
+    });
+    stage_of(runtime, turns, |parts| {
+        (parts.history, parts.reports) = open(path, resume);
+        parts.resumed = resume.is_some();
+    })
+}
+
+#[test]
+fn what_is_gone_is_said_once_the_interpreter_has_answered() {
+    let (_directory, path) = recorded();
+    let stage = on(&path, Some(1), Vec::new());
+    stage.session.started().unwrap();
+    let earlier = stage.session.earlier().unwrap();
+    assert_eq!((earlier.session, earlier.entries.len()), (1, 5));
+    stage.session.look_for_gone();
+    let said = loop {
+        match stage.background.next(Some(Duration::from_secs(60))) {
+            Next::Event(event) => {
+                if let SessionEvent::Notice(notice) = *event {
+                    break notice;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(said.message, "not in this interpreter: of a = 1, of b");
+    assert_eq!(
+        said.hints,
+        [
+            "`%ipycodex replay` runs the 2 cells again (1 that failed left out)",
+            "`%ipycodex replay show` lists them"
+        ]
+    );
+}
+
+#[test]
+fn the_cells_run_again_under_their_numbers_and_leave_the_record_as_it_was() {
+    let (_directory, path) = recorded();
+    let stage = on(&path, Some(1), vec![says("ok")]);
+    stage.session.started().unwrap();
+    assert_eq!(
+        stage.run("%ipycodex replay show")[1],
+        "In [1]: a = 1\nIn [5]: b\n1 cell that did not end well is left out: [3]"
+    );
+    assert_eq!(
+        stage.run("%ipycodex replay")[1..],
+        [
+            "1 cell that did not end well is left out: [3]",
+            "(1/2) [1] a = 1",
+            "Ok",
+            "(2/2) [5] b",
+            "Ok",
+            "session 1: 2 replayed"
+        ]
+    );
+    // They are there now; one by number runs all the same.
+    assert_eq!(
+        stage.run("%ipycodex replay")[1],
+        "nothing to run again: every cell of this session ran in this interpreter"
+    );
+    assert_eq!(stage.run("%ipycodex replay 1-2")[1], "(1/1) [1] a = 1");
+    assert_eq!(
+        stage.run("%ipycodex replay 2")[1],
+        "there is no cell with such a number"
+    );
+    assert_eq!(
+        stage.run("%ipycodex replay x")[1],
+        "replay takes In numbers and ranges of them, like `3-5 8`, got 'x'"
+    );
+    stage.run(".next");
+    let request = &stage.agent.requests()[0];
+    assert_eq!(request.history.len(), 1);
+    assert_eq!(
+        stage.sent(0),
+        "<context><code>1/0</code><code>exit()</code><code>b</code></context>\n<user-request>next</user-request>"
+    );
+}
+
+#[test]
+fn a_dead_interpreter_makes_its_cells_worth_running_again() {
+    let stage = stage(Vec::new());
+    stage.run("a");
+    assert!(stage.run("%ipycodex replay")[1].starts_with("nothing to run"));
+    stage.run("die");
+    assert_eq!(
+        stage.run("%ipycodex replay")[1..],
+        [
+            "1 cell that did not end well is left out: [3]",
+            "(1/1) [1] a",
+            "Ok",
+            "session 1: 1 replayed"
+        ]
+    );
+}
+
+#[test]
+fn what_a_stopped_replay_left_is_named() {
+    let stage = stage(Vec::new());
+    for text in ["a", "b", "c"] {
+        stage.run(text);
+    }
+    let step = |line, source: &str| Step::Cell {
+        source: source.into(),
+        again: Some(line),
+    };
+    let run = stage.session.replay(Replay {
+        name: "it".into(),
+        steps: vec![step(1, "raise"), step(2, "b"), step(3, "c")],
+        quiet: true,
+    });
+    loop {
+        match run.next(Some(Duration::from_secs(60))) {
+            Next::Event(event) => {
+                if let SessionEvent::ReplayEnded(replayed) = *event {
+                    let hints = replayed.notice().hints;
+                    return assert_eq!(hints, ["`%ipycodex replay 2-3` goes on after it"]);
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn another_session_is_taken_up_and_the_interpreter_stays() {
+    let (_directory, path) = recorded();
+    let stage = on(
+        &path,
+        None,
+        vec![says("first"), says("second"), says("third")],
+    );
+    stage.run("x");
+    stage.run(".one");
+    let said = stage.run("%ipycodex resume mine");
+    assert_eq!(
+        said,
+        [
+            "[3]",
+            "earlier 1: 5",
+            "not in this interpreter: of a = 1, of b"
+        ]
+    );
+    assert_eq!(stage.session.next_line(), 6);
+    assert_eq!(stage.run(".two"), ["[6]", "> second", "Complete"]);
+    let requests = stage.agent.requests();
+    let told: Vec<_> = requests[1]
+        .history
+        .iter()
+        .map(|turn| turn.assistant.as_str())
+        .collect();
+    assert_eq!((told, requests[1].thread.is_some()), (vec!["one"], false));
+    // There and back: the numbers and the conversation are those of the session in force.
+    assert_eq!(stage.run("%ipycodex resume 2")[1], "earlier 2: 2");
+    assert_eq!(stage.session.next_line(), 4);
+    stage.run(".three");
+    let requests = stage.agent.requests();
+    assert_eq!(requests[2].history[0].assistant, "first");
+    let closed = stage.session.close(Duration::from_secs(60));
+    assert_eq!(closed.resumable, Some(2));
+}
+
+#[test]
+fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
+    let (_directory, path) = recorded();
+    let stage = on(&path, None, Vec::new());
+    stage.run("x");
+    assert_eq!(
+        stage.run("%ipycodex resume 99"),
+        ["[2]", "Session 99 not found"]
+    );
+    assert_eq!(
+        stage.run("%ipycodex resume 2"),
+        ["[3]", "session 2 is the one you are in"]
+    );
+    assert_eq!(
+        stage.run("%ipycodex resume"),
+        [
+            "[4]",
+            "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)"
+        ]
+    );
+    assert_eq!(stage.run("y")[0], "[5]");
+    assert_eq!(
+        stage.session.close(Duration::from_secs(60)).resumable,
+        Some(2)
+    );
+}
+
+#[test]
+fn nobody_stops_a_change_of_session_half_way() {
+    let (_directory, path) = recorded();
+    let stage = on(&path, None, Vec::new());
+    stage.run("x");
+    let run = stage.submit("%ipycodex resume 1");
+    stage.session.interrupt();
+    let next = stage.submit("y");
+    words(&run);
+    assert_eq!(words(&next)[0], "[6]");
+}

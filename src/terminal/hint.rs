@@ -1,0 +1,383 @@
+//! What the model suggests at the cursor: asked for by a key, shown in grey when it comes, taken, typed along or dropped.
+//!
+//! In: keys as they are parsed, what the painter sees at each paint, the session's answer on another thread. Out: the
+//! hint behind the text and, when it is taken, its text. Invariants: the editor never waits and is never left (what is
+//! typed right behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own
+//! first characters has led; anything else drops it, and with it the work for it; what is taken is what was shown.
+//!
+//! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion is
+//! shown below it and goes in by the same key pressed again (which takes one at the end, too).
+//!
+//! Absent on purpose: hints from the history, and which key it is.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use nu_ansi_term::{Color, Style};
+use reedline::{
+    EditCommand, EditMode, Hinter, History, PromptEditMode, ReedlineEvent, ReedlineRawEvent,
+};
+
+use crate::agent::{AgentFailure, FailureKind, Suggested};
+use crate::input::Mode;
+use crate::session::{Draft, Suggesting, TakeSuggestion};
+use crate::terminal::action::Action;
+use crate::terminal::snapshot::{self, Shared};
+
+/// Rows of a suggestion that are shown.
+const SHOWN: usize = 12;
+
+/// Asks the session.
+pub(super) type Ask = Box<dyn Fn(Draft, TakeSuggestion) -> Suggesting + Send + Sync>;
+
+type Say = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The suggestions of an editor; clones are the same ones.
+#[derive(Clone)]
+pub(super) struct Hints(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    snapshot: Shared,
+    ask: OnceLock<Ask>,
+    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    say: OnceLock<Say>,
+    /// A missing agent was told of.
+    told: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The text and the cursor, in bytes, the suggestion is for.
+    text: String,
+    cursor: usize,
+    stage: Stage,
+    /// The key was pressed: the next paint asks.
+    wanted: bool,
+    /// Counts requests: an answer to an older one is not wanted.
+    asked: u64,
+    /// Columns of the label.
+    indent: usize,
+    keys: Keys,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    #[default]
+    Nothing,
+    /// Asked for; the handle ends the work when it is dropped.
+    Awaited(Option<Suggesting>),
+    /// What is left of it.
+    Offered(String),
+}
+
+/// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint may
+/// do so only when no other came before it: what is in the text by then, nobody has seen.
+#[derive(Debug, Default)]
+struct Keys {
+    /// Keys that take the hint, up to the first other one.
+    taking: usize,
+    other: bool,
+    /// Of those, the ones worked off.
+    done: usize,
+    /// Bytes of the rest they took.
+    taken: usize,
+}
+
+impl State {
+    /// Follows the text to where it is now.
+    fn follow(&mut self, text: &str, cursor: usize) {
+        if matches!(self.stage, Stage::Nothing) || (self.text == text && self.cursor == cursor) {
+            return;
+        }
+        let typed = self.typed(text, cursor).map(str::len);
+        match (&mut self.stage, typed) {
+            (Stage::Offered(rest), Some(typed)) if typed < rest.len() => {
+                rest.drain(..typed);
+                text.clone_into(&mut self.text);
+                self.cursor = cursor;
+            }
+            _ => self.stage = Stage::Nothing,
+        }
+    }
+
+    /// The beginning of the suggestion that was typed since.
+    fn typed<'a>(&self, text: &'a str, cursor: usize) -> Option<&'a str> {
+        let Stage::Offered(rest) = &self.stage else {
+            return None;
+        };
+        let (before, after) = self.text.split_at_checked(self.cursor)?;
+        let typed = text.get(..cursor)?.strip_prefix(before)?;
+        (text.get(cursor..)? == after && rest.starts_with(typed)).then_some(typed)
+    }
+
+    fn at_end(&self) -> bool {
+        self.cursor == self.text.len()
+    }
+
+    /// What a key may take now: the hint, less what keys before it took.
+    fn takable(&self) -> &str {
+        match &self.stage {
+            Stage::Offered(rest) if self.at_end() && self.keys.done < self.keys.taking => {
+                rest.get(self.keys.taken..).unwrap_or_default()
+            }
+            _ => "",
+        }
+    }
+
+    fn take(&mut self, length: usize) {
+        self.keys.done += 1;
+        self.keys.taken += length;
+    }
+
+    fn shown(&self) -> String {
+        match &self.stage {
+            Stage::Nothing => String::new(),
+            Stage::Awaited(_) => " …".to_owned(),
+            Stage::Offered(rest) => {
+                let indent = " ".repeat(self.indent);
+                let count = rest.split('\n').count();
+                let mut lines: Vec<&str> = rest.split('\n').take(SHOWN).collect();
+                let more = format!("… {} more lines", count.saturating_sub(SHOWN));
+                if count > SHOWN {
+                    lines.push(&more);
+                }
+                let lines = lines.join(&format!("\n{indent}"));
+                if self.at_end() {
+                    lines
+                } else {
+                    let lead = " ".repeat(self.indent.saturating_sub(2));
+                    format!("\n{lead}↳ {lines}")
+                }
+            }
+        }
+    }
+}
+
+impl Hints {
+    /// None yet, and nobody to ask; `snapshot` tells how the text will be read.
+    pub(super) fn new(snapshot: Shared) -> Self {
+        Hints(Arc::new(Inner {
+            state: Mutex::default(),
+            snapshot,
+            ask: OnceLock::new(),
+            wake: OnceLock::new(),
+            say: OnceLock::new(),
+            told: AtomicBool::new(false),
+        }))
+    }
+
+    /// How the editor is made to paint again; once.
+    pub(super) fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.wake.set(Box::new(wake));
+    }
+
+    /// Who is asked, and how a missing agent is told of; once.
+    pub(super) fn connect(&self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.0.ask.set(ask);
+        let _ = self.0.say.set(Box::new(say));
+    }
+
+    /// `keys`, watched: the key for suggestions is dealt with here.
+    pub(super) fn watching(&self, keys: impl EditMode + 'static) -> Box<dyn EditMode> {
+        Box::new(Watched {
+            keys: Box::new(keys),
+            hints: self.clone(),
+        })
+    }
+
+    /// A new text begins, behind a label of this many columns.
+    pub(super) fn begin(&self, label: usize) {
+        self.end();
+        self.state().indent = label;
+    }
+
+    /// The text is gone: what was on its way is not wanted any more.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.stage = Stage::Nothing;
+        state.wanted = false;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The key was pressed: what the editor does. What stands there goes in, else the next paint asks.
+    fn pressed(&self) -> ReedlineEvent {
+        let mut state = self.state();
+        if !state.at_end()
+            && !state.keys.other
+            && let Stage::Offered(rest) = &mut state.stage
+        {
+            let rest = std::mem::take(rest);
+            state.stage = Stage::Nothing;
+            state.keys.other = true;
+            return ReedlineEvent::Edit(vec![EditCommand::InsertString(rest)]);
+        }
+        if matches!(state.stage, Stage::Offered(_)) && !state.keys.other {
+            state.keys.taking += 1;
+            return ReedlineEvent::HistoryHintComplete;
+        }
+        state.wanted = true;
+        ReedlineEvent::Repaint
+    }
+
+    /// Asks for a suggestion where the text is now, unless one stands there or is on its way.
+    fn ask(&self, mut state: MutexGuard<'_, State>) {
+        let Some(ask) = self.0.ask.get() else { return };
+        if !matches!(state.stage, Stage::Nothing) || state.text.trim().is_empty() {
+            return;
+        }
+        state.stage = Stage::Awaited(None);
+        state.asked += 1;
+        let asked = state.asked;
+        let (before, after) = state.text.split_at(state.cursor.min(state.text.len()));
+        let draft = Draft {
+            before: before.to_owned(),
+            after: after.to_owned(),
+            prompt_mode: snapshot::look(&self.0.snapshot).mode == Mode::Prompts,
+        };
+        drop(state);
+        let hints = self.clone();
+        let suggesting = ask(
+            draft,
+            Box::new(move |suggested| hints.answered(asked, suggested)),
+        );
+        // It may have been answered meanwhile.
+        if let Stage::Awaited(handle) = &mut self.state().stage {
+            *handle = Some(suggesting);
+        }
+    }
+
+    /// Takes what came of a request, on the session's thread.
+    fn answered(&self, asked: u64, suggested: Suggested) {
+        {
+            let mut state = self.state();
+            if state.asked != asked || !matches!(state.stage, Stage::Awaited(_)) {
+                return;
+            }
+            state.stage = match &suggested {
+                Ok(text) if !text.is_empty() => Stage::Offered(text.clone()),
+                _ => Stage::Nothing,
+            };
+        }
+        if let (Err(failure), Some(say)) = (&suggested, self.0.say.get())
+            && is_missing(failure)
+            && !self.0.told.swap(true, Ordering::Relaxed)
+        {
+            say(&missing(failure));
+        }
+        if let Some(wake) = self.0.wake.get() {
+            wake();
+        }
+    }
+}
+
+fn is_missing(failure: &AgentFailure) -> bool {
+    matches!(failure.kind, FailureKind::Missing | FailureKind::LoggedOut)
+}
+
+/// One line.
+fn missing(failure: &AgentFailure) -> String {
+    match failure.hints.first() {
+        Some(hint) => format!("no suggestion: {}: {hint}", failure.message),
+        None => format!("no suggestion: {}", failure.message),
+    }
+}
+
+/// The painter's side.
+impl Hinter for Hints {
+    fn handle(
+        &mut self,
+        text: &str,
+        cursor: usize,
+        _: &dyn History,
+        colour: bool,
+        _: &str,
+    ) -> String {
+        let mut state = self.state();
+        state.keys = Keys::default();
+        state.follow(text, cursor);
+        if std::mem::take(&mut state.wanted) {
+            if matches!(state.stage, Stage::Nothing) {
+                text.clone_into(&mut state.text);
+                state.cursor = cursor;
+            }
+            self.ask(state);
+            state = self.state();
+        }
+        let shown = state.shown();
+        match (&state.stage, colour) {
+            (Stage::Nothing, _) => shown,
+            (_, true) => Style::new().fg(Color::DarkGray).paint(shown).to_string(),
+            // Told from the text without a colour, too.
+            (Stage::Offered(_), false) if state.at_end() => format!("‹{shown}›"),
+            (_, false) => shown,
+        }
+    }
+
+    fn complete_hint(&self) -> String {
+        let mut state = self.state();
+        let rest = state.takable().to_owned();
+        state.take(rest.len());
+        rest
+    }
+
+    fn next_hint_token(&self) -> String {
+        let mut state = self.state();
+        let word = first_word(state.takable()).to_owned();
+        state.take(word.len());
+        word
+    }
+}
+
+/// Up to the end of the first word, as Alt-f goes.
+fn first_word(text: &str) -> &str {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let start = text.find(is_word).unwrap_or(text.len());
+    let length = text[start..].find(|c| !is_word(c));
+    &text[..length.map_or(text.len(), |length| start + length)]
+}
+
+/// Keys, and what they are for the hint.
+struct Watched {
+    keys: Box<dyn EditMode>,
+    hints: Hints,
+}
+
+impl EditMode for Watched {
+    fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
+        let event = self.keys.parse_event(raw);
+        if matches!(&event, ReedlineEvent::ExecuteHostCommand(name) if Action::named(name) == Some(Action::Suggest))
+        {
+            return self.hints.pressed();
+        }
+        let mut state = self.hints.state();
+        if takes(&event) && !state.keys.other {
+            state.keys.taking += 1;
+        } else if !takes(&event) {
+            state.keys.other = true;
+        }
+        drop(state);
+        event
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.keys.edit_mode()
+    }
+}
+
+/// Whether an event takes the hint, where there is one.
+fn takes(event: &ReedlineEvent) -> bool {
+    match event {
+        ReedlineEvent::HistoryHintComplete | ReedlineEvent::HistoryHintWordComplete => true,
+        ReedlineEvent::UntilFound(events) | ReedlineEvent::Multiple(events) => {
+            events.iter().any(takes)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

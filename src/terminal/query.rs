@@ -1,0 +1,162 @@
+//! Asks the terminal for its background, between two readings of the editor.
+//!
+//! Out go `OSC 11 ; ?` and, behind it, `CSI c` (which terminal are you), which every terminal answers: when that reply
+//! is there, no other comes any more, so a terminal that does not know the first question costs one round trip. Owns
+//! standard input while it listens. Invariant: every byte that belongs to neither reply is given back, in the order it
+//! was typed. tmux answers both itself.
+//!
+//! Absent on purpose: asking at the start, when the answer would be waited for.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::markdown::Background;
+
+/// The questions.
+pub(super) const BACKGROUND: &[u8] = b"\x1b]11;?\x07\x1b[c";
+
+/// How long a terminal that answers nothing is waited for. A reply that came later would be typed text, so this is long;
+/// only what answers not even `CSI c` costs it, once.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What came back.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// What the terminal said.
+    pub(super) background: Option<Background>,
+    /// What was typed meanwhile.
+    pub(super) typed: Vec<u8>,
+}
+
+/// Listens until both replies are there.
+pub(super) fn listen() -> Heard {
+    let deadline = Instant::now() + PATIENCE;
+    let stdin = std::io::stdin();
+    let mut bytes = Vec::new();
+    loop {
+        let (heard, complete) = understand(&bytes);
+        let left = deadline.saturating_duration_since(Instant::now());
+        if complete || left.is_zero() {
+            return heard;
+        }
+        let left = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+        match poll(&mut source, Some(&left)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => return heard,
+        }
+        let mut chunk = [0; 4096];
+        match rustix::io::read(&stdin, &mut chunk) {
+            Ok(0) => return heard,
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(_) => return heard,
+        }
+    }
+}
+
+/// What the bytes so far say, and whether the last reply is among them.
+fn understand(bytes: &[u8]) -> (Heard, bool) {
+    let mut heard = Heard::default();
+    let mut rest = bytes;
+    if let Some((start, colour, length)) = colour_reply(rest) {
+        heard.background = Background::of_colour(&colour);
+        heard.typed.extend_from_slice(&rest[..start]);
+        rest = &rest[start + length..];
+    }
+    let complete = match terminal_reply(rest) {
+        Some((start, length)) => {
+            heard.typed.extend_from_slice(&rest[..start]);
+            rest = &rest[start + length..];
+            true
+        }
+        None => false,
+    };
+    heard.typed.extend_from_slice(rest);
+    (heard, complete)
+}
+
+/// `ESC ] 11 ; COLOUR` and its end (BEL or `ESC \`): where it starts, the colour, how long it is.
+fn colour_reply(bytes: &[u8]) -> Option<(usize, String, usize)> {
+    const INTRODUCER: &[u8] = b"\x1b]11;";
+    let start = memchr::memmem::find(bytes, INTRODUCER)?;
+    let body = &bytes[start + INTRODUCER.len()..];
+    let end = body.iter().position(|byte| matches!(byte, 0x07 | 0x1b))?;
+    let closing = match body[end..] {
+        [0x07, ..] => 1,
+        [0x1b, b'\\', ..] => 2,
+        _ => return None,
+    };
+    let colour = String::from_utf8_lossy(&body[..end]).into_owned();
+    Some((start, colour, INTRODUCER.len() + end + closing))
+}
+
+/// `ESC [ ? … c`: where it starts and how long it is.
+fn terminal_reply(bytes: &[u8]) -> Option<(usize, usize)> {
+    const INTRODUCER: &[u8] = b"\x1b[?";
+    memchr::memmem::find_iter(bytes, INTRODUCER).find_map(|start| {
+        let body = &bytes[start + INTRODUCER.len()..];
+        let end = body
+            .iter()
+            .position(|byte| !byte.is_ascii_digit() && *byte != b';')?;
+        (body[end] == b'c').then_some((start, INTRODUCER.len() + end + 1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_taken_out_and_keys_are_kept() {
+        let light = Some(Background::Light);
+        let dark = Some(Background::Dark);
+        for (bytes, background, typed, complete) in [
+            (&b""[..], None, &b""[..], false),
+            (
+                b"\x1b]11;rgb:ffff/ffff/ffff\x07\x1b[?62;22c",
+                light,
+                b"",
+                true,
+            ),
+            (
+                b"\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?1;2c",
+                dark,
+                b"",
+                true,
+            ),
+            (
+                b"a\x1b]11;rgb:ffff/ffff/ffff\x07b\x1b[?6cd\x1b[A",
+                light,
+                b"abd\x1b[A",
+                true,
+            ),
+            (b"\x03\x1b[?62;22c", None, b"\x03", true),
+            (b"x\x1b]11;rgb:ff", None, b"x\x1b]11;rgb:ff", false),
+            (
+                b"\x1b]11;rgb:ffff/ffff/ffff\x07\x1b[?62",
+                light,
+                b"\x1b[?62",
+                false,
+            ),
+            (b"\x1b[?1u\x1b[?62c", None, b"\x1b[?1u", true),
+        ] {
+            let expected = Heard {
+                background,
+                typed: typed.to_vec(),
+            };
+            assert_eq!(
+                understand(bytes),
+                (expected, complete),
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Sessions as files, with the whole program: saved, loaded, replayed at the start, exported.
+//!
+//! The second opinions are `nbformat` (is it valid?) and `nbclient` (does it run?).
+
+mod export;
+mod judge;
+mod load;
+mod save;
+mod startup;

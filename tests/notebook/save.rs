@@ -1,0 +1,210 @@
+//! `save`: what is in the file, what is left out, what is not overwritten.
+
+use serde_json::{Value, json};
+
+use super::judge::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
+use crate::support::home::Home;
+
+#[test]
+fn a_session_is_saved_with_all_it_showed() {
+    for home in homes() {
+        let figure = figure();
+        let stdin = format!(
+            "print('a'); print('b')\n'''why'''\n.hello there\nprint('c'); 6 * 7\n%ipycodex think\n{figure}\n\
+             def f():\n    return 1\n\n1/0\n%ipycodex save out\n"
+        );
+        let ran = piped(&home, &[], &stdin);
+        assert_eq!(ran.code(), 1, "1/0 failed: {ran:?}");
+        let saved = "Saved 6 code cells and 1 prompts to out.ipynb.\n";
+        assert!(ran.stdout.contains(saved), "{ran:?}");
+        assert!(ran.stderr.contains("these did: 8\n"), "{ran:?}");
+        let path = home.work().join("out.ipynb");
+        is_valid(&home, &path);
+        let notebook = notebook(&path);
+        assert_eq!(notebook["metadata"], json!({"ipycodex_version": 1}));
+        let cells = notebook["cells"].as_array().unwrap();
+        let lines: Vec<_> = cells
+            .iter()
+            .map(|cell| {
+                let known = &cell["metadata"]["ipycodex"];
+                (
+                    known["kind"].as_str().unwrap(),
+                    known["line"].as_u64().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("code", 1),
+                ("code", 2),
+                ("prompt", 3),
+                ("code", 4),
+                ("code", 6),
+                ("code", 7),
+                ("code", 8)
+            ]
+        );
+        assert_eq!(
+            cells[0]["outputs"],
+            json!([{"name": "stdout", "output_type": "stream", "text": ["a\n", "b\n"]}])
+        );
+        assert_eq!(cells[2]["metadata"]["ipycodex"]["prompt"], "hello there");
+        assert_eq!(cells[2]["metadata"]["ipycodex"]["history_line"], 2);
+        let outputs = cells[3]["outputs"].as_array().unwrap();
+        assert_eq!(outputs[0]["text"], json!(["c\n"]));
+        assert_eq!(outputs[1]["output_type"], "execute_result");
+        assert_eq!(outputs[1]["data"]["text/plain"], json!(["42"]));
+        assert_eq!(
+            (&outputs[1]["execution_count"], outputs.len()),
+            (&json!(4), 2)
+        );
+        let data = &cells[4]["outputs"][0]["data"]["image/png"];
+        let data: String = data
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert_eq!(data.trim(), PICTURE);
+        let error = &cells[6]["outputs"][0];
+        assert_eq!(
+            (&error["output_type"], &error["ename"], &error["evalue"]),
+            (
+                &json!("error"),
+                &json!("ZeroDivisionError"),
+                &json!("division by zero")
+            )
+        );
+        let traceback = error["traceback"].to_string();
+        assert!(
+            traceback.contains("1/0") && !traceback.contains("u001b"),
+            "{traceback}"
+        );
+    }
+}
+
+#[test]
+fn jupyter_runs_what_was_saved() {
+    let home = Home::new();
+    piped(
+        &home,
+        &[],
+        "import math\n'note'\n.hi\nprint(math.pi)\n%ipycodex save out.ipynb\n",
+    );
+    runs(&home, &home.work().join("out.ipynb"));
+}
+
+#[test]
+fn everything_of_a_resumed_session_is_saved_but_what_was_taken_back() {
+    for home in homes() {
+        piped(&home, &[], "a = 1\n.first\nb = 2\n.second\nc = 3\n");
+        let ran = piped(
+            &home,
+            &["-r", "1"],
+            "print('d')\n.third\n%ipycodex hide 3-4\n%ipycodex undo\n%ipycodex save all\n",
+        );
+        let saved = "Saved 3 code cells and 1 prompts to all.ipynb.\n";
+        assert!(ran.stdout.contains(saved), "{ran:?}");
+        let path = home.work().join("all.ipynb");
+        is_valid(&home, &path);
+        let saved = notebook(&path);
+        let sources = sources(&saved);
+        let code: Vec<&str> = sources
+            .iter()
+            .filter(|(kind, _)| kind == "code")
+            .map(|(_, source)| source.as_str())
+            .collect();
+        assert_eq!(code, ["a = 1", "c = 3", "print('d')"]);
+        assert_eq!(saved["cells"][1]["metadata"]["ipycodex"]["prompt"], "first");
+    }
+}
+
+#[test]
+fn in_prompt_mode_code_is_saved_without_its_mark_and_prompts_without_dots() {
+    let home = Home::new();
+    let ran = piped(
+        &home,
+        &["-p"],
+        "hello there\n;x = 1\n!echo shell\n.with a dot\n%ipycodex save out\n",
+    );
+    assert!(
+        ran.stdout
+            .contains("Saved 2 code cells and 2 prompts to out.ipynb.\n"),
+        "{ran:?}"
+    );
+    let saved = notebook(&home.work().join("out.ipynb"));
+    let cells = saved["cells"].as_array().unwrap();
+    let told: Vec<String> = cells
+        .iter()
+        .map(|cell| {
+            let prompt = cell["metadata"]["ipycodex"]["prompt"].as_str();
+            prompt.map_or_else(
+                || cell["source"][0].as_str().unwrap().to_owned(),
+                |prompt| format!("? {prompt}"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["? hello there", "x = 1", "!echo shell", "? with a dot"]
+    );
+}
+
+#[test]
+fn what_somebody_made_is_not_overwritten() {
+    let home = Home::new();
+    let foreign = "{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5}";
+    let path = home.write("mine.ipynb", foreign);
+    let ran = piped(
+        &home,
+        &[],
+        "a = 1\n%ipycodex save mine\n%ipycodex save 'other one'\n",
+    );
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("is a notebook of another program"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr
+            .contains("`%ipycodex save -f mine.ipynb` replaces it"),
+        "{ran:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), foreign);
+    assert!(home.work().join("other one.ipynb").exists());
+    // Another session's work; the same session's grows.
+    let ran = piped(&home, &[], "b = 1\n%ipycodex save 'other one'\n");
+    assert!(
+        ran.stderr.contains("a cell that is not in this session"),
+        "{ran:?}"
+    );
+    let ran = piped(
+        &home,
+        &["-r", "1"],
+        "c = 1\n%ipycodex save 'other one'\n%ipycodex save -f mine\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    is_valid(&home, &path);
+    // A directory of another's, and one that is not there.
+    let ran = piped(
+        &home,
+        &["-r", "1"],
+        "%ipycodex save no/where\n%ipycodex save /\n",
+    );
+    assert!(ran.stderr.contains("no/where.ipynb"), "{ran:?}");
+}
+
+#[test]
+fn names_are_meant_from_the_sessions_directory() {
+    let home = Home::new();
+    std::fs::create_dir(home.work().join("below")).unwrap();
+    let ran = piped(
+        &home,
+        &[],
+        "import os; os.chdir('below')\n%ipycodex save here\n%ipycodex save ~/there\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(home.work().join("below/here.ipynb").exists());
+    assert!(home.path().join("home/there.ipynb").exists());
+}
