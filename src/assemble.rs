@@ -4,6 +4,7 @@
 //! wrong later arrives as an event or a report.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
@@ -113,6 +114,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         stdin: wanted.stdin,
         exact_log: paths.exact_log.clone(),
         places: places(paths),
+        keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         python_at_once: wanted.python_at_once,
         asks: wanted.cells_own_a_terminal,

@@ -65,6 +65,7 @@
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
 //! | `colours` | the states between lines of the text being typed; it paints them | the end of the process |
 //! | `typing` | standard input while something runs | the end of the run |
+//! | `wake` | nothing: it wakes the editor for keys that were held back | those keys being taken |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
 //!
 //! # Invariants

@@ -52,6 +52,7 @@ pub fn run(
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
     let mut first_failure = 0;
+    let mut toggled = false;
     for file in &options.load {
         let ended = show(session, &session.load(file.clone()), options)?;
         ending.leave_it_to_the_signal();
@@ -62,10 +63,12 @@ pub fn run(
             return Ok(ended.code);
         }
     }
-    for input in inputs {
+    for mut input in inputs {
+        input.prompt_mode ^= toggled;
         let run = session.submit(input);
         let ended = show(session, &run, options)?;
         ending.leave_it_to_the_signal();
+        toggled ^= ended.toggled;
         drain(background, options)?;
         if first_failure == 0 {
             first_failure = ended.code;
@@ -83,6 +86,8 @@ pub fn run(
 struct Ended {
     code: i32,
     left: bool,
+    /// Prompt mode was turned on or off.
+    toggled: bool,
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
@@ -129,6 +134,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = true;
             ended.code = exit_status(&error.value);
         }
+        SessionEvent::PromptsToggled => ended.toggled ^= true,
         SessionEvent::Leave(status) => {
             ended.left = true;
             ended.code = *status;

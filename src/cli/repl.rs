@@ -37,6 +37,9 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         pictures,
         recall,
         prompt_mode: settings.prompt_mode,
+        keys: settings.keys,
+        edit_mode: settings.edit_mode,
+        external_editor: external_editor(environment),
         asks_background: !settings.code_theme_chosen,
         reports,
         startup: fresh.then(|| load::startup(&settings.paths)),
@@ -45,4 +48,13 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         resumed: arguments.resume.is_some(),
     };
     terminal::run(&session, background, options)
+}
+
+/// The command line of the user's own editor.
+fn external_editor(environment: &Environment) -> Option<String> {
+    let named = ["VISUAL", "EDITOR"];
+    named
+        .into_iter()
+        .find_map(|name| environment.variable(name))
+        .map(str::to_owned)
 }

@@ -55,6 +55,8 @@ pub struct Aftermath {
     pub refill: String,
     /// The user asked to leave with this status.
     pub leave: Option<i32>,
+    /// Prompt mode is to be turned on or off.
+    pub toggle_prompts: bool,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
     /// Help too long for the screen, safe to write: to be shown by [`page`].
@@ -316,6 +318,10 @@ impl Display {
             }
             SessionEvent::Refill(text) => {
                 self.aftermath.refill = text;
+                Ok(())
+            }
+            SessionEvent::PromptsToggled => {
+                self.aftermath.toggle_prompts ^= true;
                 Ok(())
             }
             SessionEvent::Leave(status) => {

@@ -4,6 +4,7 @@
 //! nothing here fails, and broken Python is a [`Input::Cell`] like any other (Python says what is wrong with it).
 //! Editor, highlighter, batch and history all ask here. Absent on purpose: running anything, knowing names.
 
+mod clause;
 mod completeness;
 mod note;
 mod private;
@@ -12,6 +13,7 @@ mod scan;
 mod split;
 mod start;
 
+pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
 pub use private::is_private;

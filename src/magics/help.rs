@@ -1,16 +1,20 @@
-//! `%ipycodex help [COMMAND]`: a page in markdown, laid out by whoever shows it.
+//! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
 
+use crate::config::{GROUPS, Keymap, Row};
 use crate::magics::{Magic, Order, TABLE, View};
 
 /// The row of the table.
 pub(super) const ROW: Magic = Magic {
     name: "help",
-    arguments: "[COMMAND]",
-    help: "list the commands, or explain one",
+    arguments: "[COMMAND|keys]",
+    help: "list the commands, explain one, or list the keys",
     run: help,
 };
 
-fn help(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn help(_: &Magic, name: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
+    if name == "keys" {
+        return Ok(vec![Order::Help(keys(view.keys))]);
+    }
     let rows: Vec<&Magic> = TABLE
         .iter()
         .filter(|magic| name.is_empty() || magic.name == name)
@@ -28,4 +32,40 @@ fn help(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
     }
     page.push_str("|-|-|\n");
     Ok(vec![Order::Help(page)])
+}
+
+/// Every action of the editor with the chords in force, the user's own marked.
+fn keys(keymap: &Keymap) -> String {
+    let mut page = String::from("|:-|:-|:-|\n|keys|do|name in `config.json`|\n");
+    for (title, rows) in GROUPS {
+        page.push_str(&format!("|:-|:-|:-|\n|**{title}**|||\n"));
+        for row in *rows {
+            page.push_str(&key_row(keymap, row));
+        }
+    }
+    page.push_str(
+        "|-|-|-|\n\nEsc and then a key is that key with Alt. In vi's normal mode the keys vi uses itself are vi's.\n\
+         Your own: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`\n",
+    );
+    page
+}
+
+fn key_row(keymap: &Keymap, row: &Row) -> String {
+    let bindings: Vec<_> = keymap.of(row.action).collect();
+    let own = bindings.iter().any(|binding| binding.own);
+    let chords: Vec<String> = bindings
+        .iter()
+        .map(|binding| format!("`{}`", cell_text(&binding.chord.to_string())))
+        .collect();
+    let shown = match (chords.is_empty(), own) {
+        (true, _) => "none".to_owned(),
+        (false, false) => chords.join(" · "),
+        (false, true) => format!("{} (yours)", chords.join(" · ")),
+    };
+    format!("|{shown}|{}|`{}`|\n", row.help, row.name)
+}
+
+/// A chord without what would end its cell or its code.
+fn cell_text(chord: &str) -> String {
+    chord.replace('|', "bar").replace('`', "backtick")
 }

@@ -15,6 +15,7 @@ mod values;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use crate::config::Keymap;
 use crate::session::{Again, Choices};
 
 pub use values::{Values, values};
@@ -26,6 +27,8 @@ pub struct View<'a> {
     pub choices: &'a Choices,
     /// Files worth naming: label and path.
     pub places: &'a [(String, PathBuf)],
+    /// What the editor's keys do.
+    pub keys: &'a Keymap,
 }
 
 /// What a command asks for; carried out in order.
@@ -88,6 +91,8 @@ pub enum Order {
     Login,
     /// Name the session.
     Rename(String),
+    /// Prompts instead of cells in the editor, and back.
+    TogglePrompts,
     /// End the session here and go on with the one of this number or name.
     Resume(String),
     /// Run cells of the record again.
@@ -242,6 +247,11 @@ pub const TABLE: &[Magic] = &[
         help: "name the session",
         run: rename,
     },
+    plain(
+        "prompt",
+        "prompt mode: everything but `;code`, `!` and `%` is a prompt; again: back",
+        |magic, rest, _| alone(magic, rest, Order::TogglePrompts),
+    ),
     plain("interrupt", "interrupt what runs", |magic, rest, _| {
         alone(magic, rest, Order::Interrupt)
     }),

@@ -30,6 +30,7 @@ fn check(line: &str, expected: Result<&str, &str>) {
         &View {
             choices: &choices,
             places: &places,
+            keys: &Keymap::default(),
         },
     );
     let said = got.map(|orders| {
@@ -98,9 +99,11 @@ fn values_of_what_the_agent_may_do() {
 
 fn orders(line: &str) -> Result<Vec<Order>, String> {
     let choices = choices();
+    let keys = Keymap::default();
     let view = View {
         choices: &choices,
         places: &[],
+        keys: &keys,
     };
     run(line, &view)
 }
@@ -176,6 +179,7 @@ fn setting_orders_the_choice() {
         &View {
             choices: &choices,
             places: &[],
+            keys: &Keymap::default(),
         },
     )
     .unwrap();
@@ -191,6 +195,7 @@ fn alone_lists_everything() {
         &View {
             choices: &choices,
             places: &places,
+            keys: &Keymap::default(),
         },
     )
     .unwrap();
@@ -210,9 +215,11 @@ fn alone_lists_everything() {
 #[test]
 fn help_has_a_line_for_every_command() {
     let choices = choices();
+    let keys = Keymap::default();
     let view = View {
         choices: &choices,
         places: &[],
+        keys: &keys,
     };
     let orders = run("help", &view).unwrap();
     let [Order::Help(page)] = orders.as_slice() else {
@@ -229,4 +236,31 @@ fn help_has_a_line_for_every_command() {
         page.contains("`think [l/m/h/x]`") && !page.contains("`model"),
         "{page}"
     );
+}
+
+#[test]
+fn the_keys_in_force_are_listed_and_the_users_own_marked() {
+    let setting = serde_json::json!({"suggest": "ctrl-space", "recall": ""});
+    let (keys, wrong) = Keymap::new(setting.as_object().unwrap());
+    assert!(wrong.is_empty());
+    let choices = choices();
+    let view = View {
+        choices: &choices,
+        places: &[],
+        keys: &keys,
+    };
+    let orders = run("help keys", &view).unwrap();
+    let [Order::Help(page)] = orders.as_slice() else {
+        panic!("{orders:?}")
+    };
+    for part in [
+        "|`ctrl-space` (yours)|",
+        "|`f2` · `ctrl-x ctrl-e`|",
+        "|none|edit the last prompt and replace its answer|`recall`|",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    for row in crate::config::KeyAction::rows() {
+        assert!(page.contains(&format!("|`{}`|", row.name)), "{row:?}");
+    }
 }

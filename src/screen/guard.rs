@@ -95,6 +95,13 @@ impl TerminalGuard {
         self.terminal.taken.store(true, Ordering::SeqCst);
     }
 
+    /// Writes sequences that put right what another program left, as far as the terminal takes them.
+    pub fn write(&self, sequences: &[u8]) {
+        if self.terminal.in_foreground() {
+            let _ = rustix::io::write(&self.terminal.tty, sequences);
+        }
+    }
+
     /// A handle for the signal thread.
     pub fn restorer(&self) -> Restorer {
         Restorer {

@@ -120,6 +120,8 @@ pub enum SessionEvent {
     Themes(String),
     /// One thing the user should know.
     Notice(Notice),
+    /// Prompt mode is to be turned on or off.
+    PromptsToggled,
     /// Text that goes back into the editor.
     Refill(String),
     /// The user asked to leave with this status.

@@ -60,6 +60,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::agent::InputPart;
+use crate::config::Keymap;
 use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
 use crate::markdown::Background;
@@ -90,6 +91,8 @@ pub struct Parts {
     pub exact_log: PathBuf,
     /// Named in the listing of settings: label and path.
     pub places: Vec<(String, PathBuf)>,
+    /// What the editor's keys do, for whoever asks.
+    pub keys: Arc<Keymap>,
     /// True when an earlier session is taken up: its numbering has to be known before the first input.
     pub resumed: bool,
     /// The interpreter starts before it is needed.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
+use crate::config::Keymap;
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::report::Report;
@@ -43,6 +44,7 @@ pub(super) struct Session {
     pub(super) agents: PlanAgent,
     pub(super) exact_log: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
+    pub(super) keys: Arc<Keymap>,
     pub(super) notebooks: NotebookPlaces,
     /// Set once the record has answered.
     pub(super) start: Option<Result<SessionStart, Report>>,
@@ -129,6 +131,7 @@ pub(super) fn run(
         stdin,
         exact_log,
         places,
+        keys,
         resumed,
         python_at_once,
         asks,
@@ -146,6 +149,7 @@ pub(super) fn run(
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
         places,
+        keys,
         notebooks,
         start: None,
         awaiting_start: Vec::new(),

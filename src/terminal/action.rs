@@ -3,8 +3,12 @@
 
 use reedline::ReedlineEvent;
 
+use crate::config::KeyAction;
 use crate::terminal::blocks::Wish;
 use crate::terminal::complete;
+
+/// Begins the name of a [`Action::Change`].
+const CHANGE: &str = "change ";
 
 /// What is done by us while the editor stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(super) enum Action {
     PromptMode,
     /// The text in the user's own editor.
     OpenEditor,
+    /// A change of the text that the keys could not make without knowing it.
+    Change(KeyAction),
 }
 
 impl Action {
@@ -42,6 +48,7 @@ impl Action {
             Action::SearchHistory => "search_history".into(),
             Action::PromptMode => "prompt_mode".into(),
             Action::OpenEditor => "open_editor".into(),
+            Action::Change(action) => format!("{CHANGE}{}", action.name()),
         }
     }
 
@@ -56,7 +63,10 @@ impl Action {
             "search_history" => Some(Action::SearchHistory),
             "prompt_mode" => Some(Action::PromptMode),
             "open_editor" => Some(Action::OpenEditor),
-            name => Wish::named(name).map(Action::Wish),
+            name => match name.strip_prefix(CHANGE) {
+                Some(action) => KeyAction::named(action).map(Action::Change),
+                None => Wish::named(name).map(Action::Wish),
+            },
         }
     }
 

@@ -1,16 +1,11 @@
 //! The last answer at the editor's disposal: its Python blocks, and its prompt.
 //!
-//! Pure: which key wants what ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another
-//! answer. Absent on purpose: the editor's buffer.
-
-use crossterm::event::{KeyCode, KeyModifiers};
+//! Pure: what a key may want ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another answer.
+//! Absent on purpose: which key that is, and the editor's buffer.
 
 use crate::dialog::display_form;
 use crate::markdown::fences::python_blocks;
 use crate::session::LastExchange;
-
-/// Characters on the digits 1 to 9 of a US keyboard, with Shift.
-const SHIFTED: &str = "!@#$%^&*(";
 
 /// What a key wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,33 +38,6 @@ pub(super) enum Got {
 }
 
 impl Wish {
-    /// The wish on a key, however the terminal spells it (`ESC W`, kitty's `CSI 119;4u`).
-    pub(super) fn of(code: KeyCode, modifiers: KeyModifiers) -> Option<Self> {
-        if code == KeyCode::Char('o') && modifiers == KeyModifiers::CONTROL {
-            return Some(Wish::Unfold);
-        }
-        if !modifiers.contains(KeyModifiers::ALT)
-            || !(modifiers - KeyModifiers::ALT - KeyModifiers::SHIFT).is_empty()
-        {
-            return None;
-        }
-        let shift = modifiers.contains(KeyModifiers::SHIFT);
-        match code {
-            KeyCode::Up if shift => Some(Wish::Previous),
-            KeyCode::Down if shift => Some(Wish::Next),
-            KeyCode::Char('W') => Some(Wish::All),
-            KeyCode::Char('w') if shift => Some(Wish::All),
-            KeyCode::Char('r') if !shift => Some(Wish::Recall),
-            KeyCode::Char(c) => {
-                let digit = c.to_digit(10).filter(|digit| shift && *digit > 0);
-                let nth = digit.and_then(|digit| usize::try_from(digit).ok());
-                nth.or_else(|| SHIFTED.find(c).map(|at| at + 1))
-                    .map(Wish::Nth)
-            }
-            _ => None,
-        }
-    }
-
     /// The wish as the name of an editor's command.
     pub(super) fn name(self) -> String {
         match self {
@@ -149,35 +117,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_as_terminals_spell_them() {
-        let alt = KeyModifiers::ALT;
-        let both = KeyModifiers::ALT | KeyModifiers::SHIFT;
-        for (code, modifiers, wish) in [
-            (KeyCode::Char('W'), both, Some(Wish::All)),
-            (KeyCode::Char('W'), alt, Some(Wish::All)),
-            (KeyCode::Char('w'), both, Some(Wish::All)),
-            (KeyCode::Char('w'), alt, None),
-            (KeyCode::Char('!'), alt, Some(Wish::Nth(1))),
-            (KeyCode::Char('('), both, Some(Wish::Nth(9))),
-            (KeyCode::Char('3'), both, Some(Wish::Nth(3))),
-            (KeyCode::Char('3'), alt, None),
-            (KeyCode::Char('0'), both, None),
-            (KeyCode::Up, both, Some(Wish::Previous)),
-            (KeyCode::Down, both, Some(Wish::Next)),
-            (KeyCode::Up, alt, None),
-            (KeyCode::Char('r'), alt, Some(Wish::Recall)),
-            (KeyCode::Char('r'), KeyModifiers::CONTROL, None),
-            (KeyCode::Char('r'), alt | KeyModifiers::CONTROL, None),
-            (
-                KeyCode::Char('o'),
-                KeyModifiers::CONTROL,
-                Some(Wish::Unfold),
-            ),
+    fn wishes_are_named() {
+        for wish in [
+            Wish::All,
+            Wish::Nth(1),
+            Wish::Nth(9),
+            Wish::Next,
+            Wish::Previous,
+            Wish::Recall,
+            Wish::Unfold,
         ] {
-            assert_eq!(Wish::of(code, modifiers), wish, "{code:?} {modifiers:?}");
-            if let Some(wish) = wish {
-                assert_eq!(Wish::named(&wish.name()), Some(wish));
-            }
+            assert_eq!(Wish::named(&wish.name()), Some(wish));
         }
         assert_eq!(Wish::named("indent"), None);
     }

@@ -1,15 +1,19 @@
-//! The line editor, assembled: keys, colours, validation, history.
+//! The line editor, assembled: keys, colours, validation, history; and what the keys hand over to us.
 //!
 //! In go a label and text to begin with, out comes an [`Edited`]. Enter is decided here by the rules of `input`: a
 //! complete text is submitted, an incomplete one gets a new, indented line, a cursor above the last line gets a plain
 //! one. Nothing here runs or records anything.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use reedline::{EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
+use crossterm::cursor::SetCursorStyle;
+use crossterm::event::{Event, KeyCode, KeyModifiers};
+use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
+use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::markdown::Theme;
@@ -19,9 +23,13 @@ use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
+use crate::terminal::external::External;
 use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::hint::{Ask, Hints};
-use crate::terminal::keys::{Keys, Rules};
+use crate::terminal::keys::edits::{self, Change};
+use crate::terminal::keys::gate::{self, SharedGate, pass};
+use crate::terminal::keys::typed::Typed;
+use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::reverse_search::{LookBack, Taken};
@@ -53,6 +61,11 @@ pub(super) struct Editor {
     say: Box<dyn Fn(&str)>,
     blocks: Blocks,
     folded: Option<String>,
+    gate: SharedGate,
+    ring: SharedRing,
+    external: External,
+    /// Called when a prompt is coming.
+    on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
     look_back: LookBack,
 }
@@ -65,9 +78,12 @@ pub(super) struct Options {
     /// Colours of code.
     pub theme: Theme,
     pub prompt_mode: bool,
+    pub keymap: Arc<Keymap>,
+    pub edit_mode: EditMode,
+    pub external: External,
     pub printer: ExternalPrinter<String>,
     /// Called when the text being typed becomes a prompt.
-    pub on_prompt: Box<dyn Fn() + Send>,
+    pub on_prompt: Arc<dyn Fn() + Send + Sync>,
     /// Stops the program; returns when it is resumed.
     pub suspend: Box<dyn Fn()>,
     /// Looks the newest exchange up.
@@ -86,6 +102,14 @@ impl Editor {
             Mode::Cells
         };
         let snapshot = Snapshot::new(mode);
+        let (gate, ring) = (SharedGate::default(), SharedRing::default());
+        let setup = Setup {
+            keymap: options.keymap,
+            edit_mode: options.edit_mode,
+            snapshot: Arc::clone(&snapshot),
+            gate: Arc::clone(&gate),
+            ring: Arc::clone(&ring),
+        };
         let hints = Hints::new(Arc::clone(&snapshot));
         let colour = options.screen.colour();
         let screen = options.screen.clone();
@@ -97,19 +121,27 @@ impl Editor {
                 (size.columns, size.rows)
             }),
         );
-        let line = Reedline::create()
+        let on_prompt = Arc::clone(&options.on_prompt);
+        let mut line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
                 look: Arc::clone(&look),
-                on_prompt: options.on_prompt,
+                on_prompt: Box::new(move || on_prompt()),
             }))
-            .with_edit_mode(hints.watching(Keys::new(Arc::clone(&snapshot))))
+            .with_edit_mode(hints.watching(Keys::new(setup)))
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             .with_external_printer(options.printer)
             .with_poll_interval(POLL)
             .use_bracketed_paste(true);
+        if options.edit_mode == EditMode::Vi {
+            line = line.with_cursor_config(CursorConfig {
+                vi_insert: Some(SetCursorStyle::SteadyBar),
+                vi_normal: Some(SetCursorStyle::SteadyBlock),
+                ..CursorConfig::default()
+            });
+        }
         let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
         let repaint = line.repaint_signal();
         let painted = repaint.clone();
@@ -125,6 +157,10 @@ impl Editor {
             say: Box::new(|_| {}),
             blocks: Blocks::default(),
             folded: None,
+            gate,
+            ring,
+            external: options.external,
+            on_prompt: options.on_prompt,
             hints,
             look_back: options.look_back,
         }
@@ -183,6 +219,9 @@ impl Editor {
 
     fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
+            if pass(&self.gate).open() {
+                gate::wake(&self.gate);
+            }
             look(&self.snapshot).submitted = false;
             let label = match replaces {
                 None => Cow::Borrowed(label),
@@ -193,6 +232,7 @@ impl Editor {
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
                 Signal::Success(text) => {
+                    self.take_ahead()?;
                     if let Some(whole) = self.look.whole(&text, &label) {
                         self.screen.trusted(whole.as_bytes())?;
                         self.screen.flush()?;
@@ -206,14 +246,10 @@ impl Editor {
                     Some(Action::Suspend) => (self.suspend)(),
                     Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    Some(
-                        Action::Complete
-                        | Action::Inspect
-                        | Action::Suggest
-                        | Action::PromptMode
-                        | Action::OpenEditor,
-                    )
-                    | None => {}
+                    Some(Action::PromptMode) => self.toggle_prompts(),
+                    Some(Action::OpenEditor) => self.open_editor(),
+                    Some(Action::Change(action)) => self.change(action),
+                    Some(Action::Complete | Action::Inspect | Action::Suggest) | None => {}
                 },
                 _ => {}
             }
@@ -222,7 +258,8 @@ impl Editor {
 
     /// What the user looked up takes the place of what is being typed.
     fn search_history(&mut self) -> Result<(), Report> {
-        if let Some(Taken { text, cursor }) = (self.look_back)(&mut || None)? {
+        let mut ahead = || pass(&self.gate).take_early();
+        if let Some(Taken { text, cursor }) = (self.look_back)(&mut ahead)? {
             self.replace(&text);
             let position = cursor.min(self.line.current_buffer_contents().len());
             let move_there = EditCommand::MoveToPosition {
@@ -232,6 +269,100 @@ impl Editor {
             self.line.run_edit_commands(&[move_there]);
         }
         Ok(())
+    }
+
+    /// True while everything is a prompt.
+    pub(super) fn prompts(&self) -> bool {
+        look(&self.snapshot).mode == Mode::Prompts
+    }
+
+    /// Prompts instead of cells, or back.
+    pub(super) fn toggle_prompts(&mut self) {
+        let mode = if self.prompts() {
+            Mode::Cells
+        } else {
+            (self.on_prompt)();
+            Mode::Prompts
+        };
+        look(&self.snapshot).mode = mode;
+    }
+
+    /// The text in the user's own editor.
+    fn open_editor(&mut self) {
+        let text = self.line.current_buffer_contents().to_owned();
+        let mode = look(&self.snapshot).mode;
+        match self.external.edit(&text, mode) {
+            Ok(Some(edited)) => self.replace(&edited),
+            Ok(None) => {}
+            Err(why) => (self.say)(&why),
+        }
+    }
+
+    /// A change that the keys did not know the text for.
+    fn change(&mut self, action: KeyAction) {
+        let text = self.line.current_buffer_contents().to_owned();
+        let typed = Typed::new(text, self.line.current_insertion_point());
+        let selected: Option<Range<usize>> = self
+            .line
+            .current_selection()
+            .map(|(start, end)| start..end)
+            .filter(|selected| !selected.is_empty());
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = match action {
+            KeyAction::Complete | KeyAction::Inspect => {
+                let lines = selected.clone().unwrap_or(typed.line());
+                let inwards = action == KeyAction::Complete;
+                Some(edits::shift(&typed.text, lines, inwards))
+            }
+            KeyAction::Yank => {
+                let range = selected.unwrap_or(typed.cursor..typed.cursor);
+                let with = ring.yank(range.start);
+                with.map(|with| Change { range, with })
+            }
+            KeyAction::YankPop => ring.turn().map(|(range, with)| Change { range, with }),
+            action => selected
+                .or_else(|| edits::cut(action, &typed))
+                .map(|range| {
+                    ring.cut(&typed.text[range.clone()], edits::cuts_back(action));
+                    let with = String::new();
+                    Change { range, with }
+                }),
+        };
+        drop(ring);
+        if let Some(change) = change {
+            self.line.run_edit_commands(&change.commands());
+        }
+    }
+
+    /// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before
+    /// whatever is typed from now on.
+    fn take_ahead(&self) -> Result<(), Report> {
+        let unreadable = |error| Report::failure("could not read the terminal").because(error);
+        while crossterm::event::poll(Duration::ZERO).map_err(unreadable)? {
+            let event = crossterm::event::read().map_err(unreadable)?;
+            if !matches!(event, Event::Resize(..)) {
+                pass(&self.gate).hold(event);
+            }
+        }
+        Ok(())
+    }
+
+    /// True when Ctrl-C was among the keys typed ahead; what was typed before it is dropped, as a terminal does.
+    pub(super) fn interrupted_ahead(&self) -> bool {
+        pass(&self.gate).drop_to(|event| {
+            matches!(event, Event::Key(key)
+                if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL)
+        })
+    }
+
+    /// Puts text behind the keys typed ahead; gives it back when there are none.
+    pub(super) fn behind_ahead(&self, text: String) -> String {
+        let mut gate = pass(&self.gate);
+        if text.is_empty() || !gate.holds() {
+            return text;
+        }
+        gate.hold(Event::Paste(text));
+        String::new()
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.
@@ -277,10 +408,11 @@ impl Editor {
     }
 
     fn replace(&mut self, text: &str) {
-        self.line.run_edit_commands(&[
-            EditCommand::Clear,
-            EditCommand::InsertString(editable(text).into_owned()),
-        ]);
+        let change = Change {
+            range: 0..self.line.current_buffer_contents().len(),
+            with: editable(text).into_owned(),
+        };
+        self.line.run_edit_commands(&change.commands());
     }
 
     /// Indents the line that was just begun at the cursor.

@@ -1,19 +1,37 @@
-//! The keys, on top of the editor's own: Enter and Tab as Python wants them, Esc as a prefix, our commands.
+//! The keys: what each does, decided by the keymap and, where it matters, by the text typed.
+//!
+//! In go the terminal's events, out come the line editor's. Under it stands the editor's own emacs or vi mode, which gets
+//! the keys nobody bound: it types characters and knows vi's commands. A chord of several keys, Esc before a key (emacs),
+//! Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that came in one read with one that ends
+//! the editor's reading is not lost (`gate`).
+//!
+//! Absent on purpose: the table of actions (`config`), carrying out what the editor hands over (`editor`).
 
+pub(super) mod does;
+pub(super) mod edits;
+pub(super) mod gate;
+pub(super) mod ring;
+pub(super) mod typed;
+
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use reedline::{
-    EditCommand, EditMode, Emacs, PromptEditMode, ReedlineEvent, ReedlineRawEvent,
-    ValidationResult, Validator, default_emacs_keybindings,
+    EditCommand, EditMode, Emacs, Keybindings, PromptEditMode, PromptViMode, ReedlineEvent,
+    ReedlineRawEvent, ValidationResult, Validator, Vi, default_vi_visual_keybindings,
 };
 
-use crate::input::{Completeness, completeness};
+use crate::config::{self, KeyAction, Keymap, Meaning, Stroke};
+use crate::input::{Completeness, Mode, completeness};
 use crate::terminal::action::Action;
-use crate::terminal::blocks::Wish;
 use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
+use edits::Change;
+use gate::{SharedGate, pass};
+use ring::Ring;
+use typed::Typed;
 
 /// A key this soon after Esc is one with Alt.
 const PREFIX: Duration = Duration::from_secs(1);
@@ -34,138 +52,436 @@ impl Validator for Rules {
     }
 }
 
-/// Emacs keys, with Enter and Tab as Python wants them.
+/// What was cut, for the keys' side and the editor's.
+pub(super) type SharedRing = Arc<Mutex<Ring>>;
+
+/// What the keys are made of.
+pub(super) struct Setup {
+    pub(super) keymap: Arc<Keymap>,
+    pub(super) edit_mode: config::EditMode,
+    /// The text of the editor.
+    pub(super) snapshot: Shared,
+    pub(super) gate: SharedGate,
+    pub(super) ring: SharedRing,
+}
+
+/// The keys of an editor.
 pub(super) struct Keys {
-    emacs: Emacs,
-    snapshot: Shared,
+    setup: Setup,
+    /// The editor's own keys, for what nobody bound.
+    machine: Box<dyn EditMode>,
+    /// vi's own keys while something is selected.
+    visual: Keybindings,
+    /// The beginning of a chord.
+    begun: Vec<Stroke>,
     /// When Esc was pressed last: it makes the next key one with Alt.
     escaped: Option<Instant>,
+    /// The text the next key meets, as far as it is known.
+    typed: Option<Typed>,
+    /// Something is selected.
+    selecting: bool,
 }
 
 impl Keys {
-    /// The keys of an editor whose text is in `snapshot`.
-    pub(super) fn new(snapshot: Shared) -> Self {
-        let mut keys = default_emacs_keybindings();
-        keys.add_binding(
-            KeyModifiers::ALT,
-            KeyCode::Up,
-            ReedlineEvent::Multiple(vec![ReedlineEvent::ToStart, ReedlineEvent::PreviousHistory]),
-        );
-        keys.add_binding(KeyModifiers::ALT, KeyCode::Down, ReedlineEvent::NextHistory);
-        keys.add_binding(
-            KeyModifiers::CONTROL,
-            KeyCode::Char('z'),
-            Action::Suspend.event(),
-        );
-        keys.add_binding(
-            KeyModifiers::CONTROL,
-            KeyCode::Char('r'),
-            Action::SearchHistory.event(),
-        );
-        keys.add_binding(
-            KeyModifiers::SHIFT,
-            KeyCode::BackTab,
-            Action::Inspect.event(),
-        );
-        keys.add_binding(
-            KeyModifiers::ALT,
-            KeyCode::Char('.'),
-            Action::Suggest.event(),
-        );
-        Keys {
-            emacs: Emacs::new(keys),
-            snapshot,
+    pub(super) fn new(setup: Setup) -> Self {
+        let visual = default_vi_visual_keybindings();
+        let none = Keybindings::empty;
+        let machine: Box<dyn EditMode> = match setup.edit_mode {
+            config::EditMode::Emacs => Box::new(Emacs::new(none())),
+            config::EditMode::Vi => Box::new(Vi::new(
+                none(),
+                reedline::default_vi_normal_keybindings(),
+                visual.clone(),
+            )),
+        };
+        let mut keys = Keys {
+            setup,
+            machine,
+            visual,
+            begun: Vec::new(),
             escaped: None,
+            typed: None,
+            selecting: false,
+        };
+        keys.tell_mode();
+        keys
+    }
+
+    /// Lets the label know vi's mode.
+    fn tell_mode(&mut self) {
+        look(&self.setup.snapshot).vi = self.vi();
+    }
+
+    fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
+        let ring = &self.setup.ring;
+        ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mode(&self) -> Mode {
+        look(&self.setup.snapshot).mode
+    }
+
+    /// vi's mode; `None` in emacs mode.
+    fn vi(&self) -> Option<PromptViMode> {
+        match self.machine.edit_mode() {
+            PromptEditMode::Vi(mode) => Some(mode),
+            _ => None,
         }
     }
 
-    /// What a key wants of the last answer; Esc and then a key is that key with Alt.
-    fn wish(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Option<Wish> {
-        let escaped = self
-            .escaped
-            .take()
-            .is_some_and(|pressed| pressed.elapsed() < PREFIX);
-        if code == KeyCode::Esc && modifiers.is_empty() {
+    fn inserts(&self) -> bool {
+        matches!(self.vi(), None | Some(PromptViMode::Insert))
+    }
+
+    /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
+    fn catch_up(&mut self, event: Event) -> ReedlineEvent {
+        let mut events = Vec::new();
+        match event {
+            Event::Resize(columns, rows) => events.push(ReedlineEvent::Resize(columns, rows)),
+            event => pass(&self.setup.gate).hold(event),
+        }
+        let mut alone = true;
+        loop {
+            let next = pass(&self.setup.gate).take();
+            let Some(event) = next else { break };
+            if !alone && self.leaves_inserting(&event) {
+                pass(&self.setup.gate).put_back(event);
+                gate::wake(&self.setup.gate);
+                break;
+            }
+            alone = false;
+            events.push(self.one(event));
+        }
+        ReedlineEvent::Multiple(events)
+    }
+
+    /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
+    /// was typed before has to be in the text already.
+    fn leaves_inserting(&self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return false };
+        if self.vi() != Some(PromptViMode::Insert) {
+            return false;
+        }
+        let stroke = Stroke::new(key.code, key.modifiers);
+        stroke.is_escape()
+            || (key.modifiers.contains(KeyModifiers::ALT)
+                && self.meaning(stroke) == Meaning::Nothing)
+    }
+
+    /// One event of the terminal.
+    fn one(&mut self, event: Event) -> ReedlineEvent {
+        let event = match event {
+            Event::Key(key) => self.key(key),
+            Event::Paste(text) => {
+                self.begun.clear();
+                self.forget_cuts();
+                let text = editable(&text).replace("\r\n", "\n").replace('\r', "\n");
+                edit(vec![EditCommand::InsertString(text)])
+            }
+            event => self.machine(event),
+        };
+        let empty = self
+            .typed
+            .as_ref()
+            .is_some_and(|typed| typed.text.is_empty());
+        if does::ends_reading(&event, empty) {
+            pass(&self.setup.gate).close();
+            look(&self.setup.snapshot).submitted |= does::submits(&event);
+            if does::submits(&event) || event == ReedlineEvent::CtrlC {
+                self.insert_mode();
+            }
+        }
+        if self
+            .typed
+            .as_mut()
+            .is_some_and(|typed| !typed.follow(&event))
+        {
+            self.typed = None;
+        }
+        event
+    }
+
+    fn machine(&mut self, event: Event) -> ReedlineEvent {
+        match ReedlineRawEvent::try_from(event) {
+            Ok(raw) => self.machine.parse_event(raw),
+            Err(()) => ReedlineEvent::None,
+        }
+    }
+
+    fn machine_key(&mut self, code: KeyCode) -> ReedlineEvent {
+        self.machine(Event::Key(code.into()))
+    }
+
+    /// Back to where characters are typed: the next input begins there.
+    fn insert_mode(&mut self) {
+        if !self.inserts() {
+            self.machine_key(KeyCode::Esc);
+            self.machine_key(KeyCode::Char('i'));
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) -> ReedlineEvent {
+        let mut stroke = Stroke::new(key.code, key.modifiers);
+        if stroke.is_escape() {
+            self.begun.clear();
+            self.forget_cuts();
+            if self.vi().is_some() {
+                return self.machine(Event::Key(key));
+            }
             self.escaped = Some(Instant::now());
+            return ReedlineEvent::Esc;
         }
-        let modifiers = match code {
-            KeyCode::Char(_) if escaped => modifiers | KeyModifiers::ALT,
-            _ => modifiers,
-        };
-        Wish::of(code, modifiers)
+        if self.escaped.take().is_some_and(|at| at.elapsed() < PREFIX)
+            && self.meaning(stroke.with_alt()) != Meaning::Nothing
+        {
+            stroke = stroke.with_alt();
+        }
+        let mut meaning = self.meaning(stroke);
+        if meaning == Meaning::Nothing && !self.begun.is_empty() {
+            // A chord that is none: its last key by itself.
+            self.begun.clear();
+            meaning = self.meaning(stroke);
+        }
+        match meaning {
+            Meaning::Begun => {
+                self.begun.push(stroke);
+                ReedlineEvent::None
+            }
+            Meaning::Actions(actions) => {
+                self.begun.clear();
+                self.act(&actions)
+            }
+            Meaning::Nothing => {
+                self.begun.clear();
+                self.forget_cuts();
+                self.unbound(key)
+            }
+        }
     }
 
-    fn enter(&self, seen: Option<(String, usize)>) -> ReedlineEvent {
-        let Some((text, cursor)) = seen else {
-            // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
-            return ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
-        };
-        let mode = look(&self.snapshot).mode;
-        let (before, after) = text.split_at(cursor.min(text.len()));
-        let spaces = |count: usize| {
-            let mut edits = vec![EditCommand::InsertNewline];
-            if count > 0 {
-                edits.push(EditCommand::InsertString(" ".repeat(count)));
-            }
-            ReedlineEvent::Edit(edits)
-        };
-        let indent_here = match completeness(before, mode) {
-            Completeness::Incomplete { indent } => indent,
-            Completeness::Complete | Completeness::Invalid => 0,
-        };
-        if !after.trim().is_empty() && after.contains('\n') {
-            return spaces(indent_here);
+    /// What the chord begun means with this key.
+    fn meaning(&self, stroke: Stroke) -> Meaning {
+        let strokes = [self.begun.as_slice(), &[stroke]].concat();
+        let meaning = self.setup.keymap.meaning(&strokes);
+        if self.inserts() {
+            return meaning;
         }
-        match completeness(&text, mode) {
-            Completeness::Incomplete { indent } => spaces(indent),
-            Completeness::Complete | Completeness::Invalid => {
-                look(&self.snapshot).submitted = true;
-                ReedlineEvent::Submit
+        let of_vi = strokes[0].is_of_vi() || self.selects_by_itself(strokes[0]);
+        match meaning {
+            _ if of_vi => Meaning::Nothing,
+            Meaning::Actions(mut actions) => {
+                actions.retain(|action| !does::is_for_insert_mode(*action));
+                if actions.is_empty() {
+                    Meaning::Nothing
+                } else {
+                    Meaning::Actions(actions)
+                }
             }
+            meaning => meaning,
+        }
+    }
+
+    /// True for keys that change vi's selection.
+    fn selects_by_itself(&self, stroke: Stroke) -> bool {
+        let bound = || self.visual.find_binding(stroke.modifiers(), stroke.code());
+        self.vi() == Some(PromptViMode::Visual) && matches!(bound(), Some(ReedlineEvent::Edit(_)))
+    }
+
+    fn act(&mut self, actions: &[KeyAction]) -> ReedlineEvent {
+        let mut events: Vec<ReedlineEvent> =
+            actions.iter().map(|action| self.action(*action)).collect();
+        self.selecting = actions.iter().any(|action| does::selects(*action));
+        let keeps = |action: &KeyAction| {
+            matches!(action, KeyAction::Yank | KeyAction::YankPop) || cuts(*action)
+        };
+        if !actions.iter().any(keeps) {
+            self.ring().end();
+        }
+        match events.len() {
+            1 => events.remove(0),
+            _ => ReedlineEvent::UntilFound(events),
+        }
+    }
+
+    fn action(&mut self, action: KeyAction) -> ReedlineEvent {
+        match action {
+            KeyAction::Enter => complete::or_take(self.enter()),
+            KeyAction::Newline => match &self.typed {
+                Some(typed) => newline(indent_at(typed, self.mode())),
+                None => does::event(action),
+            },
+            KeyAction::Complete | KeyAction::Inspect if self.selecting => {
+                Action::Change(action).event()
+            }
+            KeyAction::Inspect if self.dedents() => Action::Change(action).event(),
+            KeyAction::Complete => self
+                .change(edits::to_next_level)
+                .unwrap_or_else(|| does::event(action)),
+            KeyAction::Backspace => self
+                .change(edits::back_a_level)
+                .unwrap_or_else(|| does::event(action)),
+            action if cuts(action) => self.cut(action).unwrap_or_else(|| does::event(action)),
+            KeyAction::Yank | KeyAction::YankPop => {
+                self.yank(action).unwrap_or_else(|| does::event(action))
+            }
+            action => does::event(action),
+        }
+    }
+
+    /// A change that needs the text, when that is known and nothing is selected.
+    fn change(&self, of: impl Fn(&Typed) -> Option<Change>) -> Option<ReedlineEvent> {
+        let typed = self.typed.as_ref().filter(|_| !self.selecting)?;
+        of(typed).map(|change| edit(change.commands()))
+    }
+
+    fn cut(&self, action: KeyAction) -> Option<ReedlineEvent> {
+        let typed = self.typed.as_ref().filter(|_| !self.selecting)?;
+        let range = edits::cut(action, typed)?;
+        let text = &typed.text[range.clone()];
+        self.ring().cut(text, edits::cuts_back(action));
+        let with = String::new();
+        Some(edit(Change { range, with }.commands()))
+    }
+
+    fn yank(&self, action: KeyAction) -> Option<ReedlineEvent> {
+        let typed = self.typed.as_ref().filter(|_| !self.selecting)?;
+        if action == KeyAction::Yank {
+            let text = self.ring().yank(typed.cursor)?;
+            return Some(edit(vec![EditCommand::InsertString(text)]));
+        }
+        match self.ring().turn() {
+            Some((range, with)) => Some(edit(Change { range, with }.commands())),
+            None => Some(ReedlineEvent::None),
+        }
+    }
+
+    fn forget_cuts(&mut self) {
+        self.selecting = false;
+        self.ring().end();
+    }
+
+    /// Shift-Tab takes the line a level out.
+    fn dedents(&self) -> bool {
+        self.typed
+            .as_ref()
+            .is_some_and(|typed| !typed.line_before().is_empty() && edits::in_leading_blanks(typed))
+    }
+
+    fn enter(&mut self) -> ReedlineEvent {
+        let Some(mut typed) = self.typed.clone() else {
+            // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
+            self.insert_mode();
+            let enter = ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
+            // Only a single event ends a history search.
+            return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
+        };
+        if self.inserts() {
+            return enter(&typed, self.mode());
+        }
+        // The cursor stands on a character, and a new line goes behind it.
+        typed.follow(&edit(vec![EditCommand::MoveRight { select: false }]));
+        match enter(&typed, self.mode()) {
+            ReedlineEvent::Submit => ReedlineEvent::Submit,
+            newline => {
+                self.machine_key(KeyCode::Esc);
+                let append = self.machine_key(KeyCode::Char('a'));
+                ReedlineEvent::Multiple(vec![append, newline])
+            }
+        }
+    }
+
+    /// A key that is bound to nothing.
+    fn unbound(&mut self, key: KeyEvent) -> ReedlineEvent {
+        let typing = (key.modifiers - KeyModifiers::SHIFT).is_empty() && self.inserts();
+        match key.code {
+            // C1 control characters come as characters; they would be painted as they are.
+            KeyCode::Char(c) if c.is_control() => ReedlineEvent::None,
+            KeyCode::Char(':') if typing => {
+                let mode = self.mode();
+                self.change(|typed| edits::colon(typed, mode))
+                    .unwrap_or_else(|| self.machine(Event::Key(key)))
+            }
+            // The editor's own event for it cannot leave the mode from here.
+            KeyCode::Delete if self.vi() == Some(PromptViMode::Visual) => {
+                self.machine_key(KeyCode::Char('d'))
+            }
+            _ => self.machine(Event::Key(key)),
         }
     }
 }
 
 impl EditMode for Keys {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
-        let seen = {
-            let mut snapshot = look(&self.snapshot);
-            snapshot.submitted = false;
-            std::mem::take(&mut snapshot.fresh).then(|| (snapshot.text.clone(), snapshot.cursor))
-        };
-        let event: Event = match raw.into() {
-            Event::Paste(text) => Event::Paste(editable(&text).into_owned()),
-            event => event,
-        };
-        if let Event::Key(key) = &event
-            && key.kind != KeyEventKind::Release
-            && let Some(wish) = self.wish(key.code, key.modifiers)
-        {
-            return Action::Wish(wish).event();
-        }
-        if let Event::Key(KeyEvent {
-            code,
-            modifiers: KeyModifiers::NONE,
-            kind,
-            ..
-        }) = &event
-            && *kind != KeyEventKind::Release
-        {
-            match code {
-                KeyCode::Enter => return complete::or_take(self.enter(seen)),
-                KeyCode::Tab => return Action::Complete.event(),
-                // C1 control characters come as characters; they would be painted as they are.
-                KeyCode::Char(c) if c.is_control() => return ReedlineEvent::None,
-                _ => {}
+        let event: Event = raw.into();
+        let mut gate = pass(&self.setup.gate);
+        let fresh = {
+            let mut snapshot = look(&self.setup.snapshot);
+            snapshot.submitted &= !gate.is_open();
+            let fresh = std::mem::take(&mut snapshot.fresh);
+            if fresh {
+                // Painted since the last key: the reading goes on.
+                gate.open();
+                self.typed = Some(Typed::new(snapshot.text.clone(), snapshot.cursor));
             }
+            fresh
+        };
+        let resized = matches!(event, Event::Resize(..));
+        if gate.is_open() && !fresh && !gate.holds() && self.leaves_inserting(&event) {
+            gate.put_back(event);
+            gate::wake(&self.setup.gate);
+            return ReedlineEvent::None;
         }
-        match ReedlineRawEvent::try_from(event) {
-            Ok(raw) => self.emacs.parse_event(raw),
-            Err(()) => ReedlineEvent::None,
+        if !gate.is_open() && !resized {
+            gate.hold(event);
+            return ReedlineEvent::None;
         }
+        let behind = gate.holds() && gate.is_open();
+        drop(gate);
+        let event = if behind {
+            self.catch_up(event)
+        } else {
+            self.one(event)
+        };
+        self.tell_mode();
+        event
     }
 
     fn edit_mode(&self) -> PromptEditMode {
-        PromptEditMode::Emacs
+        self.machine.edit_mode()
+    }
+}
+
+fn cuts(action: KeyAction) -> bool {
+    edits::cut(action, &Typed::new(String::new(), 0)).is_some()
+}
+
+fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {
+    ReedlineEvent::Edit(commands)
+}
+
+fn newline(indent: usize) -> ReedlineEvent {
+    let mut edits = vec![EditCommand::InsertNewline];
+    if indent > 0 {
+        edits.push(EditCommand::InsertString(" ".repeat(indent)));
+    }
+    edit(edits)
+}
+
+/// How far a line begun at the cursor is indented.
+fn indent_at(typed: &Typed, mode: Mode) -> usize {
+    match completeness(&typed.text[..typed.cursor], mode) {
+        Completeness::Incomplete { indent } => indent,
+        Completeness::Complete | Completeness::Invalid => 0,
+    }
+}
+
+fn enter(typed: &Typed, mode: Mode) -> ReedlineEvent {
+    let after = &typed.text[typed.cursor..];
+    if !after.trim().is_empty() && after.contains('\n') {
+        return newline(indent_at(typed, mode));
+    }
+    match completeness(&typed.text, mode) {
+        Completeness::Incomplete { indent } => newline(indent),
+        Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
     }
 }

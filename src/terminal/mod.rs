@@ -10,6 +10,7 @@ mod background;
 mod blocks;
 mod complete;
 mod editor;
+mod external;
 mod field;
 mod front;
 mod highlight;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 use reedline::ExternalPrinter;
 
+use crate::config::{EditMode, Keymap};
 use crate::display::{Aftermath, Display, Pictures, follow, page, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
@@ -47,6 +49,7 @@ use crate::session::{Loading, Notice, Run, RunKind, SessionEvent, SessionHandle,
 use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor, typed_text};
+use external::External;
 use prompt::Label;
 use signals::Attached;
 use startup::Startup;
@@ -70,6 +73,12 @@ pub struct Options {
     pub recall: Recall,
     /// Everything is a prompt.
     pub prompt_mode: bool,
+    /// What keys do.
+    pub keys: Arc<Keymap>,
+    /// The line editor's manner.
+    pub edit_mode: EditMode,
+    /// The command line of the user's own editor.
+    pub external_editor: Option<String>,
     /// Nobody has said which theme code has: it follows the terminal's background.
     pub asks_background: bool,
     /// Said before the first prompt.
@@ -117,8 +126,15 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         screen: options.screen.clone(),
         theme: options.appearance.theme,
         prompt_mode: options.prompt_mode,
+        keymap: options.keys,
+        edit_mode: options.edit_mode,
+        external: External {
+            command: options.external_editor,
+            guard: guard.clone(),
+            lent: Arc::clone(&lent),
+        },
         printer,
-        on_prompt: Box::new(move || {
+        on_prompt: Arc::new(move || {
             warm.warm_agent();
             // Colours for code take a few ms to load; without a thread they are loaded when needed.
             let _ = std::thread::Builder::new()
@@ -158,7 +174,6 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         screen: options.screen,
         appearance: options.appearance,
         pictures: options.pictures,
-        prompt_mode: options.prompt_mode,
         editor,
         background,
         guard,
@@ -196,7 +211,6 @@ struct Shell {
     screen: Screen,
     appearance: Appearance,
     pictures: Pictures,
-    prompt_mode: bool,
     editor: Editor,
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
@@ -219,7 +233,7 @@ impl Shell {
                 std::thread::park();
             }
             self.show_background()?;
-            let mut label = Label::new(self.session.next_line(), self.prompt_mode);
+            let mut label = Label::new(self.session.next_line(), self.editor.snapshot());
             if self.startup.is_some() {
                 label = label.following(self.session.clone());
             }
@@ -245,12 +259,25 @@ impl Shell {
                         self.editor.set_folded(folded);
                     }
                     begin_with = aftermath.refill;
-                    begin_with.push_str(&typed_text(&typed));
+                    let typed = typed_text(&typed).into_owned();
+                    begin_with.push_str(&self.editor.behind_ahead(typed));
+                    if aftermath.toggle_prompts {
+                        self.toggle_prompts()?;
+                    }
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
             }
         }
+    }
+
+    /// `%ipycodex prompt`.
+    fn toggle_prompts(&mut self) -> Result<(), Report> {
+        self.editor.toggle_prompts();
+        let state = if self.editor.prompts() { "ON" } else { "OFF" };
+        self.screen
+            .trusted(format!("Prompt mode {state}\n").as_bytes())?;
+        Ok(())
     }
 
     /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
@@ -263,7 +290,7 @@ impl Shell {
     }
 
     fn is_prompt(&self, text: &str) -> bool {
-        let mode = if self.prompt_mode {
+        let mode = if self.editor.prompts() {
             Mode::Prompts
         } else {
             Mode::Cells
@@ -298,7 +325,7 @@ impl Shell {
         let submission = Submission {
             private: is_private(&text),
             text,
-            prompt_mode: self.prompt_mode,
+            prompt_mode: self.editor.prompts(),
             replaces,
             ..Submission::default()
         };
@@ -318,6 +345,9 @@ impl Shell {
         target: Option<Target>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
         let hands = Hands::new(self.session.clone());
+        if self.editor.interrupted_ahead() {
+            hands.interrupt_first();
+        }
         self.ask_background(&hands)?;
         let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);

@@ -1,11 +1,15 @@
-//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `.
+//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `; with vi's mode before them as in IPython, too.
 
 use std::borrow::Cow;
 
 use nu_ansi_term::Color;
-use reedline::{Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
+use reedline::{
+    Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, PromptViMode,
+};
 
+use crate::input::Mode;
 use crate::session::SessionHandle;
+use crate::terminal::snapshot::{Shared, look};
 
 /// The label of one input.
 #[derive(Clone)]
@@ -13,18 +17,19 @@ pub(super) struct Label {
     line: u32,
     /// Tells the number while it may still change.
     session: Option<SessionHandle>,
-    prompt_mode: bool,
-    note: String,
+    replaces: Option<u32>,
+    /// Tells the mode of input and of vi.
+    snapshot: Shared,
 }
 
 impl Label {
-    /// `In [n]: `, or `Pr [n]: ` in prompt mode.
-    pub(super) fn new(line: u32, prompt_mode: bool) -> Self {
+    /// `In [n]: `, or `Pr [n]: ` in prompt mode, whichever the snapshot says at the time.
+    pub(super) fn new(line: u32, snapshot: Shared) -> Self {
         Label {
             line,
             session: None,
-            prompt_mode,
-            note: String::new(),
+            replaces: None,
+            snapshot,
         }
     }
 
@@ -36,26 +41,43 @@ impl Label {
         }
     }
 
-    fn number(&self) -> String {
-        let line = self
-            .session
-            .as_ref()
-            .map_or(self.line, SessionHandle::next_line);
-        format!("{} [{line}]: ", if self.prompt_mode { "Pr" } else { "In" })
-    }
-
     /// The same, saying that the text takes the place of the prompt of this In number.
     pub(super) fn replacing(&self, line: u32) -> Self {
         Label {
-            note: format!("(replaces In [{line}] and after) "),
+            replaces: Some(line),
             ..self.clone()
         }
+    }
+
+    /// `[nav] In [n]: `.
+    fn own(&self) -> String {
+        let (mode, vi) = {
+            let snapshot = look(&self.snapshot);
+            (snapshot.mode, snapshot.vi.clone())
+        };
+        let vi = match vi {
+            None => "",
+            Some(PromptViMode::Insert) => "[ins] ",
+            Some(PromptViMode::Normal) => "[nav] ",
+            Some(PromptViMode::Visual) => "[vis] ",
+        };
+        let name = match mode {
+            Mode::Cells => "In",
+            Mode::Prompts => "Pr",
+        };
+        let session = self.session.as_ref();
+        let line = session.map_or(self.line, SessionHandle::next_line);
+        format!("{vi}{name} [{line}]: ")
     }
 }
 
 impl Prompt for Label {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Owned(self.number() + &self.note)
+        let own = self.own();
+        Cow::Owned(match self.replaces {
+            Some(line) => format!("{own}(replaces In [{line}] and after) "),
+            None => own,
+        })
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
@@ -67,7 +89,7 @@ impl Prompt for Label {
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
-        Cow::Owned(format!("{:>1$}", "...: ", self.number().len()))
+        Cow::Owned(format!("{:>1$}", "...: ", self.own().len()))
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
@@ -94,17 +116,37 @@ impl Prompt for Label {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::snapshot::Snapshot;
 
     #[test]
     fn labels_are_ipythons_and_line_up() {
-        for (line, prompt_mode, left, continuation) in [
-            (1, false, "In [1]: ", "   ...: "),
-            (12, false, "In [12]: ", "    ...: "),
-            (3, true, "Pr [3]: ", "   ...: "),
+        let (cells, prompts) = (Mode::Cells, Mode::Prompts);
+        for (line, mode, vi, left, continuation) in [
+            (1, cells, None, "In [1]: ", "   ...: "),
+            (12, cells, None, "In [12]: ", "    ...: "),
+            (3, prompts, None, "Pr [3]: ", "   ...: "),
+            (
+                3,
+                cells,
+                Some(PromptViMode::Insert),
+                "[ins] In [3]: ",
+                "         ...: ",
+            ),
+            (
+                3,
+                prompts,
+                Some(PromptViMode::Normal),
+                "[nav] Pr [3]: ",
+                "         ...: ",
+            ),
         ] {
-            let label = Label::new(line, prompt_mode);
+            let snapshot = Snapshot::new(mode);
+            look(&snapshot).vi.clone_from(&vi);
+            let label = Label::new(line, snapshot);
             assert_eq!(label.render_prompt_left(), left);
             assert_eq!(label.render_prompt_multiline_indicator(), continuation);
+            let replacing = format!("{left}(replaces In [2] and after) ");
+            assert_eq!(label.replacing(2).render_prompt_left(), replacing);
         }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use reedline::PromptViMode;
+
 use crate::input::Mode;
 
 /// What is on the screen, as of the last paint: shared by painter and keys.
@@ -18,6 +20,8 @@ pub(super) struct Snapshot {
     pub(super) fresh: bool,
     /// How the text will be read.
     pub(super) mode: Mode,
+    /// vi's mode; `None` in emacs mode.
+    pub(super) vi: Option<PromptViMode>,
     /// The next paint is that of a submitted text.
     pub(super) submitted: bool,
     /// Not all of the text is on the screen.
@@ -40,6 +44,7 @@ impl Snapshot {
             cursor: 0,
             fresh: false,
             mode,
+            vi: None,
             submitted: false,
             windowed: false,
         }))

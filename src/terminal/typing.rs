@@ -84,6 +84,8 @@ pub(super) struct Hands {
 }
 
 struct State {
+    /// Ctrl-C was read together with what runs: it comes before every other key.
+    interrupted: bool,
     /// Typed before the keyboard was anyone's.
     ahead: Vec<u8>,
     /// What was typed and nobody read.
@@ -124,6 +126,7 @@ impl Hands {
         Arc::new(Hands {
             session,
             state: Mutex::new(State {
+                interrupted: false,
                 ahead: Vec::new(),
                 kept: Vec::new(),
                 refused: Vec::new(),
@@ -137,6 +140,11 @@ impl Hands {
                 stopped: false,
             }),
         })
+    }
+
+    /// Ctrl-C was typed already.
+    pub(super) fn interrupt_first(&self) {
+        self.state().interrupted = true;
     }
 
     /// These bytes were read while the terminal was asked something: they come before all others.
@@ -267,6 +275,9 @@ impl Typing {
                 on_signal,
                 tries: Vec::new(),
             };
+            if std::mem::take(&mut keys.hands.state().interrupted) {
+                keys.take(&[CTRL_C]);
+            }
             let ahead = std::mem::take(&mut keys.hands.state().ahead);
             keys.take(&ahead);
             let stdin = std::io::stdin();

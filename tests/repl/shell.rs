@@ -126,6 +126,14 @@ impl Shell {
     }
 }
 
+/// A home with this `config.json`.
+pub fn with_settings(settings: &str) -> Home {
+    let home = Home::new();
+    std::fs::create_dir_all(home.config()).unwrap();
+    std::fs::write(home.config().join("config.json"), settings).unwrap();
+    home
+}
+
 /// Sources of the inputs in a record; none while it is still being made.
 pub fn inputs(record: &Connection) -> Vec<String> {
     let select = "select source_raw from history order by session, line";

@@ -39,3 +39,43 @@ fn cells_entries_and_pastes() {
     tmux.keys(&["Enter"]);
     tmux.pty.wait_for("Out[3]: 42");
 }
+
+#[test]
+fn the_keys_of_the_editor() {
+    let mut home = Home::new();
+    home.install_script("my-editor", "#!/bin/sh\necho 'c = 3' >\"$1\"\n");
+    home.set("VISUAL", "my-editor");
+    let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
+        return;
+    };
+    at(&tmux, "In [1]:");
+    // Alt-p by name, typed at the terminal, and as Esc by itself and a key.
+    tmux.keys(&["M-p"]);
+    at(&tmux, "Pr [1]:");
+    tmux.pty.send("\x1bp");
+    at(&tmux, "In [1]:");
+    tmux.keys(&["Escape"]);
+    tmux.keys(&["p"]);
+    at(&tmux, "Pr [1]:");
+    tmux.keys(&["M-p"]);
+    at(&tmux, "In [1]:");
+    tmux.keys(&["F2"]);
+    at(&tmux, "In [1]: c = 3");
+    tmux.keys(&["C-_"]);
+    at(&tmux, "In [1]:");
+    tmux.keys(&["C-x", "C-e"]);
+    at(&tmux, "In [1]: c = 3");
+    tmux.keys(&["Enter"]);
+    at(&tmux, "In [2]:");
+    // The last answer's block, in tmux's spelling of Alt-Shift-W and Alt-Shift-1.
+    tmux.keys(&["show me code with a python block", "M-p"]);
+    at(&tmux, "Pr [2]: show me code with a python block");
+    tmux.keys(&["Enter"]);
+    at(&tmux, "Pr [3]:");
+    tmux.keys(&["C-r", "c = "]);
+    tmux.pty.wait_for("c = 3");
+    tmux.keys(&["Enter"]);
+    at(&tmux, "Pr [3]: c = 3");
+    tmux.keys(&["M-b", "C-k", "C-y", "C-a", "M-d"]);
+    at(&tmux, "Pr [3]:  = 3");
+}

@@ -90,6 +90,11 @@ impl Stroke {
         self.code
     }
 
+    /// The modifiers, those that the key itself says left out.
+    pub fn modifiers(self) -> KeyModifiers {
+        self.modifiers
+    }
+
     /// The same key with Alt.
     pub fn with_alt(self) -> Self {
         Stroke {

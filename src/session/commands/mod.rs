@@ -49,6 +49,7 @@ impl Session {
         let view = View {
             choices: &self.choices,
             places: &self.places,
+            keys: &self.keys,
         };
         match crate::magics::run(line, &view) {
             Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
@@ -91,6 +92,7 @@ impl Session {
             Order::Resume(wanted) => self.change_session(wanted, out),
             Order::Replay(again) => self.run_again(again, number, out),
             Order::Rename(name) => self.rename(&name, out),
+            Order::TogglePrompts => out.send(SessionEvent::PromptsToggled),
             Order::Interrupt => self.interrupt_by_command(out),
             Order::RestartRuntime => {
                 if let Some(interrupter) = self.runtime.interrupter() {

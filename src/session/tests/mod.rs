@@ -180,6 +180,7 @@ fn stage_of(
         stdin: Stdin::Refuse,
         exact_log: PathBuf::new(),
         places: Vec::new(),
+        keys: Arc::default(),
         resumed: false,
         python_at_once: true,
         asks: true,

@@ -135,7 +135,7 @@ proptest! {
 
 fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
     let look = Look::new(Snapshot::new(mode), theme, Box::new(move || size));
-    let label = Label::new(1, mode == Mode::Prompts);
+    let label = Label::new(1, Snapshot::new(mode));
     let _ = look.fronted(&label);
     Highlight {
         look,
@@ -233,7 +233,7 @@ fn marks_are_gone_from_what_was_submitted() {
 #[test]
 fn a_long_text_is_printed_whole_when_it_is_submitted() {
     let highlight = highlight(None, Mode::Cells, (80, 10));
-    let label = Label::new(1, false);
+    let label = Label::new(1, Snapshot::new(Mode::Cells));
     let text = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk";
     highlight.highlight(text, 0);
     let whole = highlight

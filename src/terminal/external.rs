@@ -1,0 +1,180 @@
+//! The user's own editor on the text being typed.
+//!
+//! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when the editor
+//! says that it was not to be (it ended with something else than 0). The text lies in a directory of its own that
+//! nobody else can read, and is gone afterwards. While the editor has the terminal it gets the mode of the time before
+//! us, and signals of its keys are not for us; whatever it leaves behind, the terminal is ours again then.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::input::Mode;
+use crate::screen::guard::TerminalGuard;
+
+/// What is started where nothing is said.
+const DEFAULT: &str = "vi";
+
+/// What an editor that was killed may have left on: other screen, keypad, cursor keys, mouse, hidden cursor, colours.
+const SANE: &[u8] = b"\x1b[?1049l\x1b>\x1b[?1l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
+
+/// The user's editor.
+pub(super) struct External {
+    /// As in `$VISUAL` or `$EDITOR`.
+    pub(super) command: Option<String>,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    /// True while it has the terminal: signals of keys are its own.
+    pub(super) lent: Arc<AtomicBool>,
+}
+
+impl External {
+    /// Lets the user edit `text`.
+    ///
+    /// # Errors
+    /// One line that says why the text is as it was.
+    pub(super) fn edit(&self, text: &str, mode: Mode) -> Result<Option<String>, String> {
+        let command = self.command.as_deref().unwrap_or(DEFAULT);
+        let words = shlex::split(command).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| {
+            format!("`{command}` is no command: quotes must be closed, as in a shell")
+        })?;
+        let place = Place::new().map_err(|error| format!("no temporary directory: {error}"))?;
+        let prompt =
+            text.starts_with('.') || (mode == Mode::Prompts && !text.starts_with([';', '!', '%']));
+        let file = place.0.join(if prompt { "prompt.md" } else { "cell.py" });
+        write(&file, text).map_err(|error| format!("no temporary file: {error}"))?;
+        let status = self.run(&words, &file).map_err(|error| {
+            format!("`{command}` could not be started ({error}); set VISUAL or EDITOR")
+        })?;
+        if !status.success() {
+            return Err(format!(
+                "`{command}` ended with {status}: nothing is changed"
+            ));
+        }
+        let bytes = std::fs::read(&file)
+            .map_err(|error| format!("`{command}` left no file ({error}): nothing is changed"))?;
+        let edited = String::from_utf8(bytes)
+            .map_err(|_| format!("`{command}` left no UTF-8: nothing is changed"))?;
+        let edited = edited.strip_suffix('\n').unwrap_or(&edited);
+        let edited = edited.strip_suffix('\r').unwrap_or(edited);
+        Ok((edited != text).then(|| edited.to_owned()))
+    }
+
+    /// Gives it the terminal until it ends.
+    fn run(&self, words: &[String], file: &Path) -> std::io::Result<ExitStatus> {
+        self.lent.store(true, Ordering::SeqCst);
+        if let Some(guard) = &self.guard {
+            guard.restore();
+        }
+        let ended = Command::new(&words[0]).args(&words[1..]).arg(file).status();
+        if let Some(guard) = &self.guard {
+            guard.host_mode();
+            if ended.as_ref().is_ok_and(|status| status.code().is_none()) {
+                guard.write(SANE);
+            }
+        }
+        self.lent.store(false, Ordering::SeqCst);
+        ended
+    }
+}
+
+/// A directory that goes when it is dropped.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> std::io::Result<Self> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let name = format!("ipycodex-{:016x}", u64::from_ne_bytes(random));
+        let path = std::env::temp_dir().join(name);
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Place(path))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What stays behind is the user's own and readable by nobody else.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        file.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, text: &str, mode: Mode, expected: Result<Option<&str>, &str>) {
+        let external = External {
+            command: Some(command.to_owned()),
+            guard: None,
+            lent: Arc::default(),
+        };
+        match (external.edit(text, mode), expected) {
+            (Ok(edited), Ok(expected)) => assert_eq!(edited.as_deref(), expected, "{command}"),
+            (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
+            (got, expected) => panic!("{command}: {got:?}, not {expected:?}"),
+        }
+        assert!(!external.lent.load(Ordering::SeqCst));
+    }
+
+    #[test]
+    fn what_the_editor_leaves_comes_back() {
+        let append = "sh -c 'echo b >>\"$0\"'";
+        check(append, "a", Mode::Cells, Ok(Some("a\nb")));
+        check(append, "", Mode::Cells, Ok(Some("b")));
+        check("true", "a\nb", Mode::Cells, Ok(None));
+        check(
+            "sh -c 'printf \"x\\r\\n\" >\"$0\"'",
+            "a",
+            Mode::Cells,
+            Ok(Some("x")),
+        );
+        // The name tells the editor what it is.
+        let name = "sh -c 'basename \"$0\" >\"$0\"'";
+        check(name, "a", Mode::Cells, Ok(Some("cell.py")));
+        check(name, ".a", Mode::Cells, Ok(Some("prompt.md")));
+        check(name, "a", Mode::Prompts, Ok(Some("prompt.md")));
+        check(name, ";a", Mode::Prompts, Ok(Some("cell.py")));
+        // Nobody else can read it.
+        let modes = "sh -c 'stat -c %a \"$0\" \"$(dirname \"$0\")\" >\"$0.n\"; mv \"$0.n\" \"$0\"'";
+        check(modes, "a", Mode::Cells, Ok(Some("600\n700")));
+    }
+
+    #[test]
+    fn what_went_wrong_is_said() {
+        check("sh -c 'exit 3'", "a", Mode::Cells, Err("exit status: 3"));
+        check("sh -c 'kill -9 $$'", "a", Mode::Cells, Err("signal: 9"));
+        check(
+            "no-such-editor -x",
+            "a",
+            Mode::Cells,
+            Err("`no-such-editor -x` could not be started"),
+        );
+        check("vi 'open", "a", Mode::Cells, Err("is no command"));
+        check("  ", "a", Mode::Cells, Err("is no command"));
+        check("rm", "a", Mode::Cells, Err("left no file"));
+        check(
+            "sh -c 'printf \"\\377\" >\"$0\"'",
+            "a",
+            Mode::Cells,
+            Err("left no UTF-8"),
+        );
+    }
+}

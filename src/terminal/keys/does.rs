@@ -1,0 +1,154 @@
+//! What an action is to the line editor: one of its own events, or a command it hands to us.
+//!
+//! Absent on purpose: actions that depend on the text typed (Enter, Tab, Backspace, cutting), which `keys` decides.
+
+use reedline::{EditCommand, ReedlineEvent};
+
+use crate::config::KeyAction;
+use crate::terminal::action::Action;
+use crate::terminal::blocks::Wish;
+
+/// The event of an action that does not depend on the text.
+pub(super) fn event(action: KeyAction) -> ReedlineEvent {
+    use ReedlineEvent as Event;
+    let select = true;
+    let first_of = |events: &[Event]| Event::UntilFound(events.to_vec());
+    match action {
+        KeyAction::Cancel => Event::CtrlC,
+        KeyAction::Leave => Event::CtrlD,
+        KeyAction::ClearScreen => Event::ClearScreen,
+        KeyAction::Submit | KeyAction::Enter => Event::Submit,
+        KeyAction::Newline => edit(EditCommand::InsertNewline),
+        KeyAction::Suspend => Action::Suspend.event(),
+        KeyAction::PromptMode => Action::PromptMode.event(),
+        KeyAction::OpenEditor => Action::OpenEditor.event(),
+        KeyAction::Suggest => Action::Suggest.event(),
+        KeyAction::Complete => Action::Complete.event(),
+        KeyAction::Inspect => Action::Inspect.event(),
+        KeyAction::AcceptSuggestion => Event::HistoryHintComplete,
+        KeyAction::AcceptWord => Event::HistoryHintWordComplete,
+        KeyAction::Blocks => wish(Wish::All),
+        KeyAction::Block1 => wish(Wish::Nth(1)),
+        KeyAction::Block2 => wish(Wish::Nth(2)),
+        KeyAction::Block3 => wish(Wish::Nth(3)),
+        KeyAction::Block4 => wish(Wish::Nth(4)),
+        KeyAction::Block5 => wish(Wish::Nth(5)),
+        KeyAction::Block6 => wish(Wish::Nth(6)),
+        KeyAction::Block7 => wish(Wish::Nth(7)),
+        KeyAction::Block8 => wish(Wish::Nth(8)),
+        KeyAction::Block9 => wish(Wish::Nth(9)),
+        KeyAction::BlockNext => wish(Wish::Next),
+        KeyAction::BlockPrevious => wish(Wish::Previous),
+        KeyAction::Recall => wish(Wish::Recall),
+        KeyAction::Unfold => wish(Wish::Unfold),
+        KeyAction::Up => first_of(&[Event::MenuUp, Event::Up]),
+        KeyAction::Down => first_of(&[Event::MenuDown, Event::Down]),
+        // From the end of a text that was typed the editor would search for what begins with it.
+        KeyAction::PreviousEntry => Event::Multiple(vec![Event::ToStart, Event::PreviousHistory]),
+        KeyAction::NextEntry => Event::NextHistory,
+        KeyAction::SearchHistory => Action::SearchHistory.event(),
+        KeyAction::Left => first_of(&[Event::MenuLeft, Event::Left]),
+        KeyAction::Right => first_of(&[Event::MenuRight, Event::Right]),
+        KeyAction::WordLeft => edit(EditCommand::MoveWordLeft { select: false }),
+        KeyAction::WordRight => edit(EditCommand::MoveWordRight { select: false }),
+        KeyAction::LineStart => edit(EditCommand::MoveToLineStart { select: false }),
+        KeyAction::LineEnd => edit(EditCommand::MoveToLineEnd { select: false }),
+        KeyAction::TextStart => Event::ToStart,
+        KeyAction::TextEnd => Event::ToEnd,
+        KeyAction::SelectLeft => edit(EditCommand::MoveLeft { select }),
+        KeyAction::SelectRight => edit(EditCommand::MoveRight { select }),
+        KeyAction::SelectUp => edit(EditCommand::MoveLineUp { select }),
+        KeyAction::SelectDown => edit(EditCommand::MoveLineDown { select }),
+        KeyAction::SelectWordLeft => edit(EditCommand::MoveWordLeft { select }),
+        KeyAction::SelectWordRight => edit(EditCommand::MoveWordRight { select }),
+        KeyAction::SelectLineStart => edit(EditCommand::MoveToLineStart { select }),
+        KeyAction::SelectLineEnd => edit(EditCommand::MoveToLineEnd { select }),
+        KeyAction::SelectAll => edit(EditCommand::SelectAll),
+        KeyAction::Backspace => edit(EditCommand::Backspace),
+        KeyAction::Delete => edit(EditCommand::Delete),
+        KeyAction::KillLine
+        | KeyAction::KillLineStart
+        | KeyAction::KillText
+        | KeyAction::KillBlankWord
+        | KeyAction::KillWordLeft
+        | KeyAction::KillWordRight
+        | KeyAction::Yank
+        | KeyAction::YankPop => Action::Change(action).event(),
+        KeyAction::Undo => edit(EditCommand::Undo),
+        KeyAction::Redo => edit(EditCommand::Redo),
+        KeyAction::Transpose => edit(EditCommand::SwapGraphemes),
+        KeyAction::Uppercase => edit(EditCommand::UppercaseWord),
+        KeyAction::Lowercase => edit(EditCommand::LowercaseWord),
+        KeyAction::Capitalize => edit(EditCommand::CapitalizeChar),
+    }
+}
+
+/// True for actions that select: the ones that follow meet a selection.
+pub(super) fn selects(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::SelectLeft
+            | KeyAction::SelectRight
+            | KeyAction::SelectUp
+            | KeyAction::SelectDown
+            | KeyAction::SelectWordLeft
+            | KeyAction::SelectWordRight
+            | KeyAction::SelectLineStart
+            | KeyAction::SelectLineEnd
+            | KeyAction::SelectAll
+    )
+}
+
+/// True for actions that are vi's own business outside its insert mode.
+pub(super) fn is_for_insert_mode(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::Newline
+            | KeyAction::Complete
+            | KeyAction::Backspace
+            | KeyAction::Delete
+            | KeyAction::KillLine
+            | KeyAction::KillLineStart
+            | KeyAction::KillText
+            | KeyAction::KillBlankWord
+            | KeyAction::KillWordLeft
+            | KeyAction::KillWordRight
+            | KeyAction::Yank
+            | KeyAction::YankPop
+            | KeyAction::Transpose
+            | KeyAction::Uppercase
+            | KeyAction::Lowercase
+            | KeyAction::Capitalize
+    )
+}
+
+/// True when the editor hands over to us and parses no further key of this read.
+pub(super) fn ends_reading(event: &ReedlineEvent, empty: bool) -> bool {
+    match event {
+        // The hints take this one on its way.
+        ReedlineEvent::ExecuteHostCommand(name) => *name != Action::Suggest.name(),
+        ReedlineEvent::Submit | ReedlineEvent::Enter | ReedlineEvent::CtrlC => true,
+        ReedlineEvent::CtrlD => empty,
+        ReedlineEvent::Multiple(events) | ReedlineEvent::UntilFound(events) => {
+            events.iter().any(|event| ends_reading(event, empty))
+        }
+        _ => false,
+    }
+}
+
+/// True when the text is submitted, whatever stands in it.
+pub(super) fn submits(event: &ReedlineEvent) -> bool {
+    match event {
+        ReedlineEvent::Submit => true,
+        ReedlineEvent::UntilFound(events) => events.iter().any(submits),
+        _ => false,
+    }
+}
+
+fn edit(command: EditCommand) -> ReedlineEvent {
+    ReedlineEvent::Edit(vec![command])
+}
+
+fn wish(wish: Wish) -> ReedlineEvent {
+    Action::Wish(wish).event()
+}

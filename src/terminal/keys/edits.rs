@@ -1,0 +1,262 @@
+//! Changes of the text that depend on the text: which bytes go, what comes in their place.
+//!
+//! Pure. The keys use it while they know the text ([`Typed`]), the editor with its own text when they do not.
+//! Absent on purpose: cutting's memory (`ring`), moving, single characters.
+
+use std::ops::Range;
+
+use reedline::EditCommand;
+
+use crate::config::KeyAction;
+use crate::input::{Mode, clause_indent};
+use crate::terminal::keys::typed::Typed;
+
+/// Columns of a level.
+const LEVEL: usize = 4;
+
+/// Bytes that go and what comes in their place; the cursor stands behind it then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::terminal) struct Change {
+    pub(in crate::terminal) range: Range<usize>,
+    pub(in crate::terminal) with: String,
+}
+
+impl Change {
+    /// As the editor's commands; one step to undo.
+    pub(in crate::terminal) fn commands(self) -> Vec<EditCommand> {
+        let go = |position, select| EditCommand::MoveToPosition { position, select };
+        let mut commands = vec![go(self.range.start, false)];
+        if !self.range.is_empty() {
+            commands.push(go(self.range.end, true));
+        }
+        commands.push(EditCommand::InsertString(self.with));
+        commands
+    }
+}
+
+/// The bytes a key that cuts cuts; `None` for keys that do not.
+pub(in crate::terminal) fn cut(action: KeyAction, typed: &Typed) -> Option<Range<usize>> {
+    let (text, cursor, line) = (&typed.text, typed.cursor, typed.line());
+    let (before, after) = text.split_at(cursor);
+    Some(match action {
+        // At the end of a line the line end goes.
+        KeyAction::KillLine if cursor == line.end => cursor..(cursor + 1).min(text.len()),
+        KeyAction::KillLine => cursor..line.end,
+        KeyAction::KillLineStart if cursor == line.start => cursor.saturating_sub(1)..cursor,
+        KeyAction::KillLineStart => line.start..cursor,
+        KeyAction::KillText => 0..text.len(),
+        KeyAction::KillBlankWord => {
+            let kept = before
+                .trim_end()
+                .trim_end_matches(|c: char| !c.is_whitespace());
+            kept.len()..cursor
+        }
+        KeyAction::KillWordLeft => {
+            let word = before.trim_end_matches(|c| !of_word(c));
+            word.trim_end_matches(of_word).len()..cursor
+        }
+        KeyAction::KillWordRight => {
+            let word = after.trim_start_matches(|c| !of_word(c));
+            cursor..text.len() - word.trim_start_matches(of_word).len()
+        }
+        _ => return None,
+    })
+}
+
+/// True when what is cut stands before the cursor.
+pub(in crate::terminal) fn cuts_back(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::KillLineStart | KeyAction::KillBlankWord | KeyAction::KillWordLeft
+    )
+}
+
+fn of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// True when the cursor stands in the white space its line begins with, or right behind it.
+pub(in crate::terminal) fn in_leading_blanks(typed: &Typed) -> bool {
+    typed.line_before().chars().all(|c| matches!(c, ' ' | '\t'))
+}
+
+/// Backspace in the white space a line begins with: back by a level, or to what the lines above it begin with.
+pub(in crate::terminal) fn back_a_level(typed: &Typed) -> Option<Change> {
+    let blanks = typed.line_before();
+    let columns = blanks.len();
+    if columns < 2 || !blanks.bytes().all(|byte| byte == b' ') {
+        return None;
+    }
+    let multiple = (columns - 1) / LEVEL * LEVEL;
+    let start = typed.line().start;
+    let above = typed.text[..start]
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start_matches(' ').len())
+        .filter(|indent| *indent < columns)
+        .max();
+    let left = multiple.max(above.unwrap_or(0));
+    Some(Change {
+        range: start + left..typed.cursor,
+        with: String::new(),
+    })
+}
+
+/// Tab in the white space a line begins with: spaces to the next level.
+pub(in crate::terminal) fn to_next_level(typed: &Typed) -> Option<Change> {
+    let column = typed.line_before().len();
+    in_leading_blanks(typed).then(|| Change {
+        range: typed.cursor..typed.cursor,
+        with: " ".repeat(LEVEL - column % LEVEL),
+    })
+}
+
+/// The colon that ends `else` and the like: it takes the line to where it belongs.
+pub(in crate::terminal) fn colon(typed: &Typed, mode: Mode) -> Option<Change> {
+    if typed.cursor != typed.line().end {
+        return None;
+    }
+    let line = typed.line().start..typed.cursor;
+    let before = format!("{}:", &typed.text[..typed.cursor]);
+    let indent = clause_indent(&before, mode)?;
+    let clause = typed.text[line.clone()].trim_start();
+    Some(Change {
+        with: format!("{}{clause}:", " ".repeat(indent)),
+        range: line,
+    })
+}
+
+/// The lines of `selected` (bytes) a level in or out.
+pub(in crate::terminal) fn shift(text: &str, selected: Range<usize>, inwards: bool) -> Change {
+    let start = text[..selected.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[selected.end..]
+        .find('\n')
+        .map_or(text.len(), |at| selected.end + at);
+    // A selection that ends before the first character of a line leaves that line alone.
+    let end = match text[start..selected.end].strip_suffix('\n') {
+        Some(whole) if !whole.is_empty() => selected.end - 1,
+        _ => end,
+    };
+    let shifted: Vec<String> = text[start..end]
+        .split('\n')
+        .map(|line| match (inwards, line.trim().is_empty()) {
+            (true, true) => line.to_owned(),
+            (true, false) => format!("{}{line}", " ".repeat(LEVEL)),
+            (false, _) => {
+                let blanks = line.len() - line.trim_start_matches(' ').len();
+                match line.strip_prefix('\t') {
+                    Some(rest) => rest.to_owned(),
+                    None => line[blanks.min(LEVEL)..].to_owned(),
+                }
+            }
+        })
+        .collect();
+    Change {
+        range: start..end,
+        with: shifted.join("\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text with `|` where the cursor stands.
+    fn typed(text: &str) -> Typed {
+        let cursor = text.find('|').unwrap();
+        Typed::new(text.replacen('|', "", 1), cursor)
+    }
+
+    fn done(typed: &Typed, change: Change) -> String {
+        let mut text = typed.text.clone();
+        let cursor = change.range.start + change.with.len();
+        text.replace_range(change.range, &change.with);
+        text.insert(cursor, '|');
+        text
+    }
+
+    #[test]
+    fn keys_that_cut_cut_what_readline_cuts() {
+        for (action, text, rest) in [
+            (KeyAction::KillLine, "a |b\nc", "a |\nc"),
+            (KeyAction::KillLine, "a |\nc", "a |c"),
+            (KeyAction::KillLine, "a|", "a|"),
+            (KeyAction::KillLineStart, "a\nb c|d", "a\n|d"),
+            (KeyAction::KillLineStart, "a\n|d", "a|d"),
+            (KeyAction::KillLineStart, "|d", "|d"),
+            (KeyAction::KillText, "a\nb|c\nd", "|"),
+            (KeyAction::KillBlankWord, "x = foo.bar(1)  |y", "x = |y"),
+            (KeyAction::KillBlankWord, "x\nfoo|", "x\n|"),
+            (KeyAction::KillWordLeft, "x.foo_é1(|", "x.|"),
+            (KeyAction::KillWordRight, "|  .foo_é1(x)", "|(x)"),
+            (KeyAction::KillWordRight, "a|", "a|"),
+        ] {
+            let typed = typed(text);
+            let range = cut(action, &typed).unwrap();
+            let with = String::new();
+            assert_eq!(
+                done(&typed, Change { range, with }),
+                rest,
+                "{action:?} {text}"
+            );
+        }
+        assert_eq!(cut(KeyAction::Yank, &typed("a|")), None);
+    }
+
+    #[test]
+    fn backspace_goes_back_by_levels() {
+        for (text, expected) in [
+            ("if a:\n        |b", Some("if a:\n    |b")),
+            ("if a:\n      |", Some("if a:\n    |")),
+            ("if a:\n  b\n    |", Some("if a:\n  b\n  |")),
+            ("if a:\n   b\n    |", Some("if a:\n   b\n   |")),
+            ("    |", Some("|")),
+            (" |", None),
+            ("|", None),
+            ("a   |", None),
+            ("if a:\n\t\t|", None),
+        ] {
+            let typed = typed(text);
+            let got = back_a_level(&typed).map(|change| done(&typed, change));
+            assert_eq!(got.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn tab_goes_on_by_levels() {
+        for (text, expected) in [
+            ("if a:\n|", Some("if a:\n    |")),
+            ("if a:\n      |b", Some("if a:\n        |b")),
+            ("|", Some("    |")),
+            ("a|", None),
+        ] {
+            let typed = typed(text);
+            let got = to_next_level(&typed).map(|change| done(&typed, change));
+            assert_eq!(got.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_colon_takes_a_clause_to_its_place() {
+        let text = typed("if a:\n    b\n    else|");
+        let change = colon(&text, Mode::Cells).unwrap();
+        assert_eq!(done(&text, change), "if a:\n    b\nelse:|");
+        for other in ["if a:\n    b\n    else|  # x", "if a:\n    b\n    c|"] {
+            assert_eq!(colon(&typed(other), Mode::Cells), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn lines_are_shifted_whole() {
+        let check = |text: &str, selected: Range<usize>, inwards: bool, expected: &str| {
+            let change = shift(text, selected, inwards);
+            let mut got = text.to_owned();
+            got.replace_range(change.range, &change.with);
+            assert_eq!(got, expected);
+        };
+        check("a\nb\nc", 0..3, true, "    a\n    b\nc");
+        check("a\nb\nc", 0..2, true, "    a\nb\nc");
+        check("    a\n\n  b\n\tc", 3..12, false, "a\n\nb\nc");
+        check("a", 0..1, false, "a");
+    }
+}
