@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
         environment: environment.clone(),
-        resumed: arguments.resume.is_some(),
+        resumed: !fresh,
     };
     terminal::run(&session, background, options)
 }

@@ -181,6 +181,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         asks_background: options.asks_background,
         ending,
         lent,
+        early: Vec::new(),
         environment: options.environment,
     };
     for report in &options.reports {
@@ -221,12 +222,15 @@ struct Shell {
     ending: Arc<AtomicBool>,
     /// Another program has the terminal.
     lent: Arc<AtomicBool>,
+    /// Typed during what came before an input, and read by nobody.
+    early: Vec<u8>,
     environment: Environment,
 }
 
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
-        let mut begin_with = String::new();
+        let early = std::mem::take(&mut self.early);
+        let mut begin_with = self.editor.behind_ahead(typed_text(&early).into_owned());
         let mut replacing = None;
         loop {
             while self.ending.load(Ordering::SeqCst) {
@@ -303,7 +307,7 @@ impl Shell {
         for file in files {
             self.finish_startup()?;
             let run = self.session.load(file);
-            self.show(&run)?;
+            (_, self.early) = self.show(&run)?;
         }
         Ok(())
     }
@@ -314,7 +318,8 @@ impl Shell {
             self.show_background()?;
             let note = "waiting for startup.ipynb; Ctrl-C stops it";
             say(&self.screen, &Notice::note(note))?;
-            self.show_from(&rest, Some(Target::Replay(self.cells())))?;
+            let target = Target::Replay(self.cells());
+            (_, self.early) = self.show_from(&rest, Some(target))?;
         }
         self.show_background()
     }
@@ -348,6 +353,7 @@ impl Shell {
         if self.editor.interrupted_ahead() {
             hands.interrupt_first();
         }
+        hands.add_ahead(&std::mem::take(&mut self.early));
         self.ask_background(&hands)?;
         let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
@@ -402,7 +408,7 @@ impl Shell {
         self.screen.trusted(query::BACKGROUND)?;
         self.screen.flush()?;
         let heard = query::listen();
-        hands.set_ahead(heard.typed);
+        hands.add_ahead(&heard.typed);
         if let Some(background) = heard.background {
             self.session.on_background(background);
         }
