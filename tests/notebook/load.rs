@@ -41,6 +41,24 @@ fn a_saved_session_goes_on_in_a_fresh_shell() {
 }
 
 #[test]
+fn what_is_typed_while_a_file_loads_comes_to_the_editor() {
+    for home in homes() {
+        home.write(
+            "slow.py",
+            "import os, time; print('loop' + 'ing')\nwhile not os.path.exists('go'): time.sleep(0.01)\n",
+        );
+        let shell = Shell::start(home, &["--agent", "demo", "slow.py"], SIZE);
+        shell.shows("looping");
+        shell.pty.send("6 *");
+        shell.home.write("go", "");
+        shell.at_with(2, "6 *");
+        shell.pty.send_line(" 7");
+        shell.shows("Out[2]: 42");
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
 fn a_file_is_loaded_wherever_it_is_named() {
     let home = Home::new();
     home.write("saved.ipynb", SAVED);

@@ -150,7 +150,8 @@ fn nobody_answers_a_replayed_cell_that_asks() {
     let shell = Shell::start(Home::new(), engine, SIZE);
     shell.at(1);
     shell.pty.send_line("name = input('who? ')");
-    shell.pty.wait_for("who?");
+    // The question, not the code: a line typed right behind Enter is the next editor's.
+    shell.pty.wait_for("\nwho? ");
     shell.pty.send_line("me");
     shell.at(2);
     shell.leave();
