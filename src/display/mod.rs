@@ -12,7 +12,9 @@ mod diff;
 mod earlier;
 mod elapsed;
 mod follow;
+mod held;
 mod help;
+mod notice;
 mod pager;
 mod picture;
 mod question;
@@ -24,13 +26,11 @@ mod themes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use nu_ansi_term::{Color, Style};
-
 use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{AnswerEvent, Notice, RunKind, SessionEvent};
+use crate::session::{RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
@@ -41,6 +41,7 @@ use replay::ReplayView;
 pub use asking::Keyboard;
 pub use earlier::show_earlier;
 pub use follow::follow;
+pub use notice::{died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
 pub use themes::theme_rows;
@@ -148,52 +149,6 @@ impl Display {
     /// What is left when the run is over.
     pub fn into_aftermath(self) -> Aftermath {
         self.aftermath
-    }
-
-    /// Shows what was held back, until the next question.
-    fn release(&mut self) -> Result<(), ScreenError> {
-        while !self.talk.is_open()
-            && let Some(event) = self.held.pop_front()
-        {
-            self.show(event)?;
-        }
-        Ok(())
-    }
-
-    /// An event while the user is asked: what ends the question does so, the rest waits.
-    fn hold(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
-        match &event {
-            SessionEvent::QuestionOver(id) => {
-                self.talk.over(*id)?;
-                self.held.retain(
-                    |held| !matches!(held, SessionEvent::Asked(question) if question.id == *id),
-                );
-                return self.release();
-            }
-            SessionEvent::TurnEnded { .. } | SessionEvent::RuntimeDied { .. } => {
-                self.forget_questions()?;
-            }
-            SessionEvent::CellEnded { .. } | SessionEvent::Answer(AnswerEvent::ToolRan { .. }) => {
-                self.talk.input_over()?;
-            }
-            // The end of the command brings all of it.
-            SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
-            _ => {}
-        }
-        self.held.push_back(event);
-        self.release()
-    }
-
-    /// Nobody waits for an answer any more.
-    fn forget_questions(&mut self) -> Result<(), ScreenError> {
-        let asks = |event: &SessionEvent| {
-            matches!(
-                event,
-                SessionEvent::Asked(_) | SessionEvent::InputRequested { .. }
-            )
-        };
-        self.held.retain(|held| !asks(held));
-        self.talk.drop_open()
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
@@ -473,39 +428,4 @@ impl Showing for Display {
         self.elapsed.end()?;
         self.settle_views()
     }
-}
-
-/// What is said of a dead interpreter.
-pub fn died(cause: &str, restarting: bool) -> Notice {
-    let notice = Notice::warning(format!(
-        "the Python interpreter ended ({cause}); its variables are lost"
-    ));
-    if restarting {
-        notice.hint("a fresh one is starting; the cell was not run again (Up brings it back)")
-    } else {
-        notice.hint("it ended twice within a minute: the next cell starts a new one")
-    }
-}
-
-/// Prints a notice: its line, then its hints.
-pub fn say(screen: &Screen, notice: &Notice) -> Result<(), ScreenError> {
-    screen.trusted(notice_text(notice, screen.colour()).as_bytes())?;
-    screen.flush()
-}
-
-/// A notice as safe text, ending in a newline.
-pub fn notice_text(notice: &Notice, colour: bool) -> String {
-    let style = match (colour, notice.warning) {
-        (false, _) => Style::new(),
-        (true, true) => Color::Yellow.normal(),
-        (true, false) => Style::new().dimmed(),
-    };
-    let mut text = style
-        .paint(visible_lines(&notice.message).as_ref())
-        .to_string();
-    for hint in &notice.hints {
-        text.push_str(&format!("\n  hint: {}", visible_lines(hint)));
-    }
-    text.push('\n');
-    text
 }

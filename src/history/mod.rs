@@ -13,6 +13,7 @@ mod entries;
 mod file;
 mod lines;
 mod listing;
+mod message;
 mod openers;
 mod pictures;
 mod recall;
@@ -51,6 +52,7 @@ pub use search::{Found, FoundKind};
 pub use taken_up::TakenUp;
 
 use answers::Handed;
+use message::{Message, Write};
 
 /// Where the record is kept.
 #[derive(Debug, Clone)]
@@ -204,86 +206,6 @@ pub struct Decided {
     pub subject: String,
     /// `once`, `session`, `no`, ….
     pub decision: String,
-}
-
-/// A change of the record, kept until it is written.
-#[derive(Debug, Clone)]
-enum Write {
-    Input {
-        line: u32,
-        source: String,
-        raw: String,
-    },
-    Output {
-        line: u32,
-        text: String,
-        bundles: Vec<Bundle>,
-        /// [`Layout::to_json`].
-        layout: String,
-        state: State,
-        execution_ms: u64,
-    },
-    BeginTurn {
-        key: TurnKey,
-        start: Box<PromptStart>,
-    },
-    /// The answer from byte `at` on.
-    Stream {
-        key: TurnKey,
-        at: usize,
-        text: String,
-    },
-    FinishTurn {
-        key: TurnKey,
-        outcome: Outcome,
-        response: String,
-        usage: Option<Usage>,
-    },
-    Thread(Option<RecordedThread>),
-    Provider(String),
-    /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
-    Told {
-        line: u32,
-        prompt: u32,
-    },
-    Decided(Decided),
-    Hide {
-        lines: RangeInclusive<u32>,
-        hidden: bool,
-    },
-    Rename(String),
-    Reset,
-}
-
-enum Message {
-    Write(Write),
-    Session(oneshot::Sender<Result<SessionStart, Report>>),
-    Dialog(oneshot::Sender<Dialog>),
-    Earlier {
-        most: u32,
-        reply: oneshot::Sender<Option<Earlier>>,
-    },
-    Cells(oneshot::Sender<Vec<RecordedCell>>),
-    Saved {
-        session: Option<i64>,
-        reply: oneshot::Sender<Option<SavedSession>>,
-    },
-    TakeUp {
-        wanted: String,
-        reply: oneshot::Sender<Result<TakenUp, Report>>,
-    },
-    Turns(oneshot::Sender<Vec<TurnRow>>),
-    Thread(oneshot::Sender<Option<RecordedThread>>),
-    Sessions {
-        cwd: PathBuf,
-        all: bool,
-        reply: oneshot::Sender<Vec<SessionRow>>,
-    },
-    Reset(oneshot::Sender<usize>),
-    Flush(oneshot::Sender<()>),
-    /// All before has been tried.
-    Tried(mpsc::SyncSender<()>),
-    Close,
 }
 
 /// How long an input is waited for while the file is being opened: a new one takes syncs of the disk, many on a busy

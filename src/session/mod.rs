@@ -10,6 +10,7 @@ mod asking;
 mod cell;
 mod choices;
 mod commands;
+mod ending;
 mod events;
 mod exact_log;
 mod exchange;

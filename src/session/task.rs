@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
@@ -15,7 +15,7 @@ use crate::config::Keymap;
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::report::Report;
-use crate::runtime::{Answer, RequestId, RuntimeEvent, RuntimeRequest, Stdin};
+use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::Asking;
 use crate::session::cell::CellRun;
 use crate::session::choices::Choices;
@@ -29,10 +29,7 @@ use crate::session::replay::{Replay, ReplayRun};
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot};
 use crate::session::toolbox::{Shelf, Toolbox};
-use crate::session::{Closed, Command, LastExchange, Parts, Shared, Submission};
-
-/// How long the end of a session waits for an interpreter's at-exit functions.
-const LEAVE: Duration = Duration::from_millis(1500);
+use crate::session::{Command, LastExchange, Parts, Shared, Submission};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -378,55 +375,6 @@ impl Session {
 
     pub(super) fn out_or_background(&self) -> &RunSender {
         self.current.as_ref().map_or(&self.background, Current::out)
-    }
-
-    /// Stops what runs, writes what is there and ends both peers.
-    async fn leave(mut self) -> Closed {
-        self.interrupt();
-        self.waiting.clear();
-        self.end_stopped_turn();
-        // A record that was locked at the start may have told the number since.
-        if self.session_number() == 0 {
-            self.start = Some(self.history.session().await);
-        }
-        self.history.close();
-        // What cannot be written now is lost with the memory it is in.
-        let _ = self.outputs.write_waiting();
-        if let Some(id) = self.runtime.shut_down() {
-            let gone = async {
-                loop {
-                    match self.runtime.next().await {
-                        RuntimeEvent::Answered { id: answered, .. } if answered == id => return,
-                        RuntimeEvent::Died { .. } => return,
-                        RuntimeEvent::Output {
-                            stream,
-                            bytes,
-                            foreign,
-                            ..
-                        } => {
-                            self.background.send(SessionEvent::Output {
-                                stream,
-                                bytes,
-                                foreign,
-                            });
-                        }
-                        _ => {}
-                    }
-                }
-            };
-            // An interpreter that does not leave is ended when its handle is dropped.
-            let in_time = tokio::time::timeout(LEAVE, gone).await;
-            if in_time.is_ok() {
-                // It is reaped while the record is being closed.
-                drop(self.runtime);
-            }
-        }
-        self.history.flush().await;
-        let start = self.start.as_ref().and_then(|start| start.as_ref().ok());
-        let resumable = start
-            .filter(|start| start.recorded && self.recorded)
-            .map(|start| start.number);
-        Closed { resumable }
     }
 }
 

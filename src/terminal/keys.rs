@@ -12,6 +12,7 @@ pub(super) mod edits;
 pub(super) mod gate;
 pub(super) mod ring;
 pub(super) mod typed;
+mod vi;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -107,11 +108,6 @@ impl Keys {
         keys
     }
 
-    /// Lets the label know vi's mode.
-    fn tell_mode(&mut self) {
-        look(&self.setup.snapshot).vi = self.vi();
-    }
-
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
         let ring = &self.setup.ring;
         ring.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,18 +115,6 @@ impl Keys {
 
     fn mode(&self) -> Mode {
         look(&self.setup.snapshot).mode
-    }
-
-    /// vi's mode; `None` in emacs mode.
-    fn vi(&self) -> Option<PromptViMode> {
-        match self.machine.edit_mode() {
-            PromptEditMode::Vi(mode) => Some(mode),
-            _ => None,
-        }
-    }
-
-    fn inserts(&self) -> bool {
-        matches!(self.vi(), None | Some(PromptViMode::Insert))
     }
 
     /// The held keys as one event, up to the one that ends the reading or has to wait for a paint.
@@ -153,19 +137,6 @@ impl Keys {
             events.push(self.one(event));
         }
         ReedlineEvent::Multiple(events)
-    }
-
-    /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
-    /// was typed before has to be in the text already.
-    fn leaves_inserting(&self, event: &Event) -> bool {
-        let Event::Key(key) = event else { return false };
-        if self.vi() != Some(PromptViMode::Insert) {
-            return false;
-        }
-        let stroke = Stroke::new(key.code, key.modifiers);
-        stroke.is_escape()
-            || (key.modifiers.contains(KeyModifiers::ALT)
-                && self.meaning(stroke) == Meaning::Nothing)
     }
 
     /// One event of the terminal.
@@ -210,14 +181,6 @@ impl Keys {
 
     fn machine_key(&mut self, code: KeyCode) -> ReedlineEvent {
         self.machine(Event::Key(code.into()))
-    }
-
-    /// Back to where characters are typed: the next input begins there.
-    fn insert_mode(&mut self) {
-        if !self.inserts() {
-            self.machine_key(KeyCode::Esc);
-            self.machine_key(KeyCode::Char('i'));
-        }
     }
 
     fn key(&mut self, key: KeyEvent) -> ReedlineEvent {
@@ -279,12 +242,6 @@ impl Keys {
             }
             meaning => meaning,
         }
-    }
-
-    /// True for keys that change vi's selection.
-    fn selects_by_itself(&self, stroke: Stroke) -> bool {
-        let bound = || self.visual.find_binding(stroke.modifiers(), stroke.code());
-        self.vi() == Some(PromptViMode::Visual) && matches!(bound(), Some(ReedlineEvent::Edit(_)))
     }
 
     fn act(&mut self, actions: &[KeyAction]) -> ReedlineEvent {

@@ -11,6 +11,9 @@
 //!
 //! Absent on purpose: timing. A bench reads its own clock around these calls.
 
+mod answers;
+mod text;
+
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -26,6 +29,8 @@ use rustix::process::{Pid, Signal};
 use rustix::termios::Termios;
 
 use super::home::{Home, PATIENCE};
+use answers::Answers;
+use text::{all_lines, all_text, framed};
 
 /// Lines kept above the screen.
 const SCROLLBACK: usize = 10_000;
@@ -61,49 +66,6 @@ struct Terminal {
     /// No process holds the other side any more.
     closed: bool,
     exit: Option<ExitStatus>,
-}
-
-/// What a terminal says by itself.
-#[derive(Default)]
-struct Answers {
-    pending: Vec<u8>,
-    /// What `OSC 11 ; ?` is answered with, if at all.
-    background: Option<String>,
-}
-
-impl vt100::Callbacks for Answers {
-    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parameters: &[&[u8]]) {
-        if let (&[b"11", b"?"], Some(colour)) = (parameters, &self.background) {
-            let answer = format!("\x1b]11;{colour}\x1b\\");
-            self.pending.extend_from_slice(answer.as_bytes());
-        }
-    }
-
-    fn unhandled_csi(
-        &mut self,
-        screen: &mut vt100::Screen,
-        first: Option<u8>,
-        _second: Option<u8>,
-        parameters: &[&[u16]],
-        last: char,
-    ) {
-        let parameter = parameters
-            .first()
-            .and_then(|numbers| numbers.first())
-            .copied();
-        match (first, last, parameter.unwrap_or(0)) {
-            (None, 'n', 6) => {
-                let (row, column) = screen.cursor_position();
-                let columns = screen.size().1.get();
-                let column = column.min(columns - 1);
-                let answer = format!("\x1b[{};{}R", row + 1, column + 1);
-                self.pending.extend_from_slice(answer.as_bytes());
-            }
-            (None, 'n', 5) => self.pending.extend_from_slice(b"\x1b[0n"),
-            (None, 'c', 0) => self.pending.extend_from_slice(b"\x1b[?62;22c"),
-            _ => {}
-        }
-    }
 }
 
 impl Pty {
@@ -432,60 +394,6 @@ fn wait(shared: &Shared, mut child: Box<dyn Child + Send + Sync>) {
     terminal.exit = Some(status);
     drop(terminal);
     shared.changed.notify_all();
-}
-
-/// Scrollback and screen, one line each, without trailing blank lines.
-fn all_text(parser: &mut vt100::Parser<Answers>) -> String {
-    let screen = parser.screen_mut();
-    let columns = screen.size().1.get();
-    let rows = usize::from(screen.size().0.get());
-    let mut lines: Vec<String> = Vec::new();
-    let mut above = screen.scrollback_len();
-    while above > 0 {
-        screen.set_scrollback(above);
-        let taken = above.min(rows);
-        lines.extend(screen.rows(0, columns).take(taken));
-        above -= taken;
-    }
-    screen.set_scrollback(0);
-    lines.extend(screen.rows(0, columns));
-    while lines.last().is_some_and(|line| line.trim().is_empty()) {
-        lines.pop();
-    }
-    lines.join("\n")
-}
-
-/// As [`all_text`], with the lines that were wrapped put together again.
-fn all_lines(parser: &mut vt100::Parser<Answers>) -> String {
-    let screen = parser.screen_mut();
-    let columns = screen.size().1.get();
-    let rows = screen.size().0.get();
-    let mut text = String::new();
-    let mut above = screen.scrollback_len();
-    loop {
-        screen.set_scrollback(above);
-        let taken = usize::from(rows).min(if above == 0 { usize::from(rows) } else { above });
-        for (row, line) in (0..rows).zip(screen.rows(0, columns)).take(taken) {
-            text.push_str(&line);
-            if !screen.row_wrapped(row) {
-                text.push('\n');
-            }
-        }
-        if above == 0 {
-            break;
-        }
-        above -= taken;
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-fn framed(parser: &mut vt100::Parser<Answers>) -> String {
-    let (rows, columns) = parser.screen().size();
-    let (row, column) = parser.screen().cursor_position();
-    let edge = "-".repeat(usize::from(columns.get()));
-    let text = all_text(parser);
-    format!("{edge}\n{text}\n{edge}\n({columns} x {rows}, cursor in row {row}, column {column})")
 }
 
 fn marked_processes(mark: &[u8]) -> Vec<u32> {

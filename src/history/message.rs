@@ -1,0 +1,99 @@
+//! What the handles on the record send to its thread: changes, and questions with a way back for the answer.
+//!
+//! Absent on purpose: what becomes of them (`store`).
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use super::{
+    Bundle, Decided, Earlier, Outcome, PromptStart, RecordedCell, RecordedThread, SessionRow,
+    SessionStart, State, TakenUp, TurnKey, TurnRow,
+};
+use crate::agent::Usage;
+use crate::dialog::Dialog;
+use crate::notebook::SavedSession;
+use crate::report::Report;
+
+/// A change of the record, kept until it is written.
+#[derive(Debug, Clone)]
+pub(super) enum Write {
+    Input {
+        line: u32,
+        source: String,
+        raw: String,
+    },
+    Output {
+        line: u32,
+        text: String,
+        bundles: Vec<Bundle>,
+        /// [`Layout::to_json`].
+        layout: String,
+        state: State,
+        execution_ms: u64,
+    },
+    BeginTurn {
+        key: TurnKey,
+        start: Box<PromptStart>,
+    },
+    /// The answer from byte `at` on.
+    Stream {
+        key: TurnKey,
+        at: usize,
+        text: String,
+    },
+    FinishTurn {
+        key: TurnKey,
+        outcome: Outcome,
+        response: String,
+        usage: Option<Usage>,
+    },
+    Thread(Option<RecordedThread>),
+    Provider(String),
+    /// The answer to the prompt at `prompt` holds what the cell at `line` is and showed.
+    Told {
+        line: u32,
+        prompt: u32,
+    },
+    Decided(Decided),
+    Hide {
+        lines: RangeInclusive<u32>,
+        hidden: bool,
+    },
+    Rename(String),
+    Reset,
+}
+
+/// What the handles send to the thread.
+pub(super) enum Message {
+    Write(Write),
+    Session(oneshot::Sender<Result<SessionStart, Report>>),
+    Dialog(oneshot::Sender<Dialog>),
+    Earlier {
+        most: u32,
+        reply: oneshot::Sender<Option<Earlier>>,
+    },
+    Cells(oneshot::Sender<Vec<RecordedCell>>),
+    Saved {
+        session: Option<i64>,
+        reply: oneshot::Sender<Option<SavedSession>>,
+    },
+    TakeUp {
+        wanted: String,
+        reply: oneshot::Sender<Result<TakenUp, Report>>,
+    },
+    Turns(oneshot::Sender<Vec<TurnRow>>),
+    Thread(oneshot::Sender<Option<RecordedThread>>),
+    Sessions {
+        cwd: PathBuf,
+        all: bool,
+        reply: oneshot::Sender<Vec<SessionRow>>,
+    },
+    Reset(oneshot::Sender<usize>),
+    Flush(oneshot::Sender<()>),
+    /// All before has been tried.
+    Tried(mpsc::SyncSender<()>),
+    Close,
+}

@@ -1,0 +1,64 @@
+//! The end of a session: what runs is stopped, what is there is written, both peers are ended.
+//!
+//! Out: [`Closed`]. Invariant: it takes a bounded time, whatever the interpreter does.
+
+use std::time::Duration;
+
+use crate::runtime::RuntimeEvent;
+use crate::session::Closed;
+use crate::session::events::SessionEvent;
+use crate::session::task::Session;
+
+/// How long the end of a session waits for an interpreter's at-exit functions.
+const LEAVE: Duration = Duration::from_millis(1500);
+
+impl Session {
+    /// Stops what runs, writes what is there and ends both peers.
+    pub(super) async fn leave(mut self) -> Closed {
+        self.interrupt();
+        self.waiting.clear();
+        self.end_stopped_turn();
+        // A record that was locked at the start may have told the number since.
+        if self.session_number() == 0 {
+            self.start = Some(self.history.session().await);
+        }
+        self.history.close();
+        // What cannot be written now is lost with the memory it is in.
+        let _ = self.outputs.write_waiting();
+        if let Some(id) = self.runtime.shut_down() {
+            let gone = async {
+                loop {
+                    match self.runtime.next().await {
+                        RuntimeEvent::Answered { id: answered, .. } if answered == id => return,
+                        RuntimeEvent::Died { .. } => return,
+                        RuntimeEvent::Output {
+                            stream,
+                            bytes,
+                            foreign,
+                            ..
+                        } => {
+                            self.background.send(SessionEvent::Output {
+                                stream,
+                                bytes,
+                                foreign,
+                            });
+                        }
+                        _ => {}
+                    }
+                }
+            };
+            // An interpreter that does not leave is ended when its handle is dropped.
+            let in_time = tokio::time::timeout(LEAVE, gone).await;
+            if in_time.is_ok() {
+                // It is reaped while the record is being closed.
+                drop(self.runtime);
+            }
+        }
+        self.history.flush().await;
+        let start = self.start.as_ref().and_then(|start| start.as_ref().ok());
+        let resumable = start
+            .filter(|start| start.recorded && self.recorded)
+            .map(|start| start.number);
+        Closed { resumable }
+    }
+}

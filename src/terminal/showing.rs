@@ -1,0 +1,170 @@
+//! A run on the screen: its events go to the display, the keyboard to what runs, and the rest comes back.
+//!
+//! In: a [`Run`]. Out: what is left to do, and what was typed meanwhile and read by nobody.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use crate::display::{Aftermath, Display, Pictures, follow, page, say};
+use crate::markdown::{Appearance, Theme};
+use crate::report::Report;
+use crate::runtime::CellTerminal;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{Notice, Run, RunKind, SessionEvent};
+use crate::terminal::Shell;
+use crate::terminal::query;
+use crate::terminal::typing::{Hands, Signal, Target, Typing};
+
+impl Shell {
+    /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
+    pub(super) fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
+        self.show_from(run, None)
+    }
+
+    /// The same, for a run that has begun; `target` has the keyboard at once.
+    pub(super) fn show_from(
+        &mut self,
+        run: &Run,
+        target: Option<Target>,
+    ) -> Result<(Aftermath, Vec<u8>), Report> {
+        let hands = Hands::new(self.session.clone());
+        if self.editor.interrupted_ahead() {
+            hands.interrupt_first();
+        }
+        hands.add_ahead(&std::mem::take(&mut self.early));
+        self.ask_background(&hands)?;
+        let appearance = self.appearance();
+        let keyboard = Arc::clone(&hands);
+        let mut display = Display::new(
+            self.screen.clone(),
+            appearance,
+            self.pictures(),
+            self.guard.clone(),
+            Some(keyboard),
+        );
+        let mut typing = target.and_then(|target| self.type_at(target, &hands));
+        let shown = follow(run, &self.screen, &mut display, |event| {
+            match event {
+                SessionEvent::Numbered { kind, .. } => {
+                    typing = self.begin_typing(*kind, &hands);
+                }
+                SessionEvent::Replaying { .. } if typing.is_none() => {
+                    typing = self.type_at(Target::Replay(self.cells()), &hands);
+                }
+                SessionEvent::CellStarted => {
+                    // In a turn nobody knew that a cell comes.
+                    hands.set_cell(self.cells());
+                    hands.open();
+                }
+                SessionEvent::CellEnded { typeahead, .. } => hands.close(typeahead),
+                _ => {}
+            }
+            Ok::<(), Report>(())
+        });
+        if let Some(typing) = typing {
+            typing.stop();
+        }
+        shown?;
+        self.screen.flush()?;
+        let mut aftermath = display.into_aftermath();
+        self.lent.store(true, Ordering::SeqCst);
+        let paged = std::mem::take(&mut aftermath.pages)
+            .iter()
+            .try_for_each(|text| {
+                page(text, &self.screen, self.guard.as_deref(), &self.environment)
+            });
+        self.lent.store(false, Ordering::SeqCst);
+        paged?;
+        Ok((aftermath, hands.take_rest()))
+    }
+
+    /// Once, while the first input is on its way: nobody else reads the terminal then.
+    fn ask_background(&mut self, hands: &Hands) -> Result<(), Report> {
+        if !std::mem::take(&mut self.asks_background) || !self.screen.colour() {
+            return Ok(());
+        }
+        self.screen.trusted(query::BACKGROUND)?;
+        self.screen.flush()?;
+        let heard = query::listen();
+        hands.add_ahead(&heard.typed);
+        if let Some(background) = heard.background {
+            self.session.on_background(background);
+        }
+        Ok(())
+    }
+
+    /// Gives the keyboard to what runs.
+    fn begin_typing(&self, kind: RunKind, hands: &Arc<Hands>) -> Option<Typing> {
+        let target = match kind {
+            RunKind::Command => return None,
+            RunKind::Prompt => Target::Turn,
+            RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
+        };
+        self.type_at(target, hands)
+    }
+
+    fn type_at(&self, target: Target, hands: &Arc<Hands>) -> Option<Typing> {
+        let (screen, guard) = (self.screen.clone(), self.guard.clone());
+        let on_signal = move |signal| {
+            let said = match signal {
+                Signal::InterruptedTwice => {
+                    let text = "interrupt sent; once more kills the kernel (variables are lost)";
+                    say(&screen, &Notice::warning(text))
+                }
+                Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
+                Signal::Suspend => {
+                    let gone = screen.passing(None);
+                    suspend(guard.as_deref());
+                    gone
+                }
+            };
+            // A screen that is gone is noticed by the display.
+            drop(said);
+        };
+        Typing::start(target, Arc::clone(hands), on_signal).ok()
+    }
+
+    /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
+    pub(super) fn cells(&self) -> Option<Arc<dyn CellTerminal>> {
+        let mut attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner);
+        if attached.is_none() {
+            *attached = self.session.warm_runtime();
+        }
+        if let Some(cells) = &*attached {
+            cells.resize(self.screen.size());
+        }
+        attached.clone()
+    }
+
+    /// How answers look, with the code theme in force.
+    pub(super) fn appearance(&self) -> Appearance {
+        let chosen = self
+            .session
+            .choices()
+            .and_then(|choices| Theme::named(&choices.code_theme).ok());
+        Appearance {
+            theme: chosen.unwrap_or(self.appearance.theme),
+            ..self.appearance
+        }
+    }
+
+    /// How pictures are drawn, as chosen last.
+    fn pictures(&self) -> Pictures {
+        match self.session.choices() {
+            Some(choices) => self.pictures.drawn_as(choices.images),
+            None => self.pictures.clone(),
+        }
+    }
+}
+
+/// Ctrl-Z: the terminal is given back while we are stopped.
+pub(super) fn suspend(guard: Option<&TerminalGuard>) {
+    if let Some(guard) = guard {
+        guard.restore();
+    }
+    // In an orphaned process group nothing happens, which is right.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
+    if let Some(guard) = guard {
+        guard.host_mode();
+    }
+}

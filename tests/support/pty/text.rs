@@ -1,0 +1,57 @@
+//! The virtual screen as text: with what scrolled off, with wrapped lines put together, in a frame for a failure.
+
+use super::answers::Answers;
+
+/// Scrollback and screen, one line each, without trailing blank lines.
+pub(super) fn all_text(parser: &mut vt100::Parser<Answers>) -> String {
+    let screen = parser.screen_mut();
+    let columns = screen.size().1.get();
+    let rows = usize::from(screen.size().0.get());
+    let mut lines: Vec<String> = Vec::new();
+    let mut above = screen.scrollback_len();
+    while above > 0 {
+        screen.set_scrollback(above);
+        let taken = above.min(rows);
+        lines.extend(screen.rows(0, columns).take(taken));
+        above -= taken;
+    }
+    screen.set_scrollback(0);
+    lines.extend(screen.rows(0, columns));
+    while lines.last().is_some_and(|line| line.trim().is_empty()) {
+        lines.pop();
+    }
+    lines.join("\n")
+}
+
+/// As [`all_text`], with the lines that were wrapped put together again.
+pub(super) fn all_lines(parser: &mut vt100::Parser<Answers>) -> String {
+    let screen = parser.screen_mut();
+    let columns = screen.size().1.get();
+    let rows = screen.size().0.get();
+    let mut text = String::new();
+    let mut above = screen.scrollback_len();
+    loop {
+        screen.set_scrollback(above);
+        let taken = usize::from(rows).min(if above == 0 { usize::from(rows) } else { above });
+        for (row, line) in (0..rows).zip(screen.rows(0, columns)).take(taken) {
+            text.push_str(&line);
+            if !screen.row_wrapped(row) {
+                text.push('\n');
+            }
+        }
+        if above == 0 {
+            break;
+        }
+        above -= taken;
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+pub(super) fn framed(parser: &mut vt100::Parser<Answers>) -> String {
+    let (rows, columns) = parser.screen().size();
+    let (row, column) = parser.screen().cursor_position();
+    let edge = "-".repeat(usize::from(columns.get()));
+    let text = all_text(parser);
+    format!("{edge}\n{text}\n{edge}\n({columns} x {rows}, cursor in row {row}, column {column})")
+}
