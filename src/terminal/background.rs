@@ -62,13 +62,16 @@ impl Teller {
             SessionEvent::CellEnded { .. } => String::new(),
             _ => return told,
         };
-        if !self.partial.is_empty() {
-            told.push(std::mem::take(&mut self.partial) + "\n");
-        }
+        told.extend(self.rest());
         if !text.is_empty() {
             told.push(text);
         }
         told
+    }
+
+    /// A line that has not ended, for who tells no more; it ends here.
+    pub(super) fn rest(&mut self) -> Option<String> {
+        (!self.partial.is_empty()).then(|| std::mem::take(&mut self.partial) + "\n")
     }
 }
 

@@ -51,6 +51,11 @@ impl Startup {
                     }
                 }
             }
+            // Who shows the rest does not know how its line began.
+            teller
+                .rest()
+                .into_iter()
+                .for_each(|text| background.say(&text));
             Some(run)
         };
         let thread = std::thread::Builder::new().name("startup".into());

@@ -2,6 +2,7 @@
 
 use super::judge::{homes, is_valid, piped};
 use crate::repl::shell::{CTRL_C, Shell};
+use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
@@ -132,11 +133,13 @@ fn what_is_typed_while_an_input_waits_for_it_is_not_lost() {
         with_startup(
             &home,
             &[
-                "import os, time; print('looping')\nwhile not os.path.exists('go'): time.sleep(0.01)",
+                "import os, time; print('loop' + 'ing', end='', flush=True); open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)",
             ],
         );
         let shell = Shell::start(home, &DEMO, SIZE);
         shell.at(2);
+        let begun = shell.home.work().join("begun");
+        await_true("the startup to begin", || begun.exists());
         shell.pty.send_line("'wai' + 'ted'");
         shell.shows("waiting for startup.ipynb; Ctrl-C stops it");
         shell.shows("looping");
