@@ -45,7 +45,11 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
         environment: environment.clone(),
-        resumed: arguments.resume.is_some(),
+        record: [
+            settings.paths.history.clone(),
+            settings.paths.artifacts.clone(),
+        ],
+        resumed: !fresh,
     };
     terminal::run(&session, background, options)
 }
