@@ -186,6 +186,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         asks_background: options.asks_background,
         ending,
         lent,
+        early: Vec::new(),
         environment: options.environment,
         record: options.record,
     };
@@ -227,13 +228,16 @@ struct Shell {
     ending: Arc<AtomicBool>,
     /// Another program has the terminal.
     lent: Arc<AtomicBool>,
+    /// Typed during what came before an input, and read by nobody.
+    early: Vec<u8>,
     environment: Environment,
     record: [PathBuf; 2],
 }
 
 impl Shell {
     fn work(&mut self) -> Result<i32, Report> {
-        let mut begin_with = String::new();
+        let early = std::mem::take(&mut self.early);
+        let mut begin_with = self.editor.behind_ahead(typed_text(&early).into_owned());
         let mut replacing = None;
         loop {
             while self.ending.load(Ordering::SeqCst) {
@@ -310,7 +314,7 @@ impl Shell {
         for file in files {
             self.finish_startup()?;
             let run = self.session.load(file);
-            self.show(&run)?;
+            (_, self.early) = self.show(&run)?;
         }
         Ok(())
     }
@@ -321,7 +325,8 @@ impl Shell {
             self.show_background()?;
             let note = "waiting for startup.ipynb; Ctrl-C stops it";
             say(&self.screen, &Notice::note(note))?;
-            self.show_from(&rest, Some(Target::Replay(self.cells())))?;
+            let target = Target::Replay(self.cells());
+            (_, self.early) = self.show_from(&rest, Some(target))?;
         }
         self.show_background()
     }

@@ -31,6 +31,7 @@ impl Shell {
         if self.editor.interrupted_ahead() {
             hands.interrupt_first();
         }
+        hands.add_ahead(&std::mem::take(&mut self.early));
         self.ask_background(&hands)?;
         let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
@@ -85,7 +86,7 @@ impl Shell {
         self.screen.trusted(query::BACKGROUND)?;
         self.screen.flush()?;
         let heard = query::listen();
-        hands.set_ahead(heard.typed);
+        hands.add_ahead(&heard.typed);
         if let Some(background) = heard.background {
             self.session.on_background(background);
         }

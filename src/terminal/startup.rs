@@ -2,14 +2,14 @@
 //!
 //! A thread takes the events of its run and shows them above the input; the label follows the number the next input
 //! takes. When an input is submitted before it is over, the rest of it is shown like any run, with Ctrl-C at hand, and
-//! the input comes after.
+//! the input comes after. What has not begun is not over: whether there is a notebook at all is known then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::session::{Next, Run};
+use crate::session::{Next, Run, SessionEvent};
 use crate::terminal::background::{Background, Teller};
 
 /// How soon the run is given away, at the latest.
@@ -34,10 +34,12 @@ impl Startup {
         let given = Arc::clone(&wanted);
         let take = move || {
             let mut teller = Teller::new(colour);
-            while !given.load(Ordering::SeqCst) {
+            let mut begun = false;
+            while !(begun && given.load(Ordering::SeqCst)) {
                 match run.next(Some(SOON)) {
                     Next::Nothing => {}
                     Next::Event(event) => {
+                        begun |= matches!(*event, SessionEvent::Replaying { .. });
                         for text in teller.tell(*event) {
                             background.say(&text);
                         }
@@ -56,7 +58,7 @@ impl Startup {
         Some(Startup { wanted, thread })
     }
 
-    /// The rest of it, when it is not over.
+    /// The rest of it, when it has begun and is not over; waits for its beginning.
     pub(super) fn take(self) -> Option<Run> {
         self.wanted.store(true, Ordering::SeqCst);
         self.thread.join().ok().flatten()

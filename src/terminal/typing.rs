@@ -147,9 +147,9 @@ impl Hands {
         self.state().interrupted = true;
     }
 
-    /// These bytes were read while the terminal was asked something: they come before all others.
-    pub(super) fn set_ahead(&self, typed: Vec<u8>) {
-        self.state().ahead = typed;
+    /// These bytes were read before the keyboard was anyone's: they come before all that is read from now on.
+    pub(super) fn add_ahead(&self, typed: &[u8]) {
+        self.state().ahead.extend_from_slice(typed);
     }
 
     /// The cell of this terminal comes next.

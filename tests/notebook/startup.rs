@@ -127,6 +127,30 @@ fn an_input_waits_for_it_and_ctrl_c_stops_it() {
 }
 
 #[test]
+fn what_is_typed_while_an_input_waits_for_it_is_not_lost() {
+    for home in homes() {
+        with_startup(
+            &home,
+            &[
+                "import os, time; print('looping')\nwhile not os.path.exists('go'): time.sleep(0.01)",
+            ],
+        );
+        let shell = Shell::start(home, &DEMO, SIZE);
+        shell.at(2);
+        shell.pty.send_line("'wai' + 'ted'");
+        shell.shows("waiting for startup.ipynb; Ctrl-C stops it");
+        shell.shows("looping");
+        shell.pty.send("left over");
+        shell.home.write("go", "");
+        shell.shows("Out[2]: 'waited'");
+        shell.at_with(3, "left over");
+        shell.pty.send(CTRL_C);
+        shell.at(3);
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
 fn a_failing_cell_stops_it_and_the_shell_goes_on() {
     for home in homes() {
         with_startup(&home, &["a = 1", "input('name? ')", "b = 2"]);

@@ -2,7 +2,7 @@
 //!
 //! Absent on purpose: `!command`. A program in the foreground owns the terminal until it ends.
 
-use super::sequences::{ATTACKS, foreign};
+use super::sequences::{ATTACKS, foreign, without_question};
 use super::shell::{Shell, UP};
 use crate::support::home::Home;
 use crate::support::peers;
@@ -115,7 +115,7 @@ fn attacked(arguments: &[&str]) {
         .collect();
     assert!(missing.is_empty(), "text was swallowed: {missing:?}");
     shell.leave();
-    let raw = shell.pty.raw();
+    let raw = without_question(&shell.pty.raw());
     let found = foreign(&raw);
     assert!(found.is_empty(), "{found:?}");
     let through: Vec<_> = ATTACKS

@@ -37,6 +37,17 @@ pub fn foreign(raw: &[u8]) -> Vec<String> {
     found
 }
 
+/// Our question for the background and which terminal this is: asked once at most.
+const QUESTION: &[u8] = b"\x1b]11;?\x07\x1b[c";
+
+/// The same without our question. Where it stands a second time, somebody else asked.
+pub fn without_question(raw: &[u8]) -> Vec<u8> {
+    match memchr::memmem::find(raw, QUESTION) {
+        Some(at) => [&raw[..at], &raw[at + QUESTION.len()..]].concat(),
+        None => raw.to_vec(),
+    }
+}
+
 /// The length of the sequence that starts here: `Ok` when it is on the list.
 fn escape(rest: &[u8]) -> Result<usize, usize> {
     match rest.get(1) {
