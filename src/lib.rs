@@ -19,6 +19,11 @@
 //! ask: `session/asking` hands one [`session::Question`] at a time to the front-end, the answer goes to the record and
 //! back to whoever asked; where nobody can be asked, the answer is the one that changes nothing.
 //!
+//! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and the
+//! record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session is
+//! taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its cells
+//! again. Files go the same way: `notebook` makes a session of their text, and text of a session.
+//!
 //! # Layers
 //!
 //! `1 values <- 2 contracts <- 3 adapters <- 4 session <- 5 front-ends <- 6 start-up`. Imports point to a lower
@@ -33,12 +38,12 @@
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | 1 | streamed markdown to lines |
-//! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and back |
+//! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and notebooks and scripts as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes; the one file with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC over a child |
-//! | [`history`] | 3 | the record |
+//! | [`history`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings |
@@ -46,8 +51,8 @@
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands |
-//! | [`display`] | 5 | runs on a terminal: cells, streamed answers |
-//! | [`terminal`] | 5 | the REPL |
+//! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
+//! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
 //! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
@@ -62,11 +67,18 @@
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `skills` | nothing: it makes the list of skills | the list |
+//! | `old agent`, `exact log`, `close` | nothing: they wait in place of the loop or of main | what they wait for |
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
 //! | `colours` | the states between lines of the text being typed; it paints them | the end of the process |
+//! | a second `colours` | nothing: it loads the colours of code in answers | their being loaded |
+//! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
+//! | `startup` | the startup notebook's run, while one can type | its end, or the next input, which takes it |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `wake` | nothing: it wakes the editor for keys that were held back | those keys being taken |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
+//!
+//! Pickers and the look back (Ctrl-R) are on main, between two keys of the editor or two reads of it; the picker reads
+//! the record over a connection of its own. A suggestion comes on the agent's threads and is handed over on `session`.
 //!
 //! # Invariants
 //!
@@ -96,7 +108,8 @@
 //! - **Gateway runtime**: `runtime/gateway/{rest,socket,map}.rs`, one arm in `runtime/connect.rs`; no terminal of its
 //!   own, so `Runtime::terminal` is `None` and cells ask for input.
 //! - **Persistent-shell runtime**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
-//! - **Notebook editor**: more values in `notebook/` (layer 1: write byte-faithfully, edit), `files` for whole writes,
+//! - **Editor of foreign notebooks**: sessions are written to notebooks and read from them today; cells of any notebook
+//!   changed with all other bytes kept is more values in `notebook/`, with `files` for whole writes and
 //!   `cli/notebook.rs`; the agent's tool is a session tool that calls the same values.
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
 

@@ -15,7 +15,9 @@ use crate::markdown::Appearance;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
-use crate::session::{Loading, Next, Run, SessionEvent, SessionHandle, Submission, TurnOutcome};
+use crate::session::{
+    Loading, Next, Notice, Run, SessionEvent, SessionHandle, Submission, TurnOutcome,
+};
 use json::Json;
 use plain::Plain;
 
@@ -88,6 +90,8 @@ struct Ended {
     left: bool,
     /// Prompt mode was turned on or off.
     toggled: bool,
+    /// A session was to be picked.
+    picks: bool,
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
@@ -124,6 +128,12 @@ fn show_on(
         }
         Ok::<(), Report>(())
     })?;
+    if ended.picks {
+        // Nobody is there to pick.
+        let usage = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";
+        view.on(SessionEvent::Notice(Notice::warning(usage)))?;
+        view.settle()?;
+    }
     Ok(ended)
 }
 
@@ -135,6 +145,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.code = exit_status(&error.value);
         }
         SessionEvent::PromptsToggled => ended.toggled ^= true,
+        SessionEvent::PickSession(_) => ended.picks = true,
         SessionEvent::Leave(status) => {
             ended.left = true;
             ended.code = *status;

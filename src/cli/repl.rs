@@ -45,6 +45,10 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
         environment: environment.clone(),
+        record: [
+            settings.paths.history.clone(),
+            settings.paths.artifacts.clone(),
+        ],
         resumed: !fresh,
     };
     terminal::run(&session, background, options)

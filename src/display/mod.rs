@@ -30,7 +30,7 @@ use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{RunKind, SessionEvent};
+use crate::session::{Pick, RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
@@ -58,6 +58,8 @@ pub struct Aftermath {
     pub leave: Option<i32>,
     /// Prompt mode is to be turned on or off.
     pub toggle_prompts: bool,
+    /// The session to go on with is to be picked.
+    pub pick: Option<Pick>,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
     /// Help too long for the screen, safe to write: to be shown by [`page`].
@@ -277,6 +279,10 @@ impl Display {
             }
             SessionEvent::PromptsToggled => {
                 self.aftermath.toggle_prompts ^= true;
+                Ok(())
+            }
+            SessionEvent::PickSession(pick) => {
+                self.aftermath.pick = Some(pick);
                 Ok(())
             }
             SessionEvent::Leave(status) => {

@@ -93,6 +93,8 @@ pub enum Order {
     Rename(String),
     /// Prompts instead of cells in the editor, and back.
     TogglePrompts,
+    /// Let the user pick the session to go on with.
+    PickSession,
     /// End the session here and go on with the one of this number or name.
     Resume(String),
     /// Run cells of the record again.
@@ -290,6 +292,11 @@ fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
     let name = unquoted(name).trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err("Usage: %ipycodex rename NAME".to_owned());
+    }
+    if name.parse::<i64>().is_ok() {
+        return Err(format!(
+            "a name must not be a number: `-r {name}` means the session with that ID"
+        ));
     }
     Ok(vec![Order::Rename(name.to_owned())])
 }

@@ -7,8 +7,8 @@ use crate::session::Again;
 /// The row of `resume`.
 pub(super) const RESUME: Magic = Magic {
     name: "resume",
-    arguments: "ID|NAME",
-    help: "end this session here and go on with another one; the variables stay",
+    arguments: "[ID|NAME]",
+    help: "end this session here and go on with another one, picked from a list unless named; the variables stay",
     run: resume,
 };
 
@@ -20,13 +20,10 @@ pub(super) const REPLAY: Magic = Magic {
     run: replay,
 };
 
-fn resume(magic: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
     let wanted = super::unquoted(wanted).trim();
     if wanted.is_empty() {
-        return Err(format!(
-            "Usage: %ipycodex {} ID (`%ipycodex sessions` lists them)",
-            magic.name
-        ));
+        return Ok(vec![Order::PickSession]);
     }
     Ok(vec![Order::Resume(wanted.to_owned())])
 }

@@ -162,6 +162,20 @@ fn what_takes_no_arguments_says_so() {
         orders("rename my work"),
         Ok(vec![Order::Rename("my work".into())])
     );
+    for number in ["12", "-3", "'7'"] {
+        let plain = number.trim_matches('\'');
+        assert_eq!(
+            orders(&format!("rename {number}")),
+            Err(format!(
+                "a name must not be a number: `-r {plain}` means the session with that ID"
+            ))
+        );
+    }
+    assert_eq!(
+        orders("rename 12 apples"),
+        Ok(vec![Order::Rename("12 apples".into())])
+    );
+    assert_eq!(orders("resume"), Ok(vec![Order::PickSession]));
     for bad in ["rename", "rename ''", "rename a\u{1b}b"] {
         assert_eq!(
             orders(bad),

@@ -3,6 +3,7 @@
 //! One [`Run`] per submitted input: its events in order, then its end (the stream closes). Text in events is foreign
 //! unless it says otherwise: the front-end makes it safe when it writes it. The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -122,6 +123,8 @@ pub enum SessionEvent {
     Notice(Notice),
     /// Prompt mode is to be turned on or off.
     PromptsToggled,
+    /// The user is to pick the session to go on with.
+    PickSession(Pick),
     /// Text that goes back into the editor.
     Refill(String),
     /// The user asked to leave with this status.
@@ -133,6 +136,15 @@ pub enum SessionEvent {
         /// A new one is being started.
         restarting: bool,
     },
+}
+
+/// Among which sessions one is picked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pick {
+    /// The one that goes on now: it is not among them. 0: not known.
+    pub current: i64,
+    /// Whose sessions come first.
+    pub cwd: PathBuf,
 }
 
 /// What an input turned out to be.

@@ -40,7 +40,7 @@ mod tests;
 pub use crate::history::{Earlier, EarlierEntry};
 pub use choices::Choices;
 pub use commands::listing;
-pub use events::{AnswerEvent, Next, Notice, Run, RunKind, SessionEvent, TurnOutcome};
+pub use events::{AnswerEvent, Next, Notice, Pick, Run, RunKind, SessionEvent, TurnOutcome};
 pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};

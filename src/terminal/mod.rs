@@ -30,6 +30,7 @@ mod startup;
 mod typing;
 mod window;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,17 +40,18 @@ use reedline::ExternalPrinter;
 use crate::config::{EditMode, Keymap};
 use crate::display::{Aftermath, Pictures, say, show_earlier};
 use crate::environment::Environment;
-use crate::history::Recall;
+use crate::history::{Archive, Recall};
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, warm_up};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
+use crate::session::{Loading, Notice, Pick, Run, SessionHandle, Submission};
 use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor, typed_text};
 use external::External;
+use picker::Picked;
 use prompt::Label;
 use showing::suspend;
 use signals::Attached;
@@ -90,6 +92,8 @@ pub struct Options {
     pub load: Vec<Loading>,
     /// Home directory and search path.
     pub environment: Environment,
+    /// The record, and the directory of what was too long for it.
+    pub record: [PathBuf; 2],
     /// An earlier session is taken up: its end is shown before the first prompt.
     pub resumed: bool,
 }
@@ -184,6 +188,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         lent,
         early: Vec::new(),
         environment: options.environment,
+        record: options.record,
     };
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
@@ -226,6 +231,7 @@ struct Shell {
     /// Typed during what came before an input, and read by nobody.
     early: Vec<u8>,
     environment: Environment,
+    record: [PathBuf; 2],
 }
 
 impl Shell {
@@ -336,7 +342,37 @@ impl Shell {
             ..Submission::default()
         };
         let run = self.session.submit(submission);
-        self.show(&run)
+        let (mut aftermath, mut typed) = self.show(&run)?;
+        if let Some(pick) = aftermath.pick.take()
+            && let Some(id) = self.pick(&pick)?
+        {
+            let rest;
+            (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
+            typed.extend(rest);
+        }
+        Ok((aftermath, typed))
+    }
+
+    /// `%ipycodex resume` alone: the session the user picks. What cannot be picked from is said.
+    fn pick(&self, among: &Pick) -> Result<Option<i64>, Report> {
+        let [record, artifacts] = &self.record;
+        let guard = self.guard.as_deref();
+        let current = Some(among.current);
+        let picked = Archive::open(record, artifacts).and_then(|archive| match archive {
+            Some(mut archive) => {
+                picker::pick(&self.screen, guard, &mut archive, &among.cwd, current)
+            }
+            None => Ok(Picked::Nothing),
+        });
+        match picked {
+            Ok(Picked::Session(id)) => return Ok(Some(id)),
+            Ok(Picked::Cancelled) => {}
+            Ok(Picked::Nothing) => self
+                .screen
+                .trusted(b"No sessions found for this directory.\n")?,
+            Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
+        }
+        Ok(None)
     }
 
     fn show_background(&self) -> Result<(), Report> {

@@ -67,3 +67,13 @@ fn what_is_hidden_and_what_was_spent_is_known_after_a_resume() {
     );
     assert!(shown.contains("  [my work] second\n"), "{shown}");
 }
+
+#[test]
+fn where_nobody_can_pick_a_session_is_named() {
+    let ran = demo(&Home::new(), &["-c", "%ipycodex resume"], "");
+    assert_eq!(ran.stdout, "");
+    assert_eq!(
+        ran.stderr,
+        "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)\n"
+    );
+}

@@ -259,3 +259,46 @@ fn what_cannot_be_resumed_is_said() {
     }
     assert_eq!(sessions(&home), [1, 2, 3, 4]);
 }
+
+#[test]
+fn a_running_shell_lets_pick_the_session_to_go_on_with() {
+    for size in [SIZE, (40, 12)] {
+        let shell = Shell::start(home(), &["--agent", "demo"], size);
+        shell.cell(1, "kept = 5");
+        shell.at(2);
+        shell.pty.send_line("%ipycodex resume");
+        shell.pty.wait_for("Resume session");
+        // The session that goes on, number 5, is not offered.
+        chosen(&shell.pty, 3);
+        shell.pty.send("\x1b");
+        shell.at(3);
+        assert!(
+            shell
+                .text()
+                .trim_end()
+                .ends_with("In [2]: %ipycodex resume\n\nIn [3]:"),
+            "{}",
+            shell.text()
+        );
+        shell.pty.send_line("%ipycodex resume");
+        shell.pty.wait_for("Resume session");
+        chosen(&shell.pty, 3);
+        shell.pty.send(DOWN);
+        chosen(&shell.pty, 2);
+        shell.pty.send("\r");
+        shell.shows("session 2");
+        shell.cell(2, "kept + 1");
+        shell.shows("Out[2]: 6");
+        assert_eq!(shell.leave(), 0);
+        shell.shows("To resume: ipycodex -r 2");
+    }
+}
+
+#[test]
+fn a_running_shell_without_other_sessions_says_so() {
+    let shell = Shell::new();
+    shell.cell(1, "%ipycodex resume");
+    shell.shows("No sessions found for this directory.");
+    shell.lacks("Resume session");
+    assert_eq!(shell.leave(), 0);
+}

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, Pick, RunSender, SessionEvent};
 use crate::session::task::{Current, Session};
 use crate::session::{Command, Surroundings};
 
@@ -89,6 +89,7 @@ impl Session {
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
             Order::Login => self.tell_login(out),
+            Order::PickSession => self.let_pick(out),
             Order::Resume(wanted) => self.change_session(wanted, out),
             Order::Replay(again) => self.run_again(again, number, out),
             Order::Rename(name) => self.rename(&name, out),
@@ -212,6 +213,14 @@ impl Session {
         self.later(out, session, move |_, session, out| {
             let text = format!("Session {session} is named '{name}'.");
             out.send(SessionEvent::Text(text));
+        });
+    }
+
+    fn let_pick(&mut self, out: &RunSender) {
+        let (history, cwd) = (self.history.clone(), self.cwd.clone());
+        let session = async move { history.session().await.map_or(0, |start| start.number) };
+        self.later(out, session, |_, current, out| {
+            out.send(SessionEvent::PickSession(Pick { current, cwd }));
         });
     }
 

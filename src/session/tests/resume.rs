@@ -232,8 +232,14 @@ fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
     assert_eq!(
         stage.run("%ipycodex resume"),
         [
-            "[4]",
-            "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)"
+            "[4]".to_owned(),
+            format!(
+                "{:?}",
+                SessionEvent::PickSession(Pick {
+                    current: 2,
+                    cwd: "/".into()
+                })
+            )
         ]
     );
     assert_eq!(stage.run("y")[0], "[5]");

@@ -1,3 +1,5 @@
+//! Code as it is painted while it is typed: which colour stands on which piece, and what the thread is told.
+
 use std::time::{Duration, Instant};
 
 use nu_ansi_term::{Color, Style};

@@ -36,7 +36,7 @@ pub enum Picked {
 
 /// Lets the user pick a session of `cwd` (else of the git root above it), or of any directory.
 ///
-/// The terminal is as it was when this returns. Run it between two reads of the editor, or before the first.
+/// The session `without` is not offered. The terminal is as it was when this returns. Run it between two reads of the editor, or before the first.
 ///
 /// # Errors
 /// The terminal cannot be used, or the record not be read.
@@ -45,10 +45,11 @@ pub fn pick(
     guard: Option<&TerminalGuard>,
     archive: &mut Archive,
     cwd: &Path,
+    without: Option<i64>,
 ) -> Result<Picked, Report> {
     let near = archive.near(cwd)?;
     let mut picker = Picker::new(near);
-    more(&mut picker, archive)?;
+    more(&mut picker, archive, without)?;
     if picker.is_empty() {
         return Ok(Picked::Nothing);
     }
@@ -63,7 +64,7 @@ pub fn pick(
             if let Some(event) = panel.next(patience)? {
                 break Some(event);
             }
-            if more(&mut picker, archive)? {
+            if more(&mut picker, archive, without)? {
                 break None;
             }
         };
@@ -101,20 +102,22 @@ pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<
         }
         None => None,
     };
-    pick(screen, guard.as_ref(), archive, cwd)
+    pick(screen, guard.as_ref(), archive, cwd, None)
 }
 
 /// Reads on where the picker stopped; true when there is something new to show.
-fn more(picker: &mut Picker, archive: &Archive) -> Result<bool, Report> {
+fn more(picker: &mut Picker, archive: &Archive, without: Option<i64>) -> Result<bool, Report> {
     let scope: Scope = picker.scope().clone();
     if let Some(before) = picker.next_page() {
-        let rows = archive.page(&scope, before, PAGE)?;
+        let mut rows = archive.page(&scope, before, PAGE)?;
         let complete = rows.len() < PAGE as usize;
+        rows.retain(|row| Some(row.id) != without);
         picker.add(rows, complete);
         return Ok(true);
     }
     if let Some((needle, before)) = picker.next_search() {
-        let (found, last) = archive.find(needle, &scope, before, PAGE)?;
+        let (mut found, last) = archive.find(needle, &scope, before, PAGE)?;
+        found.retain(|entry| Some(entry.session) != without);
         return Ok(picker.add_found(found, last));
     }
     Ok(false)

@@ -1,3 +1,5 @@
+//! Which rows of a long text are shown: texts, cursors and sizes in, the rows of a terminal out.
+
 use proptest::prelude::*;
 
 use super::*;
