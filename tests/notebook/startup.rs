@@ -116,9 +116,10 @@ fn an_input_waits_for_it_and_ctrl_c_stops_it() {
         );
         let shell = Shell::start(home, &DEMO, SIZE);
         shell.at(4);
+        // Above the prompt: it is there before an input waits.
+        shell.shows("looping");
         shell.pty.send_line("a, 'b' in globals()");
         shell.shows("waiting for startup.ipynb; Ctrl-C stops it");
-        shell.shows("looping");
         shell.pty.send(CTRL_C);
         shell.shows("startup.ipynb: 1 of 3 replayed, stopped by you at In [2], 1 more not run");
         shell.shows("Out[3]: (1, False)");
