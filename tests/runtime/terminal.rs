@@ -32,6 +32,19 @@ fn control_c_typed_into_the_terminal_interrupts() {
 }
 
 #[test]
+fn an_interrupt_where_python_ignores_errors_is_not_lost() {
+    let mut bench = Bench::start(Form::Terminal);
+    for code in [
+        "import os, signal, weakref\nclass A: pass\ndef gone(_):\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9): pass\na = A(); r = weakref.ref(a, gone)\ndel a\nwhile True: pass",
+        "class B:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\nB()\nimport time; time.sleep(1000)",
+    ] {
+        let told = bench.run(code);
+        assert_eq!(told.finish.ending, Ending::Interrupted, "{code}");
+        assert_eq!(told.text(), "", "{code}");
+    }
+}
+
+#[test]
 fn the_terminal_is_a_terminal() {
     let mut bench = Bench::start(Form::Terminal);
     let told = bench

@@ -161,6 +161,12 @@ class Interrupts:
             pause = min(pause * 2, 100)
         return False
 
+    def wait(self):
+        """Where the interrupt fell it cannot raise: it is repeated until it falls elsewhere."""
+        if not self.again:
+            self.again = True
+            start_new_thread(interrupt_again, ())
+
     def hold(self):
         if get_ident() == MAIN:
             self.held += 1
@@ -194,9 +200,7 @@ class SigintHandler:
         elif interrupts.held:
             interrupts.pending = True
         elif sys._getframe(1).f_code in uncut:
-            if not interrupts.again:
-                interrupts.again = True
-                start_new_thread(interrupt_again, ())
+            interrupts.wait()
         else:
             interrupts.again = False
             if interrupts.cancel is None or not interrupts.cancel():
@@ -205,6 +209,17 @@ class SigintHandler:
 
 
 on_sigint = SigintHandler()
+
+
+def unraisable(ignored, python=sys.unraisablehook):
+    """Python ignores what is raised in callbacks of weak references, in `__del__` and their like, an interrupt too."""
+    if ignored.exc_type is KeyboardInterrupt and interrupts.user and get_ident() == MAIN:
+        interrupts.wait()
+    else:
+        python(ignored)
+
+
+sys.unraisablehook = unraisable
 
 
 def interrupt_again():
