@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Load a notebook or script first
     #[arg(short, long, value_name = "FILE")]
     pub load: Option<PathBuf>,
-    /// The same: a .ipynb, or a .py (cells at `# %%`, else one cell)
+    /// A .ipynb, or a .py (cells at `# %%`, else one cell), to load first
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Start in prompt mode (turns the configured value round)
@@ -165,6 +165,9 @@ pub(super) struct Common {
     /// Model of the agent
     #[arg(long, global = true, value_name = "NAME")]
     pub model: Option<String>,
+    /// Model of the suggestions at the cursor
+    #[arg(long, global = true, value_name = "NAME")]
+    pub completion_model: Option<String>,
     /// How much the model thinks
     #[arg(long, global = true, value_name = "l|m|h|x")]
     pub think: Option<String>,
@@ -217,6 +220,7 @@ impl Common {
     pub(super) fn flags(&self, prompt_mode: bool) -> Result<ConfigFlags, Report> {
         Ok(ConfigFlags {
             model: self.model.clone(),
+            completion_model: self.completion_model.clone(),
             think: word("--think", self.think.as_deref(), Choice::parse)?,
             search: word("--search", self.search.as_deref(), Choice::parse)?,
             code_theme: word("--code-theme", self.code_theme.as_deref(), |name| {

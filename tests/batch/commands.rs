@@ -9,6 +9,15 @@ fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
 }
 
 #[test]
+fn the_options_for_models_are_in_force() {
+    let options = ["--model", "large", "--completion-model", "tiny"];
+    let ran = demo(&Home::new(), &options, "%ipycodex\n");
+    for line in ["self.model='large'\n", "self.completion_model='tiny'\n"] {
+        assert!(ran.stdout.contains(line), "{ran:?}");
+    }
+}
+
+#[test]
 fn reset_takes_the_last_exchange_out_of_the_namespace() {
     let there =
         "print('there:', '_ai_last_prompt' in globals(), '_ai_last_response' in globals())\n";
