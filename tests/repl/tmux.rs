@@ -79,3 +79,38 @@ fn the_keys_of_the_editor() {
     tmux.keys(&["M-b", "C-k", "C-y", "C-a", "M-d"]);
     at(&tmux, "Pr [3]:  = 3");
 }
+
+#[test]
+fn what_the_interpreter_and_the_agent_say() {
+    let home = Home::new();
+    let Some(tmux) = Tmux::start(&home, &["--agent", "demo"], SIZE) else {
+        return;
+    };
+    at(&tmux, "In [1]:");
+    tmux.keys(&["def alpha_one(size): return 1", "Enter", "Enter"]);
+    at(&tmux, "In [2]:");
+    // Signature below the line, which stays.
+    tmux.keys(&["alpha_one(", "BTab"]);
+    tmux.pty.wait_for("alpha_one(size)");
+    tmux.keys(&["C-c"]);
+    at(&tmux, "In [2]:");
+    // A suggestion, by name and as typed at the terminal.
+    tmux.keys(&["alpha_"]);
+    at(&tmux, "In [2]: alpha_");
+    tmux.keys(&["M-."]);
+    tmux.pty.wait_for("In [2]: alpha_one");
+    tmux.keys(&["Right", "(1)", "Enter"]);
+    tmux.pty.wait_for("Out[2]: 1");
+    at(&tmux, "In [3]:");
+    tmux.keys(&[".show me code with a python block", "Enter"]);
+    at(&tmux, "In [4]:");
+    tmux.pty.send("\x1bW");
+    tmux.pty.wait_for("sum(range(10))\n");
+    tmux.keys(&["C-c"]);
+    at(&tmux, "In [4]:");
+    tmux.pty.send("\x1b[1;4B");
+    tmux.pty
+        .wait_until("a block in place of the text", |screen| {
+            cursor_line(screen).trim_end().len() > "In [4]:".len()
+        });
+}
