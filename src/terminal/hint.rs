@@ -346,21 +346,36 @@ struct Watched {
     hints: Hints,
 }
 
+impl Watched {
+    /// What the editor is told of an event; several may come as one.
+    fn seen(&self, event: ReedlineEvent) -> ReedlineEvent {
+        match event {
+            ReedlineEvent::Multiple(events) => {
+                ReedlineEvent::Multiple(events.into_iter().map(|event| self.seen(event)).collect())
+            }
+            ReedlineEvent::ExecuteHostCommand(name)
+                if Action::named(&name) == Some(Action::Suggest) =>
+            {
+                self.hints.pressed()
+            }
+            event => {
+                let mut state = self.hints.state();
+                if !takes(&event) {
+                    state.keys.other = true;
+                } else if !state.keys.other {
+                    state.keys.taking += 1;
+                }
+                drop(state);
+                event
+            }
+        }
+    }
+}
+
 impl EditMode for Watched {
     fn parse_event(&mut self, raw: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.keys.parse_event(raw);
-        if matches!(&event, ReedlineEvent::ExecuteHostCommand(name) if Action::named(name) == Some(Action::Suggest))
-        {
-            return self.hints.pressed();
-        }
-        let mut state = self.hints.state();
-        if takes(&event) && !state.keys.other {
-            state.keys.taking += 1;
-        } else if !takes(&event) {
-            state.keys.other = true;
-        }
-        drop(state);
-        event
+        self.seen(event)
     }
 
     fn edit_mode(&self) -> PromptEditMode {

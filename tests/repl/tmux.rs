@@ -95,9 +95,7 @@ fn what_the_interpreter_and_the_agent_say() {
     tmux.keys(&["C-c"]);
     at(&tmux, "In [2]:");
     // A suggestion, by name and as typed at the terminal.
-    tmux.keys(&["alpha_"]);
-    at(&tmux, "In [2]: alpha_");
-    tmux.keys(&["M-."]);
+    tmux.keys(&["alpha_", "M-."]);
     tmux.pty.wait_for("In [2]: alpha_one");
     tmux.keys(&["Right", "(1)", "Enter"]);
     tmux.pty.wait_for("Out[2]: 1");
