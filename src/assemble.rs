@@ -36,6 +36,19 @@ pub struct Wanted {
     pub python_at_once: bool,
 }
 
+impl Wanted {
+    /// The record alone: nothing runs, nobody is asked.
+    pub fn record(flags: ConfigFlags) -> Self {
+        Wanted {
+            flags,
+            resume: None,
+            cells_own_a_terminal: false,
+            stdin: Stdin::Refuse,
+            python_at_once: false,
+        }
+    }
+}
+
 /// A running session and what its front-end needs beside it.
 pub struct Assembly {
     /// The session.

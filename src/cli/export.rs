@@ -9,7 +9,6 @@ use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::{Arguments, Export};
 use crate::environment::Environment;
 use crate::report::Report;
-use crate::runtime::Stdin;
 use crate::session::{FileForm, Target, write_file};
 
 /// How long the end of the (empty) session may take.
@@ -29,13 +28,7 @@ pub(super) fn run(
         return Err(Report::usage(format!("cannot tell the form of `{shown}`"))
             .hint("name a .ipynb, .md, .html or .py file"));
     };
-    let wanted = Wanted {
-        flags: arguments.common.flags(false)?,
-        resume: None,
-        cells_own_a_terminal: false,
-        stdin: Stdin::Refuse,
-        python_at_once: false,
-    };
+    let wanted = Wanted::record(arguments.common.flags(false)?);
     let Assembly {
         session,
         screen,

@@ -8,7 +8,6 @@ use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::{Arguments, Sessions};
 use crate::environment::Environment;
 use crate::report::Report;
-use crate::runtime::Stdin;
 use crate::session::listing;
 
 /// How long the end of the (empty) session may take.
@@ -20,13 +19,7 @@ pub(super) fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let wanted = Wanted {
-        flags: arguments.common.flags(false)?,
-        resume: None,
-        cells_own_a_terminal: false,
-        stdin: Stdin::Refuse,
-        python_at_once: false,
-    };
+    let wanted = Wanted::record(arguments.common.flags(false)?);
     let Assembly {
         session,
         screen,

@@ -115,16 +115,10 @@ impl Driver {
             deadline: Instant::now() + LONGEST,
         };
         self.completions.open.insert(key, completion);
-        match &self.link {
-            Some(link) if link.ready => self.open_completion(key),
-            Some(_) => {}
-            None => match Link::open(&self.program, &self.plan) {
-                Ok(link) => self.link = Some(link),
-                Err(error) => {
-                    let failure = failure::not_started(self.program.name, &error);
-                    self.fail(failure).await;
-                }
-            },
+        match self.linked() {
+            Ok(true) => self.open_completion(key),
+            Ok(false) => {}
+            Err(failure) => self.fail(failure).await,
         }
     }
 

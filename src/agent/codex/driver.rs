@@ -165,6 +165,16 @@ impl Driver {
         }
     }
 
+    /// The process, started when it does not run; true when it is ready.
+    pub(super) fn linked(&mut self) -> Result<bool, AgentFailure> {
+        if self.link.is_none() {
+            let opened = Link::open(&self.program, &self.plan);
+            let failed = |error| failure::not_started(self.program.name, &error);
+            self.link = Some(opened.map_err(failed)?);
+        }
+        Ok(self.link.as_ref().is_some_and(|link| link.ready))
+    }
+
     pub(super) async fn begin_next(&mut self) {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
@@ -178,16 +188,10 @@ impl Driver {
                 cancelled: None,
                 interrupt_sent: false,
             });
-            match &self.link {
-                Some(link) if link.ready => self.choose_thread().await,
-                Some(_) => {}
-                None => match Link::open(&self.program, &self.plan) {
-                    Ok(link) => self.link = Some(link),
-                    Err(error) => {
-                        let failure = failure::not_started(self.program.name, &error);
-                        self.take_failed(failure).await;
-                    }
-                },
+            match self.linked() {
+                Ok(true) => self.choose_thread().await,
+                Ok(false) => {}
+                Err(failure) => self.take_failed(failure).await,
             }
         }
     }

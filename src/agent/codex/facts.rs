@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::driver::Driver;
 use super::failure;
-use super::link::{Link, Purpose};
+use super::link::Purpose;
 use super::wire::account::{
     AccountRateLimitsUpdatedNotification, GetAccountRateLimitsResponse, RateLimitSnapshot,
 };
@@ -133,16 +133,10 @@ impl Driver {
             pages: 0,
         };
         self.lookups.open.insert(key, waiting);
-        match &self.link {
-            Some(link) if link.ready => self.send_lookup(key),
-            Some(_) => {}
-            None => match Link::open(&self.program, &self.plan) {
-                Ok(link) => self.link = Some(link),
-                Err(error) => {
-                    let failure = failure::not_started(self.program.name, &error);
-                    self.fail(failure).await;
-                }
-            },
+        match self.linked() {
+            Ok(true) => self.send_lookup(key),
+            Ok(false) => {}
+            Err(failure) => self.fail(failure).await,
         }
     }
 
