@@ -3,5 +3,6 @@
 mod ask;
 mod cells;
 mod commands;
+mod earlier;
 mod failures;
 mod search;

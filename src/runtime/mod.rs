@@ -18,6 +18,7 @@ pub mod python;
 pub mod scripted;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -112,6 +113,13 @@ pub enum RuntimeRequest {
         /// What was typed.
         reply: InputReply,
     },
+    /// Answers [`RuntimeEvent::RecordRequested`]; has no answer of its own.
+    ReplyRecord {
+        /// The `call` of the request.
+        call: u64,
+        /// Where the inputs are; `None`: nothing is recorded.
+        place: Option<RecordPlace>,
+    },
     /// Ends the interpreter in an orderly way (at-exit functions run). Answer: [`Answer::Done`].
     Shutdown,
 }
@@ -147,6 +155,15 @@ pub enum InputReply {
     Line(String),
     /// End of input: `EOFError` in the cell.
     Eof,
+}
+
+/// Where code that asks for earlier inputs (`%history`) may read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// The file of the record.
+    pub path: PathBuf,
+    /// The session that runs.
+    pub session: i64,
 }
 
 /// The MIME type under which a result of several parts (texts and pictures, in order) carries them: a list of bundles.
@@ -227,6 +244,13 @@ pub enum RuntimeEvent {
         prompt: String,
         /// True: do not echo.
         password: bool,
+    },
+    /// The code asks where the inputs of all sessions are recorded.
+    RecordRequested {
+        /// Of the request.
+        id: RequestId,
+        /// To be named in the reply.
+        call: u64,
     },
     /// The cell raised.
     Error {

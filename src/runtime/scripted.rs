@@ -118,7 +118,9 @@ impl Script {
                     RuntimeEvent::Finished { id, finish },
                 ];
             }
-            RuntimeRequest::ReplyInput { .. } => return Vec::new(),
+            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
+                return Vec::new();
+            }
             RuntimeRequest::Complete { .. } => Answer::Completions(Vec::new()),
             RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
             RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),

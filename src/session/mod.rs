@@ -66,7 +66,9 @@ use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RuntimeRequest, Stdin};
+use crate::runtime::{
+    Answer, CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeRequest, Stdin,
+};
 
 /// Everything a session is made of.
 pub struct Parts {
@@ -179,6 +181,7 @@ enum Command {
     Interrupt,
     SkipStep,
     ReplyInput(u64, InputReply),
+    ReplyRecord(u64, Option<RecordPlace>),
     Answer(u64, Reply),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
     Ask(RuntimeRequest, oneshot::Sender<Answer>),

@@ -7,7 +7,7 @@
 //! Invariant: an id that stands in a cut text stays readable in this session and after a resume, while there is room;
 //! one that went away is said to be gone. Absent on purpose: output of the agent's own commands, which it has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -91,6 +91,11 @@ impl Outputs {
             artifacts: Artifacts::default(),
             places: Arc::clone(&self.places),
         }
+    }
+
+    /// The file the session is recorded in.
+    pub(super) fn record(&self) -> &Path {
+        &self.places.record
     }
 
     /// The session's number is known. One that is not recorded leaves no files.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::runtime::{Answer, RequestId, RuntimeEvent};
+use crate::runtime::{Answer, RecordPlace, RequestId, RuntimeEvent};
+use crate::session::Command;
 use crate::session::cell::CellStep;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::task::{Current, Session};
@@ -38,6 +39,7 @@ impl Session {
                     .send(SessionEvent::Notice(Notice::note(text)));
             }
             RuntimeEvent::Answered { id, answer } => self.on_answer(id, answer),
+            RuntimeEvent::RecordRequested { call, .. } => self.on_record_requested(call),
             event => self.on_cell_event(event),
         }
     }
@@ -51,6 +53,21 @@ impl Session {
         } else {
             self.on_prompt_answer(id, answer);
         }
+    }
+
+    /// Code asks where earlier inputs are: the number of the session may have been told late, or have changed.
+    fn on_record_requested(&self, call: u64) {
+        let (start, path) = (self.history.session(), self.outputs.record().to_owned());
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            let start = start.await.ok();
+            let start = start.filter(|start| start.recorded && start.number > 0);
+            let place = start.map(|start| RecordPlace {
+                path,
+                session: start.number,
+            });
+            let _ = inbox.send(Command::ReplyRecord(call, place));
+        });
     }
 
     /// An event of a running cell, of a tool call, or of the background.
@@ -121,6 +138,7 @@ fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
         | RuntimeEvent::Clear { id, .. }
         | RuntimeEvent::Page { id, .. }
         | RuntimeEvent::InputRequested { id, .. }
+        | RuntimeEvent::RecordRequested { id, .. }
         | RuntimeEvent::Error { id, .. }
         | RuntimeEvent::ExitRequested { id, .. }
         | RuntimeEvent::NextInput { id, .. }

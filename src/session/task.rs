@@ -236,6 +236,12 @@ impl Session {
                         .submit(RuntimeRequest::ReplyInput { call, reply });
                 }
             }
+            Command::ReplyRecord(call, place) => {
+                if self.runtime.is_connected() {
+                    let reply = RuntimeRequest::ReplyRecord { call, place };
+                    self.runtime.get().submit(reply);
+                }
+            }
             Command::LastExchange(answer) => {
                 let history = self.history.clone();
                 tokio::spawn(async move {

@@ -54,6 +54,8 @@ class Cell(object):
 
 
 class Host(object):
+    record = None  # (path, session)
+
     def __init__(self, terminal=False, ipython=None, options=(), cwd=None):
         request, self.requests = os.pipe()
         self.frames, frame = os.pipe()
@@ -105,6 +107,13 @@ class Host(object):
             else:
                 self.ended = True
 
+    def take(self, frame):
+        """A frame as the host takes it: it answers at once where the record is."""
+        if frame["type"] == "record_request":
+            path, session = self.record or (None, None)
+            self.send(type="record_reply", id=frame["call"], path=path, session=session)
+        return frame
+
     def frame(self, kind):
         deadline = time.monotonic() + LIMIT
         while True:
@@ -141,7 +150,7 @@ class Host(object):
                 self.pump(deadline, due if again else None)
             if not self.pending:
                 raise AssertionError("the runner ended; output: %r" % self.raw)
-            frames.append(self.pending.pop(0))
+            frames.append(self.take(self.pending.pop(0)))
         for fd, data in self.old.items():
             self.raw[fd] = data + self.raw[fd]
         self.old = {}

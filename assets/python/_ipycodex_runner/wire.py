@@ -416,7 +416,7 @@ class Requests:
         value = decode(line.decode("utf-8", "replace").strip())
         if type(value) is not dict:
             raise ValueError("a request is a JSON object")
-        if value.get("type") in ("input_reply", "tool_reply"):
+        if value.get("type") in ("input_reply", "tool_reply", "record_reply"):
             box = self.replies.pop(value.get("id"), None)
             if box is not None:
                 box.append(value)

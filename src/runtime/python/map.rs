@@ -50,7 +50,9 @@ impl Kind {
             RuntimeRequest::Missing { .. } => Kind::Missing,
             RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
             RuntimeRequest::Shutdown => Kind::Shutdown,
-            RuntimeRequest::ReplyInput { .. } => return None,
+            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
+                return None;
+            }
         })
     }
 
@@ -131,6 +133,13 @@ impl Underway {
     fn kind(&self, id: RequestId) -> Option<Kind> {
         let found = self.requests.iter().find(|(known, _)| *known == id);
         found.map(|(_, kind)| *kind)
+    }
+
+    /// Our number for a question of request `id` that the runner calls `call`.
+    fn question(&mut self, id: RequestId, call: Value) -> u64 {
+        self.next_question += 1;
+        self.questions.push((self.next_question, id, call));
+        self.next_question
     }
 
     /// The runner's name for question `call`, once.
@@ -222,14 +231,17 @@ impl Underway {
                 password,
             } => {
                 let id = known(id)?;
-                self.next_question += 1;
-                self.questions.push((self.next_question, id, call));
                 RuntimeEvent::InputRequested {
                     id,
-                    call: self.next_question,
+                    call: self.question(id, call),
                     prompt,
                     password,
                 }
+            }
+            Frame::RecordRequest { id, call } => {
+                let id = known(id)?;
+                let call = self.question(id, call);
+                RuntimeEvent::RecordRequested { id, call }
             }
             Frame::NextInput { id, text } => RuntimeEvent::NextInput {
                 id: known(id)?,

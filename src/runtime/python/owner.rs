@@ -23,7 +23,7 @@ use super::map::{Kind, Underway, finished, interrupted, typed_bytes};
 use super::order::Item;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
-use super::wire::{Frame, reply_line, request_line, take_back_line};
+use super::wire::{Frame, answered, reply_line, request_line, take_back_line};
 use crate::runtime::Ending;
 use crate::runtime::connect::RuntimePlan;
 
@@ -234,10 +234,9 @@ impl Owner {
             return;
         }
         for (id, request) in requests {
-            if let RuntimeRequest::ReplyInput { call, reply } = &request
-                && let Some(question) = self.underway.take_question(*call)
-            {
-                interpreter.request(&reply_line(&question, reply));
+            let question = answered(&request).and_then(|call| self.underway.take_question(call));
+            if let Some(line) = question.and_then(|question| reply_line(&question, &request)) {
+                interpreter.request(&line);
             }
             let Some(kind) = Kind::of(&request) else {
                 continue;

@@ -44,6 +44,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/magics.py",
     "_ipycodex_runner/mime.py",
     "_ipycodex_runner/pictures.py",
+    "_ipycodex_runner/record.py",
     "_ipycodex_runner/references.py",
     "_ipycodex_runner/reload.py",
     "_ipycodex_runner/results.py",

@@ -83,7 +83,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
                 .collect();
             json!({"type": "set", "id": id, "values": values})
         }
-        RuntimeRequest::ReplyInput { .. } => return None,
+        RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return None,
         RuntimeRequest::Shutdown => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))
@@ -97,12 +97,31 @@ fn word(stdin: Stdin) -> &'static str {
     }
 }
 
-/// The line of a reply to the question the runner called `call`.
-pub(super) fn reply_line(call: &Value, reply: &InputReply) -> Vec<u8> {
-    line_of(&match reply {
-        InputReply::Line(line) => json!({"type": "input_reply", "id": call, "value": line}),
-        InputReply::Eof => json!({"type": "input_reply", "id": call, "eof": true}),
-    })
+/// The number of the question that `request` answers, if it answers one.
+pub(super) fn answered(request: &RuntimeRequest) -> Option<u64> {
+    match request {
+        RuntimeRequest::ReplyInput { call, .. } | RuntimeRequest::ReplyRecord { call, .. } => {
+            Some(*call)
+        }
+        _ => None,
+    }
+}
+
+/// The line of a reply to the question the runner called `call`; none for what is no reply.
+pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u8>> {
+    Some(line_of(&match request {
+        RuntimeRequest::ReplyInput { reply, .. } => match reply {
+            InputReply::Line(line) => json!({"type": "input_reply", "id": call, "value": line}),
+            InputReply::Eof => json!({"type": "input_reply", "id": call, "eof": true}),
+        },
+        RuntimeRequest::ReplyRecord { place, .. } => json!({
+            "type": "record_reply",
+            "id": call,
+            "path": place.as_ref().map(|place| place.path.to_string_lossy()),
+            "session": place.as_ref().map(|place| place.session),
+        }),
+        _ => return None,
+    }))
 }
 
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
@@ -176,6 +195,11 @@ pub(super) enum Frame {
         prompt: String,
         #[serde(default)]
         password: bool,
+    },
+    RecordRequest {
+        #[serde(default)]
+        id: FrameId,
+        call: Value,
     },
     NextInput {
         #[serde(default)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::runtime::Stdin;
-use crate::runtime::python::wire::parse_frame;
+use crate::runtime::python::wire::{answered, parse_frame, reply_line};
 
 fn underway(requests: &[(u64, Kind)]) -> Underway {
     let mut underway = Underway::default();
@@ -204,6 +204,31 @@ fn a_question_is_answered_once_and_dies_with_its_cell() {
     told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
     assert_eq!(underway.take_question(2), None);
     assert_eq!(underway.abandon(), [(RequestId(2), Kind::Execute)]);
+}
+
+#[test]
+fn where_the_record_is_is_asked_and_told() {
+    let mut underway = underway(&[(1, Kind::CallTool)]);
+    let ask = r#"{"type":"record_request","id":1,"call":"1#1"}"#;
+    assert_eq!(
+        told(&mut underway, ask).as_deref(),
+        Some("RecordRequested { id: RequestId(1), call: 1 }")
+    );
+    let place = crate::runtime::RecordPlace {
+        path: "/a b/h".into(),
+        session: 7,
+    };
+    for (place, fields) in [
+        (Some(place), r#""path":"/a b/h","session":7"#),
+        (None, r#""path":null,"session":null"#),
+    ] {
+        let reply = RuntimeRequest::ReplyRecord { call: 1, place };
+        assert_eq!((Kind::of(&reply), answered(&reply)), (None, Some(1)));
+        let line = reply_line(&Value::from("1#1"), &reply).unwrap();
+        let line: Value = serde_json::from_slice(&line).unwrap();
+        let expected = format!(r#"{{"type":"record_reply","id":"1#1",{fields}}}"#);
+        assert_eq!(line, serde_json::from_str::<Value>(&expected).unwrap());
+    }
 }
 
 #[test]

@@ -1,0 +1,24 @@
+//! Inputs of earlier sessions, as the code of a cell reads them.
+
+use crate::support::home::Home;
+
+/// What the magics of both engines stand on.
+const LOOK: &str = "import sys\n\
+    from _ipycodex_runner.record import Record\n\
+    with Record(sys.modules['_ipycodex_runner'].host) as record:\n    \
+        print(record.session, record.inputs(SESSION), len(record.inputs(0)))\n";
+
+#[test]
+fn a_cell_reads_the_record_and_finds_itself_in_it() {
+    let home = Home::new();
+    home.run(&["-c", "a = 1"], "");
+    home.run(&["--agent", "demo", "ask", "why?"], "");
+    let cells_of = |session: &str, options: &[&str]| {
+        let code = LOOK.replace("SESSION", session);
+        home.run(&[options, &["-c", &code]].concat(), "")
+    };
+    assert_eq!(cells_of("-1", &[]).stdout, "3 [] 1\n");
+    assert_eq!(cells_of("-3", &[]).stdout, "4 [(1, 1, 'a = 1')] 1\n");
+    let unrecorded = cells_of("1", &["--no-record"]);
+    assert!(unrecorded.stderr.contains("not recorded"), "{unrecorded:?}");
+}

@@ -1,0 +1,103 @@
+"""Earlier inputs: the record as both engines read it."""
+
+import os
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Engine  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+SESSIONS = {  # number -> inputs by line
+    1: {1: "a = 1", 2: ".what is a?", 3: "print('one')\na", 4: "%ipycodex model x"},
+    2: {1: "b = 2", 2: "%%ipycodex\nwhy?", 3: "def f():\n    return 3", 4: "%time b"},
+    4: {1: "c = 4", 2: "a = 1"},
+}
+
+
+class Recorded(Engine):
+    """`host` has a record of three earlier sessions; the running one has the number `session`."""
+
+    session = 5
+
+    def host(self, **options):
+        host = super().host(**options)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "a record?.sqlite")
+        self.db = sqlite3.connect(self.path)
+        self.addCleanup(self.db.close)
+        self.db.executescript(
+            """PRAGMA journal_mode = wal;
+            CREATE TABLE sessions (session integer primary key autoincrement, start timestamp, end timestamp, num_cmds integer, remark text);
+            CREATE TABLE history (session integer, line integer, source text, source_raw text, PRIMARY KEY (session, line));
+            CREATE TABLE output_history (session integer, line integer, output text, PRIMARY KEY (session, line));"""
+        )
+        for session, inputs in SESSIONS.items():
+            self.db.execute("INSERT INTO sessions VALUES (?, '2026-01-02 03:04:05.000006', '2026-01-02 04:04:05.000006', ?, '')", (session, len(inputs)))
+            for line, text in inputs.items():
+                self.note(session, line, text)
+        self.db.execute("INSERT INTO output_history VALUES (2, 4, '2')")
+        self.db.commit()
+        host.record = self.path, self.session
+        return host
+
+    def note(self, session, line, text):
+        self.db.execute("INSERT INTO history VALUES (?, ?, ?, ?)", (session, line, text, text))
+        self.db.commit()
+
+
+class Both(Recorded):
+    def test_the_door(self):
+        host = self.host()
+        host.run("import sys\nfrom _ipycodex_runner.record import Record, Unrecorded, spans\nhost = sys.modules['_ipycodex_runner'].host")
+        for ask, rows in (
+            ("inputs(-1)", [(4, 1, "c = 4"), (4, 2, "a = 1")]),
+            ("inputs(2, 2, 5)", [(2, 3, SESSIONS[2][3]), (2, 4, "%time b")]),
+            ("inputs(1)", [(1, 1, "a = 1"), (1, 3, SESSIONS[1][3])]),
+            ("inputs(3)", []),
+            ("tail(3)", [(2, 4, "%time b"), (4, 1, "c = 4"), (4, 2, "a = 1")]),
+            ("search('*a*1*')", [(1, 1, "a = 1"), (4, 2, "a = 1")]),
+            ("search('*a*1*', True)", [(4, 2, "a = 1")]),
+            ("search('*', False, 2)", [(4, 1, "c = 4"), (4, 2, "a = 1")]),
+        ):
+            self.assertEqual(host.run("with Record(host) as record: rows = record.%s\nrows" % ask).value, repr(rows), ask)
+        host.run("with Record(host) as record: record.db.execute('DELETE FROM main.history')")
+        self.assertEqual(self.db.execute("SELECT count(*) FROM history").fetchone(), (10,))
+
+    def test_without_a_record(self):
+        host = self.host()
+        host.run("import sys\nfrom _ipycodex_runner.record import Record, Unrecorded\nhost = sys.modules['_ipycodex_runner'].host")
+        for record in (None, (os.path.join(os.path.dirname(self.path), "gone", "x"), 5), (__file__, 5)):
+            host.record = record
+            self.assertEqual(host.run("try: Record(host)\nexcept Unrecorded as error: print('said')").output, "said\n", record)
+
+    def test_ranges(self):
+        host = self.host()
+        host.run("from _ipycodex_runner.record import spans")
+        for text, found in (
+            ("", []),
+            ("3 1-4 2:5 7-", [(0, 3, 4), (0, 1, 5), (0, 2, 5), (0, 7, None)]),
+            ("~2/ ~4/4- 12/1-3", [(-2, 1, None), (-4, 4, None), (12, 1, 4)]),
+            ("~8/5-~6/4", [(-8, 5, None), (-7, 1, None), (-6, 1, 5)]),
+            ("1/2-3/4", [(1, 2, None), (2, 1, None), (3, 1, 5)]),
+        ):
+            self.assertEqual(host.run("list(spans(%r))" % text).value, repr(found), text)
+        for text in ("x", "1-4x", "~", "-", "-3", "~1/2-~3/4"):
+            self.assertEqual(host.run("list(spans(%r))" % text).error, "ValueError", text)
+
+
+class BuiltIn(Both, unittest.TestCase):
+    pass
+
+
+@unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")
+class WithIPython(Both, unittest.TestCase):
+    ipython = IPYTHON
+
+
+if __name__ == "__main__":
+    unittest.main()
