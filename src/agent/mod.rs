@@ -322,6 +322,15 @@ pub enum AgentEvent {
         /// What it was and what came of it.
         command: CommandRun,
     },
+    /// A command did not run: it was not allowed. Its output is empty, or the reason the user gave.
+    CommandDenied {
+        /// The turn.
+        turn: TurnId,
+        /// What it would have been.
+        command: CommandRun,
+        /// The user was asked or told about it before.
+        told: bool,
+    },
     /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`].
     ToolCalled {
         /// The turn.
@@ -408,6 +417,7 @@ impl AgentEvent {
             | AgentEvent::CommandStarted { turn, .. }
             | AgentEvent::CommandOutput { turn, .. }
             | AgentEvent::CommandRan { turn, .. }
+            | AgentEvent::CommandDenied { turn, .. }
             | AgentEvent::ToolCalled { turn, .. }
             | AgentEvent::Asked { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }

@@ -88,6 +88,8 @@ pub struct Field {
 pub enum Answer {
     /// To yes-or-no questions.
     Decided(Decision),
+    /// To yes-or-no questions: no, the turn goes on, and the agent is told this.
+    NoBecause(String),
     /// To a form: the id of each field and what was given for it.
     Filled(Vec<(String, Vec<String>)>),
     /// To a form: the user does not answer.

@@ -230,6 +230,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::CommandStarted { turn, .. }
         | AgentEvent::CommandOutput { turn, .. }
         | AgentEvent::CommandRan { turn, .. }
+        | AgentEvent::CommandDenied { turn, .. }
         | AgentEvent::ToolCalled { turn, .. }
         | AgentEvent::Asked { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }

@@ -36,9 +36,12 @@ pub struct CommandRecord {
     pub output: String,
     /// Its exit code, when it ended by itself.
     pub exit_code: Option<i32>,
-    /// `completed`, `failed`, …
+    /// `completed`, `failed`, [`DENIED`], …
     pub status: String,
 }
+
+/// The status of a command that was not allowed: it did not run.
+pub const DENIED: &str = "declined";
 
 /// Gathers an answer piece by piece.
 #[derive(Debug, Clone, Default)]
@@ -233,6 +236,11 @@ pub fn command_line(command: &str, exit_code: Option<i32>, output: &str) -> Stri
     }
 }
 
+/// `✗ not allowed: cmd`, and the reason when there is one.
+pub fn denied_line(what: &str, reason: &str) -> String {
+    format!("✗ not allowed: {}", result_line(what, reason))
+}
+
 fn result_line(call: &str, result: &str) -> String {
     let call = call.replace(['\n', '\r'], " ");
     let result = result.trim().replace(['\n', '\r'], " ");
@@ -285,23 +293,18 @@ pub fn display_form(stored: &str) -> String {
         if let Some((length, data)) = details_data(rest) {
             let call = &data["call"];
             let result = data["result"].as_str().unwrap_or_default();
-            let line = if call["function"] == "commandExecution" {
+            let command = call["arguments"]["command"].as_str().unwrap_or_default();
+            let line = if call["function"] == "commandExecution" && data["status"] == DENIED {
+                denied_line(command, result)
+            } else if call["function"] == "commandExecution" {
                 let code = data["exit_code"]
                     .as_i64()
                     .and_then(|code| i32::try_from(code).ok());
-                command_line(
-                    call["arguments"]["command"].as_str().unwrap_or_default(),
-                    code,
-                    result,
-                )
+                format!("🔧 {}", command_line(command, code, result))
             } else {
-                tool_line(
-                    call["function"].as_str().unwrap_or_default(),
-                    &call["arguments"],
-                    result,
-                )
+                let name = call["function"].as_str().unwrap_or_default();
+                format!("🔧 {}", tool_line(name, &call["arguments"], result))
             };
-            shown.push_str("🔧 ");
             shown.push_str(&line);
             rest = &rest[length..];
             continue;

@@ -9,8 +9,8 @@ mod entry;
 mod python;
 
 pub use answer::{
-    Answer, CommandRecord, ToolRecord, call_line, command_line, display_form, interrupted,
-    tool_line, tool_records,
+    Answer, CommandRecord, DENIED, ToolRecord, call_line, command_line, denied_line, display_form,
+    interrupted, tool_line, tool_records,
 };
 pub use context::{
     INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,

@@ -6,14 +6,14 @@
 
 use std::time::{Duration, Instant};
 
-use nu_ansi_term::Style;
+use nu_ansi_term::{Color, Style};
 
 use super::asking::print;
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
 use super::{diff, elapsed};
 use crate::agent::{FileChange, Usage};
-use crate::dialog::command_line;
+use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, Frame, Line, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
 use crate::output::limits::grouped;
@@ -133,6 +133,13 @@ impl AnswerView {
                 self.running.retain(|running| running.id != id);
                 self.tool_line(&command_line(&command, exit_code, &output))
             }
+            AnswerEvent::Denied { id, what } => {
+                self.running.retain(|running| running.id != id);
+                match what {
+                    Some(what) => self.line(&denied_line(&what, ""), Color::Red.normal()),
+                    None => Ok(()),
+                }
+            }
             AnswerEvent::ToolStarted { call } => {
                 self.settle()?;
                 self.running.push(Running {
@@ -234,10 +241,7 @@ impl AnswerView {
             }
             TurnOutcome::Interrupted => self.line("stopped", Style::new()),
             TurnOutcome::Failed(failure) => {
-                self.line(
-                    &format!("error: {}", failure.message),
-                    nu_ansi_term::Color::Red.normal(),
-                )?;
+                self.line(&format!("error: {}", failure.message), Color::Red.normal())?;
                 failure
                     .hints
                     .iter()

@@ -30,7 +30,8 @@ impl Display {
             SessionEvent::TurnEnded { .. } | SessionEvent::RuntimeDied { .. } => {
                 self.forget_questions()?;
             }
-            SessionEvent::CellEnded { .. } | SessionEvent::Answer(AnswerEvent::ToolRan { .. }) => {
+            SessionEvent::CellEnded { .. }
+            | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
                 self.talk.input_over()?;
             }
             // The end of the command brings all of it.

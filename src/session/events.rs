@@ -205,6 +205,13 @@ pub enum AnswerEvent {
         /// Whole output.
         output: String,
     },
+    /// A command that had begun, or the call that had, was not allowed.
+    Denied {
+        /// Which command; empty for the call.
+        id: String,
+        /// What is not to run, unless the user has just been told so.
+        what: Option<String>,
+    },
     /// A tool is being called: `f(x=1)`.
     ToolStarted {
         /// The call, on one line.

@@ -202,6 +202,7 @@ impl Outputs {
             content: vec![InputPart::Text(text.clone())],
             text,
             success,
+            denied: false,
         }
     }
 

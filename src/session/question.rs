@@ -95,16 +95,36 @@ impl About {
         match self {
             About::Agent(Subject::Form { .. }) => &[],
             About::Agent(Subject::Link { .. }) => &[Choice::Once, Choice::No],
-            About::Agent(_) => &[Choice::Once, Choice::Session, Choice::No, Choice::Stop],
-            About::Cells(_) => &[Choice::Once, Choice::Session, Choice::No, Choice::NoBecause],
-            About::Unprotected { .. } => &[Choice::Once, Choice::Session, Choice::No],
-            About::ProjectSkill { .. } => &[Choice::Once, Choice::Remember, Choice::No],
-            About::SkillCode { .. } => &[Choice::Remember, Choice::No],
+            About::Agent(_) => &[
+                Choice::Once,
+                Choice::Session,
+                Choice::No,
+                Choice::NoBecause,
+                Choice::Stop,
+            ],
+            About::Cells(_) | About::Unprotected { .. } => {
+                &[Choice::Once, Choice::Session, Choice::No, Choice::NoBecause]
+            }
+            About::ProjectSkill { .. } => &[
+                Choice::Once,
+                Choice::Remember,
+                Choice::No,
+                Choice::NoBecause,
+            ],
+            About::SkillCode { .. } => &[Choice::Remember, Choice::No, Choice::NoBecause],
         }
     }
 }
 
 impl Reply {
+    /// The reason of a no, as a model is told it behind what did not happen; empty when none was given.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Reply::NoBecause(why) => format!(". The user's reason: {why}"),
+            _ => String::new(),
+        }
+    }
+
     /// The answer as the agent's contract has it.
     pub(super) fn for_agent(&self) -> QuestionAnswer {
         match self {
@@ -112,9 +132,8 @@ impl Reply {
             Reply::Chosen(Choice::Session | Choice::Remember) => {
                 QuestionAnswer::Decided(Decision::Session)
             }
-            Reply::Chosen(Choice::No | Choice::NoBecause) | Reply::NoBecause(_) => {
-                QuestionAnswer::Decided(Decision::No)
-            }
+            Reply::Chosen(Choice::No | Choice::NoBecause) => QuestionAnswer::Decided(Decision::No),
+            Reply::NoBecause(why) => QuestionAnswer::NoBecause(why.clone()),
             Reply::Chosen(Choice::Stop) => QuestionAnswer::Decided(Decision::Stop),
             Reply::Filled(fields) => QuestionAnswer::Filled(fields.clone()),
             Reply::Declined => QuestionAnswer::Declined,

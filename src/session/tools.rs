@@ -159,6 +159,7 @@ pub(super) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
         text,
         content,
         success,
+        denied: false,
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct ToolReturn {
     pub content: Vec<InputPart>,
     /// False for exceptions and refusals.
     pub success: bool,
+    /// The user has just said no to it.
+    pub denied: bool,
 }
 
 /// What is to be done.
@@ -143,6 +145,14 @@ impl Turn {
                     output: command.output,
                 }
             }
+            AgentEvent::CommandDenied { command, told, .. } => {
+                self.received += command.output.len() + 1;
+                self.answer.command(&command);
+                AnswerEvent::Denied {
+                    id: command.id,
+                    what: (!told).then_some(command.command),
+                }
+            }
             AgentEvent::ToolCalled { call, .. } => {
                 self.waiting_tools.push_back(call);
                 return self.next_tool();
@@ -202,10 +212,18 @@ impl Turn {
             result: returned.text,
             success: returned.success,
         });
-        let mut actions = vec![TurnAction::Show(AnswerEvent::ToolRan {
-            line,
-            success: returned.success,
-        })];
+        let ended = if returned.denied {
+            AnswerEvent::Denied {
+                id: String::new(),
+                what: None,
+            }
+        } else {
+            AnswerEvent::ToolRan {
+                line,
+                success: returned.success,
+            }
+        };
+        let mut actions = vec![TurnAction::Show(ended)];
         if !shown {
             let pictures = returned.content.iter().filter_map(|part| match part {
                 InputPart::Image(url) => Some(AnswerEvent::Picture(url.clone())),

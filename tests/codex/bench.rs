@@ -85,7 +85,9 @@ impl Told {
             }
             AgentEvent::CommandStarted { command, .. } => self.started.push(command),
             AgentEvent::CommandOutput { .. } => {}
-            AgentEvent::CommandRan { command, .. } => self.commands.push(command),
+            AgentEvent::CommandRan { command, .. } | AgentEvent::CommandDenied { command, .. } => {
+                self.commands.push(command);
+            }
             AgentEvent::ToolCalled { call, .. } => self.calls.push(call),
             AgentEvent::Asked { question, .. } => self.questions.push(question),
             AgentEvent::FilesChanged { changes, .. } => self.files.extend(changes),

@@ -68,11 +68,34 @@ fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
 
 #[test]
 fn it_asks_when_it_is_told_to() {
-    for (approvals, decision, questions, said) in [
-        (Approvals::Ask, Decision::Once, 1, "the answer was `accept`"),
-        (Approvals::Ask, Decision::No, 1, "the answer was `decline`"),
-        (Approvals::Ask, Decision::Stop, 1, ""),
-        (Approvals::Never, Decision::No, 0, "the answer was `accept`"),
+    let decided = QuestionAnswer::Decided;
+    let because = QuestionAnswer::NoBecause("not here".into());
+    for (approvals, answer, questions, said) in [
+        (
+            Approvals::Ask,
+            decided(Decision::Once),
+            1,
+            "the answer was `accept`",
+        ),
+        (
+            Approvals::Ask,
+            decided(Decision::No),
+            1,
+            "the answer was `decline`",
+        ),
+        (
+            Approvals::Ask,
+            because,
+            1,
+            "You told me: I did not allow the command `echo hello`. My reason: not here",
+        ),
+        (Approvals::Ask, decided(Decision::Stop), 1, ""),
+        (
+            Approvals::Never,
+            decided(Decision::No),
+            0,
+            "the answer was `accept`",
+        ),
     ] {
         let folder = folder();
         let mut bench = demo(folder.path());
@@ -82,13 +105,12 @@ fn it_asks_when_it_is_told_to() {
         let told = bench.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 assert!(matches!(&question.subject, Subject::Command { command, .. } if command == "echo hello"));
-                let answer = QuestionAnswer::Decided(decision);
-                let question = question.id.clone();
+                let (question, answer) = (question.id.clone(), answer.clone());
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         });
         assert_eq!(told.questions.len(), questions);
-        assert_eq!(told.interrupted(), decision == Decision::Stop);
+        assert_eq!(told.interrupted(), answer == decided(Decision::Stop));
         assert!(told.text().contains(said), "{told:?}");
     }
 }

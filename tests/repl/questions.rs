@@ -340,7 +340,9 @@ fn a_narrow_terminal_shows_all_of_it_and_a_wider_one_too() {
         "{rows}"
     );
     assert!(
-        rows.contains("  y yes, this once\n  s yes, all session\n▸ n no\n  x no, and stop"),
+        rows.contains(
+            "  y yes, this once\n  s yes, all session\n▸ n no\n  w no, say why\n  x no, and stop"
+        ),
         "{rows}"
     );
     asker.shell.pty.resize(60, 20);

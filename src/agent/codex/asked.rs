@@ -10,15 +10,19 @@ use serde_json::{Value, from_value, json};
 use super::driver::{Current, Driver};
 use super::failure::one_line;
 use super::images::checked;
+use super::link::Purpose;
 use super::questions::{self, Asking, Outcome};
 use super::request::{Wanted, result};
+use super::seed;
 use super::turn::Edits;
 use super::wire::request::DynamicToolCallParams;
+use super::wire::turn::TurnSteerParams;
 use crate::agent::{
     AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Subject,
     ToolCall, TurnId, TurnSettings,
 };
 use crate::rpc::{Id, RpcError};
+use crate::text::escape::cut;
 
 impl Driver {
     /// Takes a request.
@@ -54,10 +58,15 @@ impl Driver {
             return link.answer(id, Ok(wanted.refusal()));
         }
         let settings = &current.request.settings;
-        if let Wanted::Question(question, asking) = &wanted
-            && let Some((answer, message)) = settled(settings, &question.subject, asking)
+        if let Wanted::Question(question, asking, item) = &wanted
+            && let Some((decision, answer, message)) = settled(settings, &question.subject, asking)
         {
             link.answer(id, Ok(answer));
+            if decision == Decision::No
+                && let Some(running) = &mut current.running
+            {
+                running.denied.insert(item.clone(), String::new());
+            }
             return self.tell(AgentEvent::Progress { turn, message }).await;
         }
         if let Some(first) = current.waiting.push(id, wanted) {
@@ -100,15 +109,32 @@ impl Driver {
     }
 
     async fn answer_question(&mut self, turn: TurnId, id: &str, answer: &QuestionAnswer) {
-        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
+        let (Some(link), Some(current)) = (&mut self.link, self.current.as_mut()) else {
             return;
         };
         if current.turn != turn {
             return;
         }
-        let Some((question, asking)) = current.waiting.question(id) else {
+        let Some((question, asking, item)) = current.waiting.question(id) else {
             return;
         };
+        let why = match answer {
+            QuestionAnswer::Decided(Decision::No | Decision::Stop) => Some(""),
+            QuestionAnswer::NoBecause(why) => Some(why.as_str()),
+            _ => None,
+        };
+        if let (Some(why), Some(running)) = (why, &mut current.running) {
+            running.denied.insert(item.to_owned(), why.to_owned());
+            if let Some(turn_id) = running.wire.as_deref().filter(|_| !why.is_empty()) {
+                let told = [InputPart::Text(denied(&question.subject, why))];
+                let params = TurnSteerParams {
+                    thread_id: &running.thread,
+                    expected_turn_id: turn_id,
+                    input: seed::wire(&told),
+                };
+                return link.ask(Purpose::Explain(turn), "turn/steer", &params);
+            }
+        }
         match asking.answer(answer) {
             Outcome::Answer(value) => {
                 if let Some(id) = current.waiting.pop() {
@@ -128,6 +154,24 @@ impl Driver {
         if *answer == QuestionAnswer::Decided(Decision::Stop) {
             // Some kinds of question know no such answer: the turn is stopped whatever was asked.
             return self.cancel(turn).await;
+        }
+        self.tell_next().await;
+    }
+
+    /// The agent has been told why the question at hand is answered by no, or could not be: now it gets the no itself.
+    /// The other way round the turn might be over before the reason comes.
+    pub(super) async fn explained(&mut self, turn: TurnId, outcome: Result<Value, RpcError>) {
+        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
+            return;
+        };
+        let refusal = current.waiting.first().map(Wanted::refusal);
+        if let (Some(refusal), Some(id)) = (refusal, current.waiting.pop()) {
+            link.answer(id, Ok(refusal));
+        }
+        if let Err(error) = outcome {
+            let why = one_line(&error.message);
+            let message = format!("the agent was told no, but not why: {why}");
+            self.tell(AgentEvent::Progress { turn, message }).await;
         }
         self.tell_next().await;
     }
@@ -172,6 +216,8 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
     }
     let none = Edits::new();
     let edits = current.running.as_ref().map_or(&none, |it| &it.edits);
+    let item = params.get("itemId").and_then(Value::as_str);
+    let item = item.unwrap_or_default().to_owned();
     let (mut subject, asking) = questions::read(method, params, edits)?;
     if let Subject::Permissions { cwd, .. } = &mut subject
         && cwd.is_empty()
@@ -182,11 +228,15 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
         Id::Number(number) => number.to_string(),
         Id::Text(text) => format!("\"{text}\""),
     };
-    Ok(Wanted::Question(Question { id, subject }, asking))
+    Ok(Wanted::Question(Question { id, subject }, asking, item))
 }
 
 /// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
-fn settled(settings: &TurnSettings, subject: &Subject, asking: &Asking) -> Option<(Value, String)> {
+fn settled(
+    settings: &TurnSettings,
+    subject: &Subject,
+    asking: &Asking,
+) -> Option<(Decision, Value, String)> {
     if settings.approvals == Approvals::Ask || !asking.is_approval() {
         return None;
     }
@@ -207,7 +257,22 @@ fn settled(settings: &TurnSettings, subject: &Subject, asking: &Asking) -> Optio
         Outcome::Answer(value) => value,
         Outcome::Again(_) => asking.refusal(),
     };
-    Some((answer, one_line(&format!("{verdict} {what}"))))
+    let message = one_line(&format!("{verdict} {what}"));
+    Some((decision, answer, message))
+}
+
+/// A no with its reason, in words of the user: Codex takes no reason with a decision, only further input.
+fn denied(subject: &Subject, why: &str) -> String {
+    let what = match subject {
+        Subject::Command { command, .. } => format!("the command `{command}`"),
+        Subject::Edit { changes, .. } => {
+            let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
+            format!("the change of {}", paths.join(", "))
+        }
+        Subject::Permissions { wanted, .. } => format!("this: {}", wanted.join(", ")),
+        Subject::Form { .. } | Subject::Link { .. } => "this".to_owned(),
+    };
+    format!("I did not allow {}. My reason: {why}", cut(&what, 400))
 }
 
 /// Makes `question` one that says why it is asked again, under an id of its own.

@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     Open(TurnId),
     Seed(TurnId),
     Begin(TurnId),
+    /// Why a question of the turn is answered by no.
+    Explain(TurnId),
     /// For the look-up of this number.
     Models(u64),
     /// The same.
@@ -48,6 +50,7 @@ impl Purpose {
             Purpose::Resume(_) => "thread/resume",
             Purpose::Open(_) | Purpose::OpenCompletion(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
+            Purpose::Explain(_) => "turn/steer",
             Purpose::Begin(_) | Purpose::BeginCompletion(_) => "turn/start",
             Purpose::Models(_) => "model/list",
             Purpose::Limits(_) => "account/rateLimits/read",

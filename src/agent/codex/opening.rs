@@ -57,7 +57,10 @@ impl Driver {
                 self.seeded(turn, outcome).await;
             }
             (Purpose::Begin(turn), outcome) if self.at_hand(turn) => self.begun(outcome).await,
-            (Purpose::Seed(_) | Purpose::Begin(_), _) => {}
+            (Purpose::Explain(turn), outcome) if self.at_hand(turn) => {
+                self.explained(turn, outcome).await;
+            }
+            (Purpose::Seed(_) | Purpose::Begin(_) | Purpose::Explain(_), _) => {}
         }
     }
 

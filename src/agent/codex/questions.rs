@@ -293,7 +293,9 @@ impl Asking {
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> Outcome {
         let decision = match answer {
             QuestionAnswer::Decided(decision) => *decision,
-            QuestionAnswer::Filled(_) | QuestionAnswer::Declined => Decision::No,
+            QuestionAnswer::NoBecause(_) | QuestionAnswer::Filled(_) | QuestionAnswer::Declined => {
+                Decision::No
+            }
         };
         let value = match self {
             Asking::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),

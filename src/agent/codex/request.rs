@@ -18,8 +18,8 @@ use crate::rpc::Id;
 pub(super) enum Wanted {
     /// A call of one of our tools.
     Call(ToolCall),
-    /// A question, and how its answer is worded.
-    Question(Question, Asking),
+    /// A question, how its answer is worded, and the item it is about (empty: none).
+    Question(Question, Asking, String),
 }
 
 impl Wanted {
@@ -30,7 +30,7 @@ impl Wanted {
                 turn,
                 call: call.clone(),
             },
-            Wanted::Question(question, _) => AgentEvent::Asked {
+            Wanted::Question(question, ..) => AgentEvent::Asked {
                 turn,
                 question: question.clone(),
             },
@@ -41,7 +41,7 @@ impl Wanted {
     pub(super) fn refusal(&self) -> Value {
         match self {
             Wanted::Call(_) => result(false, Vec::new()),
-            Wanted::Question(_, asking) => asking.refusal(),
+            Wanted::Question(_, asking, _) => asking.refusal(),
         }
     }
 }
@@ -82,10 +82,10 @@ impl Waiting {
     }
 
     /// The question the session has, if this is it.
-    pub(super) fn question(&mut self, id: &str) -> Option<(&mut Question, &mut Asking)> {
+    pub(super) fn question(&mut self, id: &str) -> Option<(&mut Question, &mut Asking, &str)> {
         match self.queue.front_mut() {
-            Some((_, Wanted::Question(question, asking))) if question.id == id => {
-                Some((question, asking))
+            Some((_, Wanted::Question(question, asking, item))) if question.id == id => {
+                Some((question, asking, item))
             }
             _ => None,
         }
@@ -147,7 +147,7 @@ mod tests {
             reason: None,
         };
         let id = id.into();
-        Wanted::Question(Question { id, subject }, Asking::Edit)
+        Wanted::Question(Question { id, subject }, Asking::Edit, String::new())
     }
 
     #[test]

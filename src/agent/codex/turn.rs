@@ -14,6 +14,7 @@ use super::wire::item::{DeltaNotification, FileUpdateChange, ItemNotification, T
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
+use crate::dialog::DENIED;
 
 /// Changes that were announced and have not ended, by their item: an approval names the item alone.
 pub(super) type Edits = HashMap<String, Vec<FileChange>>;
@@ -27,6 +28,8 @@ pub(super) struct Running {
     /// The app-server's id of the turn, once known.
     pub(super) wire: Option<String>,
     pub(super) edits: Edits,
+    /// What the user knows to be denied, by its item, and the reason they gave (empty: none).
+    pub(super) denied: HashMap<String, String>,
     answer: Answer,
     /// The thread's tokens before this turn.
     before: Option<TokenUsageBreakdown>,
@@ -49,6 +52,7 @@ impl Running {
             thread,
             wire: None,
             edits: Edits::new(),
+            denied: HashMap::new(),
             answer: Answer::new(turn),
             before: None,
             error: None,
@@ -165,29 +169,45 @@ impl Running {
                 status,
                 aggregated_output,
                 exit_code,
-            } => out.push(AgentEvent::CommandRan {
-                turn: self.turn,
-                command: CommandRun {
+            } => {
+                let told = self.denied.remove(&id);
+                let mut command = CommandRun {
                     id,
                     command: script(command),
                     cwd,
                     output: aggregated_output,
                     exit_code,
                     status,
-                },
-            }),
+                };
+                let turn = self.turn;
+                out.push(if command.status == DENIED {
+                    command.output = match told.as_deref() {
+                        None | Some("") => String::new(),
+                        Some(why) => format!("the user's reason: {why}"),
+                    };
+                    let told = told.is_some();
+                    AgentEvent::CommandDenied {
+                        turn,
+                        command,
+                        told,
+                    }
+                } else {
+                    AgentEvent::CommandRan { turn, command }
+                });
+            }
             ThreadItem::FileChange {
                 id,
                 changes,
                 status,
             } => {
                 self.edits.remove(&id);
+                let known = self.denied.remove(&id).is_some();
                 if status == "completed" {
                     out.push(AgentEvent::FilesChanged {
                         turn: self.turn,
                         changes: told(changes),
                     });
-                } else {
+                } else if !(known && status == DENIED) {
                     self.progress(format!("edit {}", one_line(&status)), out);
                 }
             }

@@ -172,6 +172,14 @@ impl Server {
                     false => Err(invalid("no active turn to interrupt")),
                 }
             }
+            "turn/steer" => {
+                let turn = params.get("expectedTurnId").and_then(Value::as_str);
+                let turn = turn.unwrap_or_default();
+                match self.stage.steer(turn, threads::input(params)) {
+                    true => plain(json!({"turnId": turn})),
+                    false => Err(invalid("no active turn to steer")),
+                }
+            }
             _ => Err(invalid(&format!(
                 "Invalid request: unknown variant `{method}`"
             ))),

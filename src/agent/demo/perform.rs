@@ -40,6 +40,8 @@ struct Shared {
     /// Turns that wait or run.
     open: HashSet<String>,
     interrupted: HashSet<String>,
+    /// What the user said while a turn ran.
+    steered: Vec<String>,
     /// The call that waits, and its answer.
     call: Option<(Id, Option<Result<Value, RpcError>>)>,
     calls: i64,
@@ -73,6 +75,16 @@ impl Stage {
         if open {
             shared.interrupted.insert(turn.to_owned());
             self.shared.1.notify_all();
+        }
+        open
+    }
+
+    /// Takes more input for a turn; false when it does not run.
+    pub(super) fn steer(&self, turn: &str, text: String) -> bool {
+        let mut shared = self.lock();
+        let open = shared.open.contains(turn);
+        if open {
+            shared.steered.push(text);
         }
         open
     }
@@ -185,6 +197,9 @@ impl Performer {
             results.push_str(&format!(
                 "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run it.\n"
             ));
+            for said in std::mem::take(&mut self.stage.lock().steered) {
+                results.push_str(&format!("You told me: {said}\n"));
+            }
         }
         let text = format!("{}{results}", answer.text);
         let message = self.item("msg");

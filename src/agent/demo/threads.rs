@@ -84,15 +84,20 @@ impl Thread {
     /// The texts of `turn/start`, joined; the exchange counts from now on.
     pub(super) fn take_input(&mut self, params: &Value) -> String {
         self.exchanges += 1;
-        let parts = params.get("input").and_then(Value::as_array);
-        parts
-            .into_iter()
-            .flatten()
-            .map(|part| {
-                part.get("text")
-                    .and_then(Value::as_str)
-                    .unwrap_or("[image]")
-            })
-            .collect()
+        input(params)
     }
+}
+
+/// The texts of an input, joined.
+pub(super) fn input(params: &Value) -> String {
+    let parts = params.get("input").and_then(Value::as_array);
+    parts
+        .into_iter()
+        .flatten()
+        .map(|part| {
+            part.get("text")
+                .and_then(Value::as_str)
+                .unwrap_or("[image]")
+        })
+        .collect()
 }

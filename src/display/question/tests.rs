@@ -102,8 +102,8 @@ fn choices() {
         ("\x1b", Some(No)),
         ("\x1b[A\r", Some(Session)),
         ("\x1b[A\x1b[A\r", Some(Once)),
-        ("\t\r", Some(Stop)),
-        ("\t\t\r", Some(Once)),
+        ("\t\t\r", Some(Stop)),
+        ("\t\t\t\r", Some(Once)),
         ("\x1b[Z\r", Some(Session)),
         ("w", None),
         ("a", None),
@@ -286,6 +286,7 @@ fn frames_fit_and_mark_no_first() {
             "  y yes, this once",
             "  s yes, all session",
             "▸ n no",
+            "  w no, say why",
             "  x no, and stop"
         ]
     );

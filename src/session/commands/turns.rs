@@ -54,9 +54,9 @@ impl Session {
             };
             session.history.hide(last.line..=last.line, true);
             let text = format!(
-                "Taken out of the conversation: [{}] {}",
-                last.line,
-                named(&last.prompt)
+                "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
+                named(&last.prompt),
+                line = last.line,
             );
             out.send(SessionEvent::Text(text));
         });

@@ -327,7 +327,10 @@ fn a_command_is_done_before_the_next_input() {
     .map(|text| stage.submit(text))
     .into();
     let said: Vec<_> = runs.iter().map(words).collect();
-    assert_eq!(said[0][1], "Taken out of the conversation: [1] a");
+    assert_eq!(
+        said[0][1],
+        "Taken out of the conversation: [1] a (`%ipycodex show 1` puts it back)"
+    );
     assert_eq!(said[1], ["[3]", "> two", "Complete"]);
     assert!(stage.agent.requests()[1].history.is_empty());
     assert_eq!(said[2][1], "Session 1 is named 'it'.");

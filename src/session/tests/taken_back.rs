@@ -294,7 +294,7 @@ fn what_cannot_be_hidden_is_said_and_nothing_is_done() {
     );
     assert_eq!(
         said("%ipycodex undo"),
-        "Taken out of the conversation: [12] x"
+        "Taken out of the conversation: [12] x (`%ipycodex show 12` puts it back)"
     );
     stage.run("%ipycodex reset");
     assert_eq!(

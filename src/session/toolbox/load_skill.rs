@@ -305,8 +305,9 @@ impl Session {
         match loading {
             Loading::AskingTrust { path, project } => {
                 if !yes {
-                    return Some(ToolReturn::failed(
+                    return Some(ToolReturn::denied(
                         "not loaded: the user does not allow the skills of this project",
+                        reply,
                     ));
                 }
                 self.shelf.trusted.insert(project.clone());
@@ -323,7 +324,8 @@ impl Session {
                 if yes {
                     self.next_block(skill, Vec::new())
                 } else {
-                    Some(self.loaded(&skill, &not_run(&skill, DECLINED)))
+                    let why = format!("{DECLINED}{}", reply.reason());
+                    Some(self.loaded(&skill, &not_run(&skill, &why)))
                 }
             }
             loading => {

@@ -65,6 +65,7 @@ impl ToolReturn {
             content: vec![InputPart::Text(text.clone())],
             text,
             success: true,
+            denied: false,
         }
     }
 
@@ -73,6 +74,14 @@ impl ToolReturn {
         ToolReturn {
             success: false,
             ..ToolReturn::text(format!("Error: {why}"))
+        }
+    }
+
+    /// The user does not want it: what did not happen, and why.
+    pub(super) fn denied(what: &str, reply: &Reply) -> Self {
+        ToolReturn {
+            denied: true,
+            ..ToolReturn::failed(&format!("{what}{}", reply.reason()))
         }
     }
 }

@@ -96,9 +96,10 @@ impl Session {
                 self.asking.unprotected_allowed = true;
             }
             _ => {
-                return Some(ToolReturn::failed(
+                return Some(ToolReturn::denied(
                     "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
-                     does not allow it without that protection; go on without it.",
+                     does not allow it without that protection; go on without it",
+                    reply,
                 ));
             }
         }
@@ -136,6 +137,7 @@ fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
             .collect(),
         text,
         success,
+        denied: false,
     }
 }
 

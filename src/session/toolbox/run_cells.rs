@@ -172,6 +172,7 @@ impl Cells {
                 .collect(),
             text,
             success: failure.is_none(),
+            denied: false,
         }
     }
 }
@@ -247,10 +248,10 @@ impl Session {
                 self.asking.resets_are_asked = true;
                 self.next_cell(cells)
             }
-            Reply::NoBecause(why) if !why.trim().is_empty() => Some(ToolReturn::failed(&format!(
-                "the user said no; no cell was run. The user's reason: {why}"
-            ))),
-            _ => Some(ToolReturn::failed("the user said no; no cell was run")),
+            _ => Some(ToolReturn::denied(
+                "the user said no; no cell was run",
+                reply,
+            )),
         }
     }
 

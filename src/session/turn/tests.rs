@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::agent::{FailureKind, TurnId};
+use crate::agent::{CommandRun, FailureKind, TurnId};
+use crate::dialog::{DENIED, display_form};
+use crate::session::Reply;
 
 const TURN: TurnId = TurnId(1);
 
@@ -37,6 +39,7 @@ fn returned(text: &str) -> TurnEvent {
         text: text.into(),
         content: vec![InputPart::Text(text.into())],
         success: true,
+        denied: false,
     })
 }
 
@@ -58,6 +61,7 @@ fn word(action: &TurnAction) -> String {
         TurnAction::Show(AnswerEvent::Text { delta, .. }) => format!("show {delta}"),
         TurnAction::Show(AnswerEvent::ToolStarted { call }) => format!("begin {call}"),
         TurnAction::Show(AnswerEvent::ToolRan { line, .. }) => format!("ran {line}"),
+        TurnAction::Show(AnswerEvent::Denied { id, what }) => format!("denied {id}: {what:?}"),
         TurnAction::Show(AnswerEvent::Picture(url)) => format!("picture {url}"),
         TurnAction::Show(AnswerEvent::Restarted { .. }) => "restart".into(),
         TurnAction::Show(_) => "show".into(),
@@ -123,6 +127,7 @@ fn pictures_of_a_tool_are_shown_unless_they_stand_there() {
             text: "[image/png]".into(),
             content: vec![InputPart::Image("data:p".into())],
             success: true,
+            denied: false,
         })
     };
     check(
@@ -235,4 +240,51 @@ fn an_agent_that_stops_by_itself_leaves_no_thread() {
 #[test]
 fn a_return_nobody_waits_for_is_ignored() {
     check(vec![returned("1"), finished()], &["complete [] true"]);
+}
+
+#[test]
+fn what_was_denied_is_kept_and_said_once() {
+    let denied = |id: &str, told: bool| {
+        let command = CommandRun {
+            id: id.into(),
+            command: "rm x".into(),
+            cwd: "/w".into(),
+            output: "the user's reason: keep it".into(),
+            exit_code: None,
+            status: DENIED.into(),
+        };
+        TurnEvent::Agent(AgentEvent::CommandDenied {
+            turn: TURN,
+            command,
+            told,
+        })
+    };
+    let no = TurnEvent::ToolReturned(ToolReturn::denied(
+        "no cell was run",
+        &Reply::NoBecause("not now".into()),
+    ));
+    let mut turn = Turn::default();
+    let events = [denied("a", true), denied("b", false), call("1"), no];
+    let got: Vec<String> = events
+        .into_iter()
+        .flat_map(|event| turn.on(event))
+        .map(|action| word(&action))
+        .collect();
+    assert_eq!(
+        got,
+        [
+            "denied a: None",
+            "denied b: Some(\"rm x\")",
+            "begin f(x=1)",
+            "call 1",
+            "denied : None",
+            "reply 1"
+        ]
+    );
+    assert_eq!(
+        display_form(&turn.stored()),
+        "✗ not allowed: rm x => the user's reason: keep it\n\n\
+         ✗ not allowed: rm x => the user's reason: keep it\n\n\
+         🔧 f(x=1) => Error: no cell was run. The user's reason: not now\n"
+    );
 }

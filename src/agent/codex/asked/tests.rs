@@ -30,7 +30,7 @@ fn command() -> Subject {
 fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
     let asking = Asking::Command { lasting: true };
     let check = |sandbox: &str, expected: Value, line: &str| {
-        let (answer, said) =
+        let (_, answer, said) =
             settled(&settings(Approvals::Never, sandbox), &command(), &asking).expect("settled");
         assert_eq!((answer, said.as_str()), (expected, line));
     };

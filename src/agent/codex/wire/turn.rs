@@ -47,6 +47,15 @@ pub(crate) enum UserInput<'a> {
     },
 }
 
+/// `turn/steer`: more input for the turn that runs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TurnSteerParams<'a> {
+    pub(crate) thread_id: &'a str,
+    pub(crate) expected_turn_id: &'a str,
+    pub(crate) input: Vec<UserInput<'a>>,
+}
+
 /// `turn/interrupt`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
