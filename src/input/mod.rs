@@ -17,7 +17,7 @@ pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
 pub use note::note_value;
 pub use private::is_private;
-pub use references::{References, is_expression, is_name, references};
+pub use references::{References, is_name, may_call, references};
 pub use split::split_piped;
 pub use start::code_start;
 

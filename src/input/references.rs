@@ -10,7 +10,7 @@ use std::collections::HashSet;
 pub struct References {
     /// ``&`name` ``: functions offered to the agent.
     pub tools: Vec<String>,
-    /// ``$`name` `` or ``$`f(x)` ``: values to send.
+    /// ``$`name` ``, ``$`f(x)` ``, ``$`d["k"]` ``: expressions whose values are to be sent, or what stands in their place.
     pub variables: Vec<String>,
     /// ``!`cmd` ``: commands whose output is to be sent.
     pub shells: Vec<String>,
@@ -37,7 +37,7 @@ pub fn references(text: &str) -> References {
         };
         let list = match mark {
             b'&' if is_name(body) => Some(&mut found.tools),
-            b'$' if is_expression(body) => Some(&mut found.variables),
+            b'$' if !body.trim().is_empty() => Some(&mut found.variables),
             b'!' if !before.is_some_and(|c| c == '`' || c == '_' || c.is_alphanumeric())
                 && !body.trim().is_empty() =>
             {
@@ -64,16 +64,7 @@ pub fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
 
-/// True for what can be sent as a variable: a name, or a call on one line.
-pub fn is_expression(text: &str) -> bool {
-    is_name(text) || (!text.contains('\n') && is_call(text))
-}
-
-/// `name(…)`, dotted names too.
-fn is_call(text: &str) -> bool {
-    text.ends_with(')')
-        && text.split_once('(').is_some_and(|(name, _)| {
-            name.split('.')
-                .all(|part| !part.is_empty() && is_name(part))
-        })
+/// True for an expression that may be a call, which runs the user's code for good; anything else is only looked at.
+pub fn may_call(expression: &str) -> bool {
+    expression.trim_end().ends_with(')') || expression.contains('#')
 }

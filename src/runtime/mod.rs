@@ -81,9 +81,10 @@ pub enum RuntimeRequest {
         /// Who answers `input()`; a tool owns no terminal, so never [`Stdin::Terminal`].
         stdin: Stdin,
     },
-    /// Evaluates what a prompt refers to, each once, in the live namespace. Answer: [`Answer::Evaluated`].
+    /// Evaluates what a prompt refers to, each once: names and calls in the live namespace, other expressions in a copy
+    /// of it that can change nothing. Answer: [`Answer::Evaluated`].
     Evaluate {
-        /// Names and call expressions.
+        /// Any text; what is no expression gives a value that failed.
         variables: Vec<String>,
         /// Shell commands, run in the interpreter's directory and environment.
         shells: Vec<String>,
@@ -409,6 +410,8 @@ pub enum Variable {
         text: String,
         /// A picture of it as a `data:` URL, for values that are pictures.
         image: Option<String>,
+        /// True when the text says why there is none.
+        failed: bool,
     },
     /// It uses names the namespace does not have.
     Undefined {

@@ -4,7 +4,7 @@
 //! made of their expressions and commands. Out: one [`Expansion`], part of the exchange for good.
 //!
 //! Invariants: a command runs once, for the first prompt after it was written; what an earlier prompt, note or skill
-//! referred to is never run again (names of notes are looked at again when the exchange that had them is hidden, since
+//! referred to is never run again (what notes only look at is looked at again when the exchange that had it is hidden, since
 //! looking changes nothing). A prompt is sent whether or not its references can be had: what is missing is said, to
 //! the model and to the user. Names are data: cut, escaped, never markup.
 
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
-use crate::input::{is_expression, is_name, is_ours, note_value, references};
+use crate::input::{is_name, is_ours, may_call, note_value, references};
 use crate::runtime::{Answer, Variable};
 use crate::session::events::Notice;
 use crate::session::outputs::{Kind, Outputs};
@@ -30,7 +30,7 @@ const LONGEST_NAME: usize = 1_000;
 /// The expressions and commands of a prompt, each once, in the order they were written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Mentioned {
-    /// Names and calls.
+    /// As written: names, calls, any other expression, and what is none.
     pub variables: Vec<String>,
     /// Commands.
     pub shells: Vec<String>,
@@ -60,7 +60,7 @@ impl Mentioned {
             of_note.shells.extend(found.shells);
             if note.line <= sent {
                 of_note.shells.clear();
-                of_note.variables.retain(|variable| is_name(variable));
+                of_note.variables.retain(|variable| !may_call(variable));
             }
             mentioned.variables.extend(of_note.variables);
             mentioned.shells.extend(of_note.shells);
@@ -76,9 +76,7 @@ impl Mentioned {
     /// Adds what the frontmatter of a note or skill declares.
     fn declared_by(&mut self, text: &str) {
         if let Ok(Some(front)) = frontmatter::split(text).frontmatter {
-            let names = front.words("exposed-vars").into_iter();
-            self.variables
-                .extend(names.filter(|name| is_expression(name)));
+            self.variables.extend(front.words("exposed-vars"));
             self.shells.extend(front.lines("shell-cmds"));
         }
     }
@@ -96,6 +94,7 @@ impl Mentioned {
         line: u32,
     ) -> (Expansion, Vec<Notice>) {
         let mut notices = Vec::new();
+        let answered = matches!(answer, Answer::Evaluated { .. });
         let (mut variables, shells) = match answer {
             Answer::Evaluated { variables, shells } => (variables, shells),
             other => {
@@ -128,7 +127,12 @@ impl Mentioned {
                     type_name,
                     text,
                     image,
+                    failed,
                 } => {
+                    if failed && answered {
+                        let (name, why) = (cut_name(&expression), first_line(&text));
+                        notices.push(Notice::warning(format!("no value for `{name}`: {why}")));
+                    }
                     let text = outputs.cut(Kind::Variable, line, &text);
                     values.push_str(&variable(&cut_name(&expression), &type_name, &text));
                     if let Some(url) = image {
@@ -139,7 +143,7 @@ impl Mentioned {
         }
         undefined.sort_unstable();
         undefined.dedup();
-        if !undefined.is_empty() && notices.is_empty() {
+        if !undefined.is_empty() && answered {
             let message = format!("not defined in the interpreter: {}", undefined.join(", "));
             notices.push(Notice::warning(message));
         }
@@ -174,6 +178,7 @@ impl Mentioned {
                     type_name: "Error".to_owned(),
                     text: text.clone(),
                     image: None,
+                    failed: true,
                 }
             }
         });
@@ -226,6 +231,12 @@ fn expression(variable: &Variable) -> &str {
     match variable {
         Variable::Value { expression, .. } | Variable::Undefined { expression, .. } => expression,
     }
+}
+
+/// What a failure says, without the word that marks it for the model.
+fn first_line(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("Error: ").unwrap_or(line)
 }
 
 fn cut_name(name: &str) -> String {

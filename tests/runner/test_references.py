@@ -23,7 +23,7 @@ class Both(Engine):
         host = self.host()
         host.run(
             "x = 41\nclass Bad:\n    def __str__(self): raise ValueError('no')\nclass Seven:\n    def __str__(self): return 7\nclass Odd(str):\n    def __str__(self): return 'odd'\n"
-            "bad, seven, odd = Bad(), Seven(), Odd('even')\nasync def later(): return 8\ndef leaves(): raise SystemExit(2)\nnul = 'a\\0b'\nlone = '\\ud800'"
+            "bad, seven, odd = Bad(), Seven(), Odd('even')\nasync def later(): return 8\ndef leaves(): raise SystemExit(2)\nimport asyncio\nd = {'k': [1]}\nclass O: a = 1\no = O()\nnul = 'a\\0b'\nlone = '\\ud800'"
         )
         for expression, expected in (
             ("x", "int 41"),
@@ -49,6 +49,11 @@ class Both(Engine):
             ("(", None),
             ("", None),
             ("a\0b", None),
+            ("(lambda: x)()", "int 41"),
+            ("await later()", "int 8"),
+            ("await asyncio.sleep(0, x) + 1", "int 42"),
+            ("d['k']", "list [1]"),
+            ("o.a", "int 1"),
             ("q" * 1_000_000, ["q" * 1_000_000]),
         ):
             (value,) = self.values(host, expression)
@@ -57,6 +62,38 @@ class Both(Engine):
             else:
                 self.assertEqual(value, expected, expression[:50])
         self.assertEqual(host.run("x").value, "41")
+
+    def test_only_calls_change_anything(self):
+        host = self.host()
+        host.run(
+            "import collections, os\nd = collections.defaultdict(list)\nl = [1, 2]\nclass O:\n    reads = 0\n    @property\n    def a(self):\n        O.reads += 1\n        print('read')\n"
+            "        return self\n    def __str__(self): return 'O %d' % O.reads\n    @property\n    def dies(self): os._exit(3)\n    @property\n    def naps(self):\n        import time; time.sleep(1000)\no = O()"
+        )
+        self.assertEqual(
+            self.values(host, "d['k']", "[n := 1, l.pop()]", "o.a", "o.a is o", "len(d)", "l.pop()", "l"),
+            ["list []", "list [1, 2]", "O O 1", "bool True", "int 0", "int 2", "list [1]"],
+        )
+        self.assertEqual(host.run("(dict(d), l, O.reads, 'n' in globals())").value, "({}, [1], 0, False)")
+        self.assertEqual(self.values(host, "o.dies"), ["ChildProcessError Error: the copy of the interpreter ended without a result, with exit code 3"])
+        host.send(type="evaluate", variables=["o.naps"], shells=[])
+        host.frame("started")
+        self.assertEqual(host.finish("answer", again=host.interrupt).last["error"]["ename"], "KeyboardInterrupt")
+        self.assertEqual(host.run("l").value, "[1]")
+
+    def test_what_fails_says_so(self):
+        host = self.host()
+        host.run("class Bad:\n    def __str__(self): raise ValueError('no')\nbad, d = Bad(), {}")
+        for expression, text in (
+            ("1 +", "SyntaxError: invalid syntax"),
+            ("d['z']", "KeyError: 'z'"),
+            ("d.pop('z')", "KeyError: 'z'"),
+            ("bad", "ValueError: no"),
+            ("[bad][0]", "ValueError: no"),
+            ("d", None),
+            ("d or 1", None),
+        ):
+            (entry,) = host.ask("evaluate", variables=[expression], shells=[])["variables"]
+            self.assertEqual(entry["text"] if entry.get("failed") else None, text and "Error: " + text, expression)
 
     def test_each_runs_once_in_order(self):
         host = self.host()

@@ -1,8 +1,9 @@
-"""What a prompt refers to: names and calls of the live namespace, and shell commands.
+"""What a prompt refers to: expressions of the live namespace, and shell commands.
 
-In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once; one that uses a name nobody has
+In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once, a name and a call in the interpreter
+itself, anything else in a copy that can change nothing (`d['k']` may make an entry, `o.a` may run code); one that uses a name nobody has
 defined is not evaluated at all; one that fails says so in its own entry and the others still come; a user's interrupt ends them all.
-Absent on purpose: `await` in expressions; what becomes of the texts, which is the host's.
+Absent on purpose: what becomes of the texts, which is the host's.
 """
 
 import os
@@ -18,28 +19,44 @@ STR_GETS = 5  # seconds
 DRAWING_GETS = 30  # seconds
 SHELL_GETS = 30  # seconds
 QUIET = 0.2  # seconds after which a command that has ended is not listened to any more: what it left running may never end
+TOP_LEVEL_AWAIT, COROUTINE = 0x2000, 0x80
 MOST_ERRORS = 2000  # characters of standard error told of a command that failed
 
 
 def evaluate(variables, shells, engine):
-    ns = engine.ns
     open_figures = figures.open_now()
     try:
-        return {"variables": [variable(expression, ns) for expression in variables], "shells": [shell(command) for command in shells]}
+        return {"variables": [variable(expression, engine) for expression in variables], "shells": [shell(command) for command in shells]}
     finally:
         figures.close_but(open_figures)
 
 
-def variable(expression, ns):
+def variable(expression, engine):
+    ns = engine.ns
     try:
-        code, missing = compiled(expression.strip(), ns)
+        code, live, missing = compiled(expression.strip(), ns)
     except Exception as error:
         return failed(expression, error)
     if missing:
         return {"expression": expression, "undefined": missing}
+    if live:
+        return valued(expression, code, ns)
+    from . import snapshot
+
+    entry = snapshot.in_copy(lambda: valued(expression, code, ns), engine.host)
+    sys.stdout.write(entry.pop("printed", ""))
+    if "error" not in entry:
+        return entry
+    name, text = entry["error"]["ename"], entry["error"]["evalue"]
+    if name == "KeyboardInterrupt":
+        raise KeyboardInterrupt
+    return {"expression": expression, "type": name, "text": "Error: %s" % text, "failed": True}
+
+
+def valued(expression, code, ns):
     try:
         value = eval(code, ns)
-        if type(value).__name__ == "coroutine" and "(" in expression:
+        if code.co_flags & COROUTINE or (type(value).__name__ == "coroutine" and "(" in expression):
             from . import loop, tools
 
             value = loop.run(tools.awaited(value))
@@ -47,7 +64,13 @@ def variable(expression, ns):
         raise
     except BaseException as error:
         return failed(expression, error)
-    entry = {"expression": expression, "type": watchdog.type_name(value), "text": text_of(value)}
+    entry = {"expression": expression, "type": watchdog.type_name(value)}
+    try:
+        entry["text"] = cut.cut(str.__str__(watchdog.within(STR_GETS, str, value)), LONGEST)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        entry["text"], entry["failed"] = watchdog.failure(error, "str()", STR_GETS), True
     try:
         entry["image"] = watchdog.within(DRAWING_GETS, pictures.data_url, value)
     except Exception:
@@ -56,17 +79,20 @@ def variable(expression, ns):
 
 
 def failed(expression, error):
-    return {"expression": expression, "type": type(error).__name__, "text": watchdog.failure(error, "it", 0)}
+    if isinstance(error, SyntaxError):
+        error = SyntaxError(error.msg)  # the place means nothing in a line this short
+    return {"expression": expression, "type": type(error).__name__, "text": watchdog.failure(error, "it", 0), "failed": True}
 
 
 def compiled(expression, ns):
-    """The code of an expression, and the names it uses that do not exist, in order."""
+    """The code of an expression, whether it is a name or a call, and the names it uses that do not exist, in order."""
+    flags = TOP_LEVEL_AWAIT
     if expression.isidentifier():
-        code = compile(expression, "<reference>", "eval", 0, True)
-        return code, [] if defined(expression, ns) else [expression]
+        code = compile(expression, "<reference>", "eval", flags, True)
+        return code, True, [] if defined(expression, ns) else [expression]
     import ast
 
-    tree = ast.parse(expression, "<reference>", "eval")
+    tree = compile(expression, "<reference>", "eval", ast.PyCF_ONLY_AST | flags, True)
     bound, used = set(), {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -74,23 +100,14 @@ def compiled(expression, ns):
         elif isinstance(node, ast.arg):
             bound.add(node.arg)
     missing = [name for name in used if name not in bound and not defined(name, ns)]
-    return compile(tree, "<reference>", "eval", 0, True), missing
+    outermost = tree.body.value if isinstance(tree.body, ast.Await) else tree.body
+    return compile(tree, "<reference>", "eval", flags, True), isinstance(outermost, ast.Call), missing
 
 
 def defined(name, ns):
     import builtins
 
     return name in ns or hasattr(builtins, name) or name in ("True", "False", "None")
-
-
-def text_of(value):
-    try:
-        text = watchdog.within(STR_GETS, str, value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        return watchdog.failure(error, "str()", STR_GETS)
-    return cut.cut(str.__str__(text), LONGEST)
 
 
 def shell(command):

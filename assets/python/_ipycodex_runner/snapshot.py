@@ -22,9 +22,15 @@ ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 
 def look(code, unprotected, engine, host):
     """The `snapshot` of an answer."""
-    version, why = confine.probe()
+    why = confine.probe()[1]
     if why is not None and not unprotected:
         return {"unprotected": why}
+    return in_copy(lambda: run(code, engine, host), host)
+
+
+def in_copy(work, host):
+    """What `work()` gives in a copy, under `confine`'s rules where the machine has them, and what it `printed`."""
+    version = confine.probe()[0]
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
     wire.flush_streams()
@@ -39,7 +45,7 @@ def look(code, unprotected, engine, host):
     try:
         child = fork()
         if child == 0:
-            become_copy(code, version, engine, host, parent, result, output)  # does not return
+            become_copy(work, version, host, parent, result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
@@ -153,7 +159,7 @@ def plain(text):
     return ESCAPES.sub("", text) if "\x1b" in text else text
 
 
-def become_copy(code, version, engine, host, parent, result, output):
+def become_copy(work, version, host, parent, result, output):
     """The whole life of the copy."""
     try:
         try:
@@ -163,7 +169,10 @@ def become_copy(code, version, engine, host, parent, result, output):
             be_killed_first()
             if version:
                 confine.confine(version)
-            answer = run(code, engine, host)
+            figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
+            wire.interrupts.held = 0
+            wire.interrupts.user = True
+            answer = work()
         except BaseException as error:
             answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
         wire.flush_streams()
@@ -234,9 +243,6 @@ class Shown:
 def run(code, engine, host):
     shown = Shown()
     host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
-    figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
-    wire.interrupts.held = 0
-    wire.interrupts.user = True
     engine.execute(code, False, False, None, None)
     if shown.error is not None:
         return {"error": shown.error}

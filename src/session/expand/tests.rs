@@ -38,7 +38,7 @@ fn a_prompt_its_new_notes_and_new_skills_are_evaluated() {
     assert_eq!(
         mentioned("$`x` $`a` $`str(x)` !`date` !`id`", &dialog, &[skill]),
         (
-            "s a f(1) b x str(x)".to_owned(),
+            "s a f(1) 1x rm;x b x str(x)".to_owned(),
             "uname -a; ls -l; echo a b; date; id".to_owned()
         )
     );
@@ -49,7 +49,7 @@ fn a_prompt_its_new_notes_and_new_skills_are_evaluated() {
 fn nothing_of_an_earlier_prompt_runs_again() {
     let check = |prompts: Vec<PromptEntry>, reset_line, expected: (&str, &str)| {
         let dialog = Dialog {
-            cells: vec![cell(1, "'$`n` $`f()` !`ls`'"), cell(5, "'$`m` !`id`'")],
+            cells: vec![cell(1, "'$`n` $`o.a` $`f()` !`ls`'"), cell(5, "'$`m` !`id`'")],
             prompts,
             reset_line,
         };
@@ -60,11 +60,11 @@ fn nothing_of_an_earlier_prompt_runs_again() {
             "{dialog:?}"
         );
     };
-    check(vec![], 0, ("n f() m", "ls; id"));
+    check(vec![], 0, ("n o.a f() m", "ls; id"));
     check(vec![prompt(3, false)], 0, ("m", "id"));
     check(vec![prompt(3, false), prompt(6, false)], 0, ("", ""));
     // Of a hidden exchange only what changes nothing is looked at again.
-    check(vec![prompt(3, true)], 0, ("n m", "id"));
+    check(vec![prompt(3, true)], 0, ("n o.a m", "id"));
     check(vec![prompt(3, false), prompt(6, true)], 0, ("m", ""));
     check(vec![], 4, ("m", "id"));
     check(vec![], 9, ("", ""));
@@ -86,6 +86,7 @@ fn value(expression: &str, type_name: &str, text: &str) -> Variable {
         type_name: type_name.into(),
         text: text.into(),
         image: None,
+        failed: false,
     }
 }
 
@@ -157,12 +158,44 @@ fn without_an_interpreter_the_prompt_says_so() {
 }
 
 #[test]
+fn what_has_no_value_is_said_to_both() {
+    let failed = |expression: &str, error: &str, text: &str| Variable::Value {
+        expression: expression.into(),
+        type_name: error.into(),
+        text: format!("Error: {text}"),
+        image: None,
+        failed: true,
+    };
+    let answer = Answer::Evaluated {
+        variables: vec![
+            failed("1 +", "SyntaxError", "SyntaxError: invalid syntax"),
+            failed("d['z']", "KeyError", "KeyError: 'z'\nmore"),
+            undefined("gone.x", &["gone"]),
+        ],
+        shells: vec![],
+    };
+    let (expansion, told) = expanded("$`1 +` $`d['z']` $`gone.x`", answer);
+    assert_eq!(
+        told,
+        [
+            "no value for `1 +`: SyntaxError: invalid syntax",
+            "no value for `d['z']`: KeyError: 'z'",
+            "not defined in the interpreter: gone",
+        ]
+    );
+    assert!(expansion.xml.contains(
+        "<variable name=\"1 +\" type=\"SyntaxError\">Error: SyntaxError: invalid syntax</variable>"
+    ));
+}
+
+#[test]
 fn pictures_come_along_and_huge_values_are_cut() {
     let picture = |n: usize| Variable::Value {
         expression: format!("p{n}"),
         type_name: "Figure".into(),
         text: "<Figure>".into(),
         image: Some(format!("data:image/png;base64,{n}")),
+        failed: false,
     };
     let mut variables: Vec<Variable> = (0..9).map(picture).collect();
     variables.push(value("x", "str", &"é\n".repeat(40_000)));

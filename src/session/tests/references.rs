@@ -27,6 +27,7 @@ fn evaluating() -> Script {
                     type_name: "int".into(),
                     text: "41".into(),
                     image: None,
+                    failed: false,
                 },
                 _ => Variable::Undefined {
                     expression: expression.clone(),

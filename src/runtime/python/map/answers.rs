@@ -66,7 +66,7 @@ fn list<T>(values: Value, read: impl Fn(Value) -> Option<T>) -> Vec<T> {
     }
 }
 
-/// `{expression, type, text, image?}` or `{expression, undefined: [names]}`.
+/// `{expression, type, text, image?, failed?}` or `{expression, undefined: [names]}`.
 fn variable(value: Value) -> Option<Variable> {
     #[derive(Deserialize)]
     struct Wire {
@@ -79,6 +79,8 @@ fn variable(value: Value) -> Option<Variable> {
         text: String,
         #[serde(default)]
         image: Option<String>,
+        #[serde(default)]
+        failed: bool,
     }
     let wire: Wire = serde_json::from_value(value).ok()?;
     Some(match wire.undefined {
@@ -91,6 +93,7 @@ fn variable(value: Value) -> Option<Variable> {
             type_name: wire.type_name,
             text: wire.text,
             image: wire.image,
+            failed: wire.failed,
         },
     })
 }
