@@ -6,26 +6,36 @@ mod cells;
 mod life;
 mod terminal;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::support::peers;
 
 #[test]
 fn the_runners_own_tests_pass() {
+    runners_tests("test*.py", None);
+}
+
+#[test]
+fn the_built_in_engine_shows_what_ipython_shows() {
+    if let Some(python) = peers::figures() {
+        runners_tests("test_as_ipython.py", Some(&python));
+    }
+}
+
+/// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
+fn runners_tests(pattern: &str, ipython: Option<&Path>) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let outcome = Command::new("python3")
-        .args([
-            "-m",
-            "unittest",
-            "discover",
-            "-s",
-            "tests/runner",
-            "-t",
-            "tests/runner",
-        ])
+    let mut command = Command::new("python3");
+    command
+        .args(["-m", "unittest", "discover", "-p", pattern])
+        .args(["-s", "tests/runner", "-t", "tests/runner"])
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(root)
-        .output()
-        .unwrap();
+        .current_dir(root);
+    if let Some(python) = ipython {
+        command.env("IPYCODEX_TEST_IPYTHON", python);
+    }
+    let outcome = command.output().unwrap();
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert!(outcome.status.success(), "{said}");
     assert!(!said.contains("Ran 0 tests"), "{said}");

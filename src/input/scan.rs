@@ -193,6 +193,12 @@ impl Scan<'_> {
                     }
                     continue;
                 }
+                b'?' if self.asks() => {
+                    self.last = byte;
+                    self.skip_line();
+                    self.newline();
+                    return End::Closed;
+                }
                 b'#' => {
                     self.skip_line();
                     continue;
@@ -248,6 +254,14 @@ impl Scan<'_> {
             }
             self.last = byte;
         }
+    }
+
+    /// Whether the line ends in the question mark at `at`: help for what stands before it, whatever is open (`f(a, b?`).
+    fn asks(&self) -> bool {
+        let rest = &self.bytes[self.at..];
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let blank = |byte: &u8| matches!(byte, b'?' | b';' | b' ' | b'\t' | b'\r');
+        rest[..end].iter().all(blank)
     }
 
     /// Whether the quote at `at` has a prefix with `f` or `t`.

@@ -18,6 +18,13 @@ SESSIONS = {  # number -> inputs by line
 }
 
 
+def read(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path) as file:
+        return file.read()
+
+
 class Recorded(Engine):
     """`host` has a record of three earlier sessions; the running one has the number `session`."""
 
@@ -91,7 +98,45 @@ class Both(Recorded):
 
 
 class BuiltIn(Both, unittest.TestCase):
-    pass
+    def test_history_of_all_sessions(self):
+        host = self.host()
+        for session, line, text in ((5, 1, "resumed = 1"), (5, 2, ".why?")):
+            self.note(session, line, text)
+        for line, text in ((3, "a = 5"), (4, "print(a)")):
+            host.run(text, executionCount=line)
+        for magic, shown in (
+            ("%hist", "resumed = 1\na = 5\nprint(a)\n%hist\n"),
+            ("%hist -n 1-4", "   1: resumed = 1\n   3: a = 5\n   4: print(a)\n"),
+            ("%hist -n 1-2", "   1: resumed = 1\n"),
+            ("%hist -g a = ", " 1/1: a = 1\n 4/2: a = 1\n   3: a = 5\n"),
+            ("%hist -g a = 1 -u", " 4/2: a = 1\n"),
+            ("%hist -g nothing like that", ""),
+            ("%hist ~1/", "c = 4\na = 1\n"),
+            ("%hist -n ~1/1", " 4/1: c = 4\n"),
+            ("%hist -n 1/3 ~1/2 3", " 1/3:\nprint('one')\na\n 4/2: a = 1\n   3: a = 5\n"),
+            ("%hist -o 2/4", "%time b\n2\n"),
+            ("%hist -l 3", "resumed = 1\na = 5\nprint(a)\n"),
+            ("%rerun ~1/2", "=== Executing: ===\na = 1\n=== Output: ===\n"),
+            ("%rerun -g print(a", "=== Executing: ===\nprint(a)\n=== Output: ===\n1\n"),
+        ):
+            self.assertEqual(host.run(magic, executionCount=5).output, shown, magic)
+        for magic, text in (("%recall ~4/1", "a = 1"), ("%recall c =", "c = 4"), ("%load ~1/1", "# %load ~1/1\nc = 4\n")):
+            self.assertEqual(host.run(magic, executionCount=5).of("next_input")[0]["text"], text, magic)
+        with tempfile.TemporaryDirectory() as folder:
+            for magic, text in (("%%save %s/x 4/1-2 3", "# coding: utf-8\nc = 4\na = 1\na = 5\n"), ("%%hist -f %s/x.py 4/1", None), ("%%save %s/x 1", None), ("%%save -a %s/x 1/1", "a = 1\n")):
+                before = read(folder + "/x.py")
+                cell = host.run(magic % folder, executionCount=5, allowStdin=False)
+                self.assertEqual(cell.of("error")[0]["ename"] if cell.of("error") else None, None if text else "UsageError", magic)
+                self.assertEqual(read(folder + "/x.py"), before + (text or ""), magic)
+        for magic in ("%hist ~1/2-1x", "%hist 1-x"):
+            self.assertEqual(host.run(magic).error, "UsageError", magic)
+
+    def test_history_without_a_record(self):
+        host = self.host()
+        host.record = None
+        host.run("a = 1")
+        self.assertEqual(host.run("%hist -g a").output, "   1: a = 1\n")
+        self.assertEqual(host.run("%hist ~1/").error, "UsageError")
 
 
 @unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON is not set: the IPython engine is NOT tested")

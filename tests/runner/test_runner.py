@@ -183,6 +183,42 @@ class BuiltIn(Both, unittest.TestCase):
         for code in ("%time 1", "%timeit -n 2 -r 2 1", "%env HOME", "%who", "%whos", "%%bash\necho hi", "%%capture c\nprint(1)", "%history -n", "cd .", "%%time\n1"):
             self.assertEqual(host.run(code).last["status"], "ok", code)
 
+    def test_lines_that_are_no_python(self):
+        host = self.host()
+        host.run("f = lambda *a: a\nd = {'k': f}")
+        for code, value in (("/f 1 2", "(1, 2)"), (",f a  b", "('a', 'b')"), (";f a  b", "('a  b',)"), (",f it's", '("it\'s",)'), ("if f:\n    x = 1\n    /f x\nf(x)", "(1,)"), ("_ih is In, _oh is Out", "(True, True)")):
+            self.assertEqual(host.run(code).value, value, code)
+        self.assertEqual(host.run("f(1, [d?").of("page")[0]["bundle"]["text/plain"].split()[:2], ["Type:", "dict"])
+        for code in ("?", "??", "%quickref"):
+            self.assertIn("/f a b", host.run(code).of("page")[0]["bundle"]["text/plain"], code)
+        for code in ("%undefined-x", "%undefined(x)", "a = %undefined-y", "%", "%%", "%%undefined-x\nbody", "%reset -f nonsense", "%cd /nowhere", "%cd -99"):
+            self.assertEqual(host.run(code).error, "UsageError", code)
+        for code in ("/", "x = /f", "1 +? 2"):
+            self.assertEqual(host.run(code).error, "SyntaxError", code)
+        self.assertEqual(host.run("%reset -f out\nf is not None and Out").value, "{}")
+
+    def test_frames_tell_what_their_function_takes(self):
+        host = self.host()
+        host.run("class A:\n    def m(self, v, *rest, k=1, **more):\n        return v.nope")
+        for mode, line in (("Context", "A.m(self, v, k, *rest, **more)" if sys.version_info >= (3, 11) else "m(self, v, k, *rest, **more)"), ("Verbose", "v=1, k=1, *rest=(2,), **more={}")):
+            host.run("%xmode " + mode)
+            shown = host.run("A().m(1, 2)").of("error")[0]["traceback"]
+            self.assertIn(line, "\n".join(shown))
+        shown = host.run("import json; json.loads('{')").of("error")[0]["traceback"]
+        self.assertIn("\nFile ", "\n".join(shown))
+        host.run("%xmode Context\ndef r(n): return r(n + 1)")
+        shown = host.run("r(0)").of("error")[0]["traceback"]
+        self.assertLess(len(shown), 30)
+        self.assertIn("[... skipping similar frames: r at line 2", "\n".join(shown))
+
+    def test_tables_of_names(self):
+        host = self.host()
+        host.run("class Odd:\n    shape = 3\n    def __len__(self): raise ValueError\n    def __str__(self): raise ValueError\nclass Array:\n    shape, dtype, nbytes = (2, 3), 'float64', 48\nodd, array, n = Odd(), Array(), [1]")
+        rows = host.run("%whos").output.split("\n")
+        self.assertIn("array      Array    2x3: 6 elems, type `float64`, 48 bytes", rows)
+        self.assertIn("n          list     n=1", rows)
+        self.assertRegex(rows[-2], "odd        Odd      <object with id .*")
+
     def test_magics_that_show_or_change_something(self):
         host = self.host()
         host.run("def f(a, b=2):\n    'Doc.'\n    return a")

@@ -6,6 +6,7 @@ Absent on purpose: magics, tracebacks, rich values, completion: modules of their
 """
 
 import builtins
+import os
 import sys
 
 from . import wire
@@ -16,9 +17,10 @@ COROUTINE = 0x80
 PLAIN = (int, float, str, bool, complex, bytes)
 
 AUTOMAGIC = set(
-    "cd pwd ls ll env set_env load edit save history hist recall rerun dhist who who_ls whos reset pinfo pdoc pdef pfile psource page lsmagic "
-    "magic time timeit prun run pip conda uv debug pdb autoreload load_ext matplotlib xdel cat cp mv rm rmdir mkdir man alias unalias config "
-    "precision xmode colors store".split()
+    "cd pwd ls ll lf lk ldir lx env set_env load edit save history hist recall rep rerun dhist who who_ls whos reset reset_selective pinfo pinfo2 "
+    "pdoc pdef pfile psource psearch pycat page lsmagic magic quickref time timeit prun tb run pip conda uv debug pdb autoreload aimport load_ext "
+    "reload_ext matplotlib pylab gui xdel cat cp mv rm rmdir mkdir man less more clear alias unalias config precision xmode colors automagic store "
+    "sx system".split()
 )  # and what users register
 
 
@@ -49,7 +51,8 @@ class Engine:
         self.files = 0
         self.future = 0  # flags of `from __future__` imports in effect
         self.storing = False
-        self.last = None  # what we put under `_`
+        self.last = ""  # what we put under `_`
+        self.folders = folder_now()  # of `%cd`, the first one first
         self.float_format = None  # of `%precision`
         self.shell_object = None
         self.before_cell = []
@@ -64,12 +67,15 @@ class Engine:
     def install_names(self):
         self.system_names = {
             "In": self.inputs,
+            "_ih": self.inputs,
             "Out": self.outputs,
+            "_oh": self.outputs,
+            "_dh": self.folders,
             "get_ipython": self.get_ipython,
             "exit": Leave("exit", self),
             "quit": Leave("quit", self),
         }
-        self.ns.update(self.system_names)
+        self.ns.update(self.system_names, _="", __="", ___="", _i="", _ii="", _iii="")
         builtins.display = self.display
         builtins.get_ipython = self.get_ipython
 
@@ -332,6 +338,13 @@ class Engine:
         from . import completeness
 
         return completeness.check(code)
+
+
+def folder_now():
+    try:
+        return [os.getcwd()]
+    except OSError:
+        return []
 
 
 def ends_quietly(text):

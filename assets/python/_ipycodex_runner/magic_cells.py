@@ -160,5 +160,5 @@ def command(name):
     return line_command
 
 
-for each in ("cat", "cp", "mv", "rm", "rmdir", "mkdir", "man"):
+for each in ("cat", "clear", "cp", "less", "man", "mkdir", "more", "mv", "rm", "rmdir"):
     globals()["line_" + each] = command(each)

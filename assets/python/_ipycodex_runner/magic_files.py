@@ -1,55 +1,62 @@
-"""Magics about folders, the environment, files and the history of inputs. In and out: see `magics`."""
+"""Magics about folders, the environment and files. In and out: see `magics`."""
 
 import os
 import sys
 
 from .magics import UsageError, options, status
 
-earlier = []  # working directories left behind
-
-
 def line_cd(shell, line, names):
+    """Goes to a folder: `-` the one before, `-3` the third of `_dh`, `--text` the last one with that text; nothing: home. `-q`: no word."""
+    folders = shell.engine.folders
     target = line.strip()
-    quiet = target.startswith("-q")
-    target = target[2:].strip() if quiet else target
-    if len(target) > 1 and target[0] == target[-1] and target[0] in "'\"":
-        target = target[1:-1]
-    elif "\\" in target and not os.path.exists(os.path.expanduser(target)):
-        import re
-
-        target = re.sub(r"\\(.)", r"\1", target)  # as Tab writes a blank
+    quiet = target == "-q" or target.startswith("-q ")
+    target = unquoted(target[2:].strip() if quiet else target)
     if target == "-":
-        if not earlier:
+        if len(folders) < 2:
             raise UsageError("No previous directory to change to.")
-        target = earlier[-1]
+        target = folders[-2]
+    elif target.startswith("--"):
+        found = [folder for folder in folders[-2::-1] if target[2:] in folder]
+        if not found:
+            raise UsageError("No matching directory for `%s` in the directory history." % target[2:])
+        target = found[0]
+    elif target.startswith("-"):
+        try:
+            target = folders[int(target[1:])]
+        except (ValueError, IndexError):
+            raise UsageError("Requested directory [%s] does not exist." % target[1:]) from None
     try:
-        before = os.getcwd()
-    except OSError:
-        before = None
-    os.chdir(os.path.expanduser(target or "~"))
-    if before and before != os.getcwd():
-        earlier.append(before)
+        os.chdir(os.path.expanduser(target or "~"))
+    except OSError as error:
+        raise UsageError(str(error)) from None
+    if folders[-1:] != [os.getcwd()]:
+        folders.append(os.getcwd())
     if not quiet:
         print(os.getcwd())
     status(shell, "cd", path=os.getcwd())
 
 
+def unquoted(target):
+    if len(target) > 1 and target[0] == target[-1] and target[0] in "'\"":
+        return target[1:-1]
+    if "\\" in target and not os.path.exists(os.path.expanduser(target)):
+        import re
+
+        return re.sub(r"\\(.)", r"\1", target)  # as Tab writes a blank
+    return target
+
+
 def line_dhist(shell, line, names):
-    """Working directories so far, the current one last."""
-    print("Directory history")
-    for number, path in enumerate(earlier + [os.getcwd()]):
-        print("%d: %s" % (number, path))
-
-
-def line_rerun(shell, line, names):
-    """Runs inputs again: a range, or the last one."""
-    before = [item for item in selected(shell.engine, line.split()) if not item[1].lstrip("% ").startswith("rerun")]
-    chosen = before if line.strip() else before[-1:]
-    if not chosen:
-        raise UsageError("no input to run again")
-    text = "\n".join(item[1].rstrip("\n") for item in chosen)
-    print("=== Executing: ===\n%s\n=== Output: ===" % text, flush=True)
-    shell.engine.run(text, shell.engine.new_filename(shell.engine.current))
+    """Working directories so far: all, the last `n`, or from `n` to `m`."""
+    folders = shell.engine.folders
+    try:
+        begin, end = ([0, len(folders)], [-int(line or 0), len(folders)], line.split())[min(2, len(line.split()))]
+        chosen = range(len(folders))[int(begin) : int(end)]
+    except ValueError:
+        raise UsageError("%dhist takes no number, one or two") from None
+    print("Directory history (kept in _dh)")
+    for number in chosen:
+        print("%d: %s" % (number, folders[number]))
 
 
 def line_pwd(shell, line, names):
@@ -63,8 +70,19 @@ def line_ls(shell, line, names):
     system.run(shell.engine.host, "ls -F%s %s" % (colour, line))
 
 
-def line_ll(shell, line, names):
-    line_ls(shell, "-l " + line, names)
+def listing(shown, kept):
+    def line_listing(shell, line, names):
+        line_ls(shell, "-o %s%s" % (line, kept), names)
+
+    line_listing.__doc__ = "Lists %s." % shown
+    return line_listing
+
+
+line_ll = listing("files, one a line", "")
+line_lf = listing("files only", " | grep ^-")
+line_lk = listing("links only", " | grep ^l")
+line_ldir = listing("folders only", " | grep /$")
+line_lx = listing("programs only", " | grep ^-..x")
 
 
 def line_env(shell, line, names):
@@ -87,51 +105,6 @@ def line_set_env(shell, line, names):
     os.environ[name] = value
     print("env: %s=%s" % (name, value))
     status(shell, "env", key=name)
-
-
-def selected(engine, ranges):
-    """Inputs `3`, `1-4`, `2:5` (end excluded) or all, as (number, text)."""
-    inputs = engine.inputs
-    if not ranges:
-        return [(number, text) for number, text in enumerate(inputs) if number and text]
-    found = []
-    for part in ranges:
-        dash = "-" if "-" in part else ":" if ":" in part else None
-        try:
-            if dash:
-                first, last = part.split(dash, 1)
-                end = (int(last) if last else len(inputs) - 1) + (1 if dash == "-" or not last else 0)
-                numbers = range(int(first or 1), end)
-            else:
-                numbers = (int(part),)
-        except ValueError:
-            raise UsageError("%s: not a range of inputs" % part) from None
-        found += [(number, inputs[number]) for number in numbers if 0 < number < len(inputs)]
-    return found
-
-
-def line_history(shell, line, names):
-    flags, rest = options(line, "notpu", "lgf")
-    engine = shell.engine
-    if "g" in flags:
-        from fnmatch import fnmatch
-
-        pattern = "*%s*" % " ".join([flags["g"]] + rest)
-        chosen = [item for item in selected(engine, ()) if fnmatch(item[1], pattern)]
-    elif "l" in flags:
-        chosen = selected(engine, ())[-int(flags["l"]) :]
-    else:
-        chosen = selected(engine, rest)
-    lines = []
-    for number, text in chosen:
-        lines.append(("%d: " % number if "n" in flags else "") + text.rstrip("\n"))
-        if "o" in flags and number in engine.outputs:
-            lines.append(repr(engine.outputs[number]))
-    if "f" in flags:
-        with open(os.path.expanduser(flags["f"]), "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-    elif lines:
-        print("\n".join(lines))
 
 
 def source_of(shell, target, names):
@@ -159,8 +132,10 @@ def source_of(shell, target, names):
 
         with urlopen(target) as reply:
             return reply.read().decode("utf-8", "replace")
-    if target[:1].isdigit():
-        return "\n".join(text.rstrip("\n") for _number, text in selected(shell.engine, target.split())) + "\n"
+    from . import magic_history
+
+    if magic_history.is_range(target):
+        return magic_history.joined(magic_history.selected(shell.engine, target)) + "\n"
     try:
         found = eval(target, shell.user_ns, dict(names) or None)
     except Exception:
@@ -182,13 +157,6 @@ def line_load(shell, line, names):
         rows = text.splitlines(True)
         text = "".join(rows[int(first or 1) - 1 : int(last) if last else None])
     shell.set_next_input("# %%load %s\n%s" % (line.strip(), text))
-
-
-def line_recall(shell, line, names):
-    if not line.strip():
-        shell.set_next_input(str(shell.user_ns.get("_", "")))
-    else:
-        shell.set_next_input("\n".join(text.rstrip("\n") for _number, text in selected(shell.engine, line.split())))
 
 
 def line_pycat(shell, line, names):
@@ -228,25 +196,3 @@ def line_edit(shell, line, names):
         print("Editing... done. Executing edited code...")
         shell.engine.run(text, path if not temporary else shell.engine.new_filename(shell.engine.current))
     return text if temporary else None
-
-
-def line_save(shell, line, names):
-    flags, rest = options(line, "afr")
-    if not rest:
-        raise UsageError("%save needs a file name and the inputs to save")
-    path = os.path.expanduser(rest[0] if rest[0].endswith((".py", ".ipy")) else rest[0] + ".py")
-    ranges = rest[1:]
-    chosen = selected(shell.engine, ranges)
-    if not ranges:
-        chosen = [item for item in chosen if item[0] != shell.engine.current]
-    if not chosen:
-        raise UsageError("no input to save in %s" % " ".join(ranges))
-    if os.path.exists(path) and not {"a", "f"} & set(flags):
-        raise UsageError("File `%s` exists. Use -f to overwrite or -a to append." % path)
-    text = "".join(item[1].rstrip("\n") + "\n" for item in chosen)
-    with open(path, "a" if "a" in flags else "w", encoding="utf-8") as file:
-        file.write(text if "a" in flags else "# coding: utf-8\n" + text)
-    print("The following commands were written to file `%s`:" % path)
-    print(text, end="")
-
-

@@ -1,7 +1,40 @@
 """Magics about the namespace: who is there, help, reset, leaving. In and out: see `magics`."""
 
+import sys
+
 from . import magics
-from .magics import UsageError, options
+from .cells import PLAIN
+from .magics import UsageError, confirmed, options
+
+
+IN_A_ROW = 9  # names of `%who`
+PARTS = ("in", "out", "dhist", "array")  # of `%reset`
+OVERVIEW = """\
+The built-in engine: Python with IPython's syntax
+
+  obj?  ?obj      what obj is; obj?? ??obj with its source; *pat*? names that match
+  %name           a magic; %lsmagic lists them; %name? says what one does; without % where no variable has its name
+  %%name          a magic of the whole cell: %%bash %%time %%timeit %%capture %%writefile ...
+  !command        a shell command; x = !command keeps its lines; {name} and $name are values
+  /f a b          f(a, b)       ,f a b     f("a", "b")       ;f a b     f("a b")
+  expr;           evaluates and shows nothing
+  await expr      at the top level, too
+
+  _  __  ___      the last results; _5 and Out[5] the one of In [5]
+  _i  _ii  _iii   the last inputs; _i5 and In[5] that of In [5]; _dh the folders
+  %hist           inputs; %hist ~1/ of the session before; %hist -g text of all sessions
+  %edit  %load  %save  %recall  %rerun      work with inputs and files
+  %run file  %pip install name  %debug      run, install, look at the last error
+  %time  %timeit  %prun                     measure
+  exit, Ctrl-D    leave
+
+A line that begins with . asks the agent. %ipycodex help lists the commands about that.
+"""
+
+
+def line_quickref(shell, line, names):
+    """What the syntax offers, on one page."""
+    shell.engine.host.send({"type": "page", "bundle": {"text/plain": OVERVIEW}})
 
 
 def user_names(shell):
@@ -22,8 +55,9 @@ def line_who(shell, line, names):
     found = chosen(shell, line)
     if not found:
         print("No variables match your requested type." if line.strip() else "Interactive namespace is empty.")
-    else:
-        print("\t ".join(found))
+        return
+    for at in range(0, len(found), IN_A_ROW):
+        print("".join(name + "\t " for name in found[at : at + IN_A_ROW]))
 
 
 def line_whos(shell, line, names):
@@ -34,48 +68,131 @@ def line_whos(shell, line, names):
     rows = [(name, type(shell.user_ns[name]).__name__, summary(shell.user_ns[name])) for name in found]
     first = max([8] + [len(row[0]) for row in rows])
     second = max([4] + [len(row[1]) for row in rows])
-    print("%-*s   %-*s   %s" % (first, "Variable", second, "Type", "Data/Info"))
-    print("-" * (first + second + 6 + 9))
+    print("%-*s   %-*s    %s" % (first, "Variable", second, "Type", "Data/Info"))
+    print("-" * (first + second + 6 + 10))
     for row in rows:
-        print("%-*s   %-*s   %s" % (first, row[0], second, row[1], row[2]))
+        print("%-*s   %-*s    %s" % (first, row[0], second, row[1], row[2]))
 
 
 def summary(value):
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return "%s: %s elems, type `%s`" % ("x".join(map(str, value.shape)), getattr(value, "size", "?"), value.dtype)
-    if isinstance(value, (list, tuple, dict, set, frozenset)):
-        return "n=%d" % len(value)
-    try:
-        text = str(value).replace("\n", "\\n")
-    except Exception:
-        text = "<unprintable>"
-    return text if len(text) <= 50 else "%s<...>%s" % (text[:25], text[-20:])
+    """What a value is in a few words. Whatever an object of somebody else's raises, there are words."""
+    for words in (of_array, of_container, of_text):
+        try:
+            text = words(value)
+        except Exception:
+            continue
+        if text is not None:
+            return text
+    return "<object with id %d (str() failed)>" % id(value)
+
+
+def of_text(value):
+    text = str.__str__(str(value)).replace("\n", "\\n")
+    return text if len(text) < 50 else "%s<...>%s" % (text[:25], text[-25:])
+
+
+def of_array(value):
+    """Arrays, tensors and tables: what has a shape of its own."""
+    if isinstance(value, type) or type(value).__name__ == "module" or not isinstance(value.shape, tuple) or not (value.shape or type(value).__name__ == "ndarray"):
+        return None
+    if type(value).__name__ in ("DataFrame", "Series") or not hasattr(value, "dtype"):
+        return "Shape: %s" % (tuple(value.shape),)
+    size = 1
+    for each in value.shape:
+        size *= each
+    taken = value.nbytes
+    large = "" if taken < 100000 else " (%s kb)" % (taken / 1024) if taken < 1 << 20 else " (%s Mb)" % (taken / (1 << 20))
+    return "%s: %d elems, type `%s`, %d bytes%s" % ("x".join(map(str, value.shape)), size, value.dtype, taken, large)
+
+
+def of_container(value):
+    return "n=%d" % len(value) if type(value) in (list, tuple, dict) else None
 
 
 def line_reset(shell, line, names):
     flags, rest = options(line, "fs")
+    unknown = [part for part in rest if part.lower() not in PARTS]
+    if unknown:
+        raise UsageError("Don't know how to reset %s: %s are known" % (unknown[0], ", ".join(PARTS)))
     engine = shell.engine
     if "f" not in flags:
-        try:
-            answer = input("Once deleted, variables cannot be recovered. Proceed (y/[n])? ")
-        except EOFError:
-            raise UsageError("nobody here to confirm; use %reset -f") from None
-        if not answer.strip().lower().startswith("y"):
+        if not confirmed("Once deleted, variables cannot be recovered. Proceed", "use %reset -f"):
             print("Nothing done.")
             return
+    for part in rest:
+        reset_part(shell, part.lower())
+    if rest:
+        return
+    if "s" in flags:
+        for name in user_names(shell):
+            del shell.user_ns[name]
+        return
     for name in list(shell.user_ns):
         if not (name.startswith("__") and name.endswith("__")):
             del shell.user_ns[name]
-    if "s" not in flags:
-        engine.outputs.clear()
-        engine.inputs[1:] = ["" for _text in engine.inputs[1:]]
-    engine.last = None
+    engine.outputs.clear()
+    engine.inputs[1:] = ["" for _text in engine.inputs[1:]]
+    engine.last = ""
     engine.install_names()
     magics.status(shell, "reset")
 
 
+def reset_part(shell, part):
+    engine, ns = shell.engine, shell.user_ns
+    if part == "out":
+        print("Flushing output cache (%d entries)" % len(engine.outputs))
+        for number in engine.outputs:
+            ns.pop("_%d" % number, None)
+        engine.outputs.clear()
+        engine.last = ns["_"] = ns["__"] = ns["___"] = ""
+    elif part == "in":
+        print("Flushing input history")
+        for number in range(1, len(engine.inputs)):
+            ns.pop("_i%d" % number, None)
+        engine.inputs[1:] = ["" for _text in engine.inputs[1:]]
+        ns["_i"] = ns["_ii"] = ns["_iii"] = ""
+    elif part == "dhist":
+        del engine.folders[:-1]
+    else:
+        numpy = sys.modules.get("numpy")
+        for name in user_names(shell) if numpy else ():
+            if isinstance(ns[name], numpy.ndarray):
+                del ns[name]
+
+
+def line_reset_selective(shell, line, names):
+    """Removes the names that match a regular expression; -f: without asking."""
+    import re
+
+    flags, rest = options(line, "f")
+    try:
+        pattern = re.compile(" ".join(rest))
+    except re.error as error:
+        raise UsageError("%s: %s" % (" ".join(rest), error)) from None
+    if not rest:
+        raise UsageError("%reset_selective needs a regular expression; %reset -s removes all variables")
+    found = [name for name in user_names(shell) if pattern.search(name)]
+    if "f" not in flags and found and not confirmed("%s: deleted, they cannot be recovered. Proceed" % ", ".join(found), "use %reset_selective -f"):
+        print("Nothing done.")
+        return
+    for name in found:
+        del shell.user_ns[name]
+
+
 def line_xdel(shell, line, names):
-    shell.user_ns.pop(line.strip(), None)
+    name = " ".join(options(line, "n")[1])
+    if name not in shell.user_ns:
+        raise UsageError("name '%s' is not defined" % name)
+    value = shell.user_ns.pop(name)
+    if isinstance(value, PLAIN):
+        return  # `Out` has many that are the same, and they hold no memory
+    outputs = shell.engine.outputs
+    for number in [number for number, kept in outputs.items() if kept is value]:
+        del outputs[number]
+        shell.user_ns.pop("_%d" % number, None)
+    for each in ("_", "__", "___"):
+        if shell.user_ns.get(each) is value:
+            shell.user_ns[each] = ""
 
 
 def page(shell, target, level):
@@ -208,7 +325,8 @@ def line_precision(shell, line, names):
 
 
 def line_xmode(shell, line, names):
-    """How tracebacks look: Context, Plain (no lines around the failing one) or Minimal (only the error); nothing: the next one."""
+    """How tracebacks look: Context, Plain (no lines around the failing one), Minimal (only the error) or Verbose (with values); nothing: the
+    next one."""
     from . import tracebacks
 
     chosen = line.strip().capitalize() or tracebacks.MODES[(tracebacks.MODES.index(tracebacks.mode) + 1) % len(tracebacks.MODES)]

@@ -9,18 +9,20 @@ import importlib
 from . import system
 
 LINE = {
-    "cd": "magic_files", "pwd": "magic_files", "ls": "magic_files", "ll": "magic_files", "env": "magic_files", "set_env": "magic_files",
-    "load": "magic_files", "edit": "magic_files", "save": "magic_files", "history": "magic_files", "hist": "magic_files", "recall": "magic_files",
-    "rep": "magic_files", "pycat": "magic_files",
+    "cd": "magic_files", "pwd": "magic_files", "ls": "magic_files", "ll": "magic_files",
+    "lf": "magic_files", "lk": "magic_files", "ldir": "magic_files", "lx": "magic_files", "env": "magic_files", "set_env": "magic_files",
+    "load": "magic_files", "edit": "magic_files", "save": "magic_history", "history": "magic_history", "hist": "magic_history",
+    "recall": "magic_history", "rep": "magic_history", "pycat": "magic_files",
     "who": "magic_names", "who_ls": "magic_names", "whos": "magic_names", "reset": "magic_names", "xdel": "magic_names",
     "pinfo": "magic_names", "pinfo2": "magic_names", "psearch": "magic_names", "pdoc": "magic_names", "psource": "magic_names",
     "pdef": "magic_names", "pfile": "magic_names", "page": "magic_names", "config": "magic_names", "alias": "magic_names", "unalias": "magic_names",
-    "rerun": "magic_files", "dhist": "magic_files", "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names", "quit": "magic_names", "precision": "magic_names",
+    "rerun": "magic_history", "dhist": "magic_files", "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names", "quit": "magic_names", "precision": "magic_names",
     "time": "magic_run", "timeit": "magic_run", "run": "magic_run", "pip": "magic_run", "conda": "magic_run", "uv": "magic_run", "debug": "magic_run",
     "pdb": "magic_run", "autoreload": "magic_run", "load_ext": "magic_run", "reload_ext": "magic_run", "matplotlib": "magic_run", "pylab": "magic_run",
     "sx": "magic_cells", "system": "magic_cells", "prun": "magic_run", "tb": "magic_run", "xmode": "magic_names", "colors": "magic_names",
     "automagic": "magic_names", "aimport": "magic_run", "gui": "magic_names", "cat": "magic_cells", "cp": "magic_cells", "mv": "magic_cells",
-    "rm": "magic_cells", "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells",
+    "rm": "magic_cells", "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells", "clear": "magic_cells", "less": "magic_cells",
+    "more": "magic_cells", "quickref": "magic_names", "reset_selective": "magic_names",
 }  # fmt: skip
 CELL = {
     "bash": "magic_cells", "sh": "magic_cells", "script": "magic_cells", "python": "magic_cells", "python3": "magic_cells", "perl": "magic_cells",
@@ -30,7 +32,7 @@ CELL = {
 }  # fmt: skip
 NEEDS_IPYTHON = frozenset(
     "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop macro notebook popd "
-    "pprint profile pushd quickref rehashx reset_selective sc store unload_ext".split()
+    "pprint profile pushd rehashx sc store unload_ext".split()
 )
 added = {"line": {}, "cell": {}}
 ALIASES = {"file": "writefile", "HTML": "html", "SVG": "svg", "js": "javascript", "python3": "python", "hist": "history", "rep": "recall", "quit": "exit",
@@ -122,6 +124,14 @@ def options(line, flags="", valued=""):
             else:
                 raise UsageError("option -%s not recognized" % letter)
     return found, rest
+
+
+def confirmed(question, otherwise):
+    """Whether the user says yes. Raises UsageError, which says what to do otherwise, where nobody can be asked."""
+    try:
+        return input(question + " (y/[n])? ").strip().lower() in ("y", "yes")
+    except EOFError:
+        raise UsageError("nobody here to confirm; %s" % otherwise) from None
 
 
 def status(shell, op, **fields):

@@ -78,6 +78,9 @@ class Shell:
         """Runs cell text inside the running cell. Exceptions propagate."""
         self.engine.run(code, self.engine.new_filename(self.engine.current))
 
+    def show_usage(self):
+        magics.run_line(self, "quickref", "", {})
+
     def set_next_input(self, text, replace=False):
         self.engine.host.send({"type": "next_input", "text": text})
 

@@ -1,4 +1,4 @@
-"""IPython's line syntax turned into Python: `%magic`, `%%magic`, `!cmd`, `x = !cmd`, `x = %magic`, `obj?`.
+"""IPython's line syntax turned into Python: `%magic`, `%%magic`, `!cmd`, `x = !cmd`, `x = %magic`, `obj?`, `?`, `/f x`, `,f x`, `;f x`.
 
 In: cell text that is not Python. Out: Python text with the same number of lines, or None when there is nothing of it.
 Invariant: only a line that begins a statement is looked at; what lies in strings, brackets or behind a trailing backslash of Python
@@ -7,8 +7,7 @@ code is never touched. Absent on purpose: what the magics do (`magics`), and exp
 
 import re
 
-HELP = re.compile(r"(?:[\w.]+\s*=\s*)?(%{0,2}[\w.*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s*;?")
-LEADING_HELP = re.compile(r"(\?{1,2})\s*(%{0,2}[\w.*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*;?")
+HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s*;?$")  # at the end of whatever else the line begins with
 ASSIGN = re.compile(r"([^=!%?#]+?)\s*=\s*([!%])(?!=)(.*)", re.DOTALL)
 MAGIC = re.compile(r"%\s*([^\W\d][\w.]*)(?:\s+(.*))?", re.DOTALL)
 WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DOTALL)
@@ -130,13 +129,11 @@ def cell_magic(text):
     if not start.startswith("%%"):
         return None
     first, _newline, body = start.partition("\n")
-    helped = LEADING_HELP.fullmatch(first) or HELP.fullmatch(first)
+    helped = HELP.match(first)
     if helped and not body.strip():
-        return help_call(helped)
+        return help_call(*helped.groups())
     name, _blank, line = first[2:].strip().partition(" ")
-    if not name:
-        return None
-    return "%s.run_cell_magic(%r, %r, %r)\n" % (SHELL, name, line.strip(), body)
+    return "%s.run_cell_magic(%r, %r, %r)" % (SHELL, name, line.strip(), body)
 
 
 def statement(line, engine):
@@ -146,20 +143,20 @@ def statement(line, engine):
     if body.startswith("!"):
         return indent + shell(body)
     if body.startswith("?"):
-        match = LEADING_HELP.fullmatch(body)
-        return indent + help_call(match).rstrip("\n") if match else None
-    if body.endswith(("?", "?;")):
-        match = HELP.fullmatch(body)
+        target = body.strip("?; \t")
+        return indent + (help_call(target, "??" if body.startswith("??") else "?") if target else SHELL + ".show_usage()")
+    if body.endswith(("?", "?;")) and "#" not in body:
+        match = HELP.search(body)
         if match:
-            return indent + help_call(match).rstrip("\n")
+            return indent + help_call(*match.groups())
     if body.startswith("%"):
-        call = magic(body)
-        return indent + call if call else None
+        return indent + magic(body)
+    if body.startswith(("/", ",", ";")):
+        return indent + CALLS[body[0]](*body[1:].partition(" ")[::2])
     match = ASSIGN.fullmatch(body)
     if match and is_target(match.group(1)):
         target, kind, rest = match.groups()
-        call = "%s.getoutput(%r)" % (SHELL, rest) if kind == "!" else magic("%" + rest)
-        return "%s%s = %s" % (indent, target, call) if call else None
+        return "%s%s = %s" % (indent, target, "%s.getoutput(%r)" % (SHELL, rest) if kind == "!" else magic("%" + rest))
     match = WORD.fullmatch(body)
     if match and engine.is_magic(match.group(1)) and not is_python(body):
         return "%s%s.run_line_magic(%r, %r)" % (indent, SHELL, match.group(1), match.group(2) or "")
@@ -174,15 +171,24 @@ def shell(body):
 
 def magic(body):
     match = MAGIC.fullmatch(body)
-    if match is None:
-        return None
-    return "%s.run_line_magic(%r, %r)" % (SHELL, match.group(1), (match.group(2) or "").strip())
+    name, line = match.groups() if match else body[1:].partition(" ")[::2]  # which no magic is called: it is told so when it runs
+    return "%s.run_line_magic(%r, %r)" % (SHELL, name, (line or "").strip())
 
 
-def help_call(match):
-    marks, target = match.groups() if match.group(1).startswith("?") else match.groups()[::-1]
+def help_call(target, marks):
     name = "psearch" if "*" in target else "pinfo2" if marks == "??" else "pinfo"
-    return "%s.run_line_magic(%r, %r)\n" % (SHELL, name, target)
+    return "%s.run_line_magic(%r, %r)" % (SHELL, name, target)
+
+
+def quoted(name, *arguments):
+    return "%s(%s)" % (name, ", ".join(map(repr, arguments)))
+
+
+CALLS = {
+    "/": lambda name, line: "%s(%s)" % (name, ", ".join(line.split())) if name else "/",  # alone it stays the error it is
+    ",": lambda name, line: quoted(name, *line.split() or [""]),
+    ";": lambda name, line: quoted(name, line),
+}
 
 
 def is_python(text):

@@ -6,6 +6,7 @@ in chained exceptions either; a syntax error of a cell shows only the caret part
 
 import linecache
 import os
+import re
 import sys
 import traceback
 
@@ -14,9 +15,11 @@ from .debug import own
 CONTEXT = 2  # lines shown above and below the failing one
 RED, GREEN, CYAN, BOLD, RESET = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 REPEATS = 3
-MODES = ("Context", "Plain", "Minimal")
+MODES = ("Context", "Plain", "Minimal", "Verbose")
 mode = "Context"  # of `%xmode`
 MAX_FRAMES = 60
+MAX_VALUE = 200  # characters of a value in Verbose mode
+WORD = re.compile(r"[^\W\d]\w*")
 
 
 def describe(error, sources, colour):
@@ -62,13 +65,15 @@ def chain(error, sources, paint, lines, seen):
     if cause is not None and id(cause) not in seen:
         chain(cause, sources, paint, lines, seen)
         lines += ["", "The above exception was the direct cause of the following exception:", ""]
+        return one(error, sources, paint, lines, False)
     elif context is not None and not error.__suppress_context__ and id(context) not in seen:
         chain(context, sources, paint, lines, seen)
         lines += ["", "During handling of the above exception, another exception occurred:", ""]
+        return one(error, sources, paint, lines, False)
     one(error, sources, paint, lines)
 
 
-def one(error, sources, paint, lines):
+def one(error, sources, paint, lines, ruled=True):
     name = type(error).__name__
     text = value_text(error)
     if isinstance(error, SyntaxError) and error.__traceback__ is None:
@@ -80,10 +85,11 @@ def one(error, sources, paint, lines):
     if name == "UsageError":
         lines.append(paint(RED, name) + ": " + text)
         return
-    if mode == "Minimal":
+    if mode == "Minimal" or (error.__traceback__ is None and not ruled):
         lines.append(paint(RED, name) + ": " + text)
         return
-    lines.append(paint(RED, "-" * 75))
+    if ruled:
+        lines.append(paint(RED, "-" * 75))
     lines.append(paint(RED, name) + " " * max(1, 75 - len(name) - 33) + "Traceback (most recent call last)")
     show_frames(all_frames(error.__traceback__), sources, paint, lines)
     for line in traceback.format_exception_only(type(error), error):
@@ -95,7 +101,10 @@ def one(error, sources, paint, lines):
         if isinstance(inner, BaseException) and index < 10:
             lines.append("  +---------------- %d ----------------" % (index + 1))
             part = []
-            chain(inner, sources, paint, part, {id(error)})
+            if inner.__traceback__ is None:
+                one(inner, sources, paint, part, False)
+            else:
+                chain(inner, sources, paint, part, {id(error)})
             lines.extend("  | " + line for line in part)
 
 
@@ -144,39 +153,92 @@ def in_asyncio(frame):
 
 
 def show_frames(frames, sources, paint, lines):
-    if len(frames) > MAX_FRAMES:
-        hidden = len(frames) - MAX_FRAMES
-        head, tail = frames[: MAX_FRAMES // 2], frames[-MAX_FRAMES // 2 :]
-        show_frames(head, sources, paint, lines)
-        lines += ["", "    ... %d more frames ..." % hidden, ""]
-        frames = tail
-    previous, repeats = None, 0
-    for frame, number, _last in frames:
-        key = (frame.f_code, number)
-        repeats = repeats + 1 if key == previous else 0
-        previous = key
-        if repeats >= REPEATS:
-            if repeats == REPEATS:
-                lines.append("    ... the same frame again ...")
-            continue
-        show_frame(frame, number, sources, paint, lines)
+    """The frames, those of a long row of the same one only at its ends."""
+    at = 0
+    while at < len(frames):
+        code, number = frames[at][0].f_code, frames[at][1]
+        end = at + 1
+        while end < len(frames) and frames[end][0].f_code is code and frames[end][1] == number:
+            end += 1
+        if end - at > REPEATS:
+            for frame, _number, _last in frames[at : at + REPEATS - 1]:
+                show_frame(frame, number, sources, paint, lines)
+            lines += ["    [... skipping similar frames: %s at line %d (%d times)]" % (code.co_name, number, end - at - REPEATS), ""]
+            at = end - 1
+        if at == MAX_FRAMES // 2 and len(frames) > MAX_FRAMES:
+            at = len(frames) - MAX_FRAMES // 2
+            lines += ["    [... skipping %d frames]" % (at - MAX_FRAMES // 2), ""]
+        show_frame(frames[at][0], frames[at][1], sources, paint, lines)
+        at += 1
 
 
 def show_frame(frame, number, sources, paint, lines):
-    file, function = frame.f_code.co_filename, frame.f_code.co_name
-    shown = cell_name(file) if file in sources else short_path(file)
-    where = paint(GREEN, "%s:%d" % (shown, number) if file not in sources else "%s, line %d" % (shown, number))
-    inside = "" if function == "<module>" else ", in " + paint(CYAN, function + "()")
-    lines.append(where + inside)
-    source = linecache.getlines(file, frame.f_globals)
-    around = CONTEXT if mode == "Context" else 0
-    for current in range(max(1, number - around), min(len(source), number + around) + 1):
-        text = source[current - 1].rstrip("\n")
-        if current == number:
-            lines.append(paint(GREEN, "----> %d " % current if current < 10 else "---> %d " % current) + text)
-        else:
-            lines.append("%7d " % current + text)
+    file = frame.f_code.co_filename
+    where = "%s, line %d" % (cell_name(file), number) if file in sources else "%s:%d" % (short_path(file), number)
+    lines.append(("" if file in sources else "File ") + paint(GREEN, where) + inside(frame, paint))
+    source = [line.rstrip("\n") for line in linecache.getlines(file, frame.f_globals)]
+    if 0 < number <= len(source):
+        shown = around(source, number, frame.f_code) if mode in ("Context", "Verbose") else [number]
+        margin = min((indent_of(source[each - 1]) for each in shown if source[each - 1].strip()), default=0)
+        for each in shown:
+            text = source[each - 1][margin:]
+            mark = paint(GREEN, "%s> %d " % ("-" * max(1, 5 - len(str(each))), each)) if each == number else "%7d " % each
+            lines.append(mark + text)
+    if mode == "Verbose":
+        used = frame.f_code.co_names + frame.f_code.co_varnames + frame.f_code.co_freevars
+        words = set(WORD.findall(source[number - 1])) if 0 < number <= len(source) else set()
+        for name in sorted(words.intersection(used).intersection(frame.f_locals)):
+            lines.append("        %s = %s" % (name, brief(frame.f_locals[name])))
     lines.append("")
+
+
+def inside(frame, paint):
+    """`, in A.f(self, x, *rest)`: the function a frame is of, and what it takes; in Verbose mode with what it was given."""
+    code = frame.f_code
+    if code.co_name == "<module>":
+        return ""
+    import inspect
+
+    taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    rest = code.co_varnames[len(taken) :]
+    stars = [star for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS)) if code.co_flags & flag]
+    parameters = [("", name) for name in taken] + list(zip(stars, rest))
+    if mode == "Verbose":
+        known = frame.f_locals
+        words = ["%s%s=%s" % (star, name, brief(known[name]) if name in known else "<undefined>") for star, name in parameters]
+    else:
+        words = [star + name for star, name in parameters]
+    name = code.co_name if code.co_name.startswith("<") else getattr(code, "co_qualname", code.co_name)
+    return ", in " + paint(CYAN, "%s(%s)" % (name, ", ".join(words)))
+
+
+def brief(value):
+    try:
+        text = repr(value).replace("\n", " ")
+    except Exception:
+        return "<unprintable>"
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 3] + "..."
+
+
+def around(source, number, code):
+    """The lines to show with one: those near it that belong to the same function, but for blank ones."""
+    first, last, outside = 1, len(source), -1
+    if code.co_name != "<module>" and code.co_firstlineno <= number:
+        first = code.co_firstlineno
+        outside = indent_of(source[first - 1])
+    above = [each for each in range(number - 1, first - 1, -1) if source[each - 1].strip()][:CONTEXT]
+    below = []
+    for each in range(number + 1, last + 1):
+        text = source[each - 1].strip()
+        if len(below) == CONTEXT or (text and indent_of(source[each - 1]) <= outside and text[0] not in ")]}"):
+            break
+        if text:
+            below.append(each)
+    return above[::-1] + [number] + below
+
+
+def indent_of(line):
+    return len(line) - len(line.lstrip())
 
 
 def cell_name(file):

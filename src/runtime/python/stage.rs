@@ -39,6 +39,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/loop.py",
     "_ipycodex_runner/magic_cells.py",
     "_ipycodex_runner/magic_files.py",
+    "_ipycodex_runner/magic_history.py",
     "_ipycodex_runner/magic_names.py",
     "_ipycodex_runner/magic_run.py",
     "_ipycodex_runner/magics.py",

@@ -49,7 +49,10 @@ fn a_prompt_its_new_notes_and_new_skills_are_evaluated() {
 fn nothing_of_an_earlier_prompt_runs_again() {
     let check = |prompts: Vec<PromptEntry>, reset_line, expected: (&str, &str)| {
         let dialog = Dialog {
-            cells: vec![cell(1, "'$`n` $`o.a` $`f()` !`ls`'"), cell(5, "'$`m` !`id`'")],
+            cells: vec![
+                cell(1, "'$`n` $`o.a` $`f()` !`ls`'"),
+                cell(5, "'$`m` !`id`'"),
+            ],
             prompts,
             reset_line,
         };

@@ -34,13 +34,13 @@ impl Stand {
 pub(super) enum Kind {
     /// Nothing else.
     Python,
-    /// Python up to `at`, then a magic whose name ends before `end`.
+    /// Python up to `at`, then a magic whose name ends before `end`, or the mark of `/f x`, `,f x` or `;f x`.
     Magic { at: usize, end: usize },
     /// Python up to `at`, then `!` (or `!!`, to `end`) and a command.
     Shell { at: usize, end: usize },
     /// The second line of a command, or a later one.
     ShellRest,
-    /// `?name`, `name?`: the marks stand before `start` and from `end` on.
+    /// `?name`, `name?`, `?`: the marks stand before `start` and from `end` on.
     Help { start: usize, end: usize },
 }
 
@@ -63,7 +63,7 @@ pub(super) fn look_at(line: &str, stand: Stand) -> Seen {
     }
     let indent = line.len() - line.trim_start().len();
     if stand.is_fresh()
-        && let Some(kind) = escape_at(bytes, indent)
+        && let Some(kind) = escape_at(bytes, indent).or_else(|| call_at(bytes, indent))
     {
         return escape(kind, Vec::new(), bytes);
     }
@@ -72,8 +72,9 @@ pub(super) fn look_at(line: &str, stand: Stand) -> Seen {
         let end = line.trim_end().trim_end_matches('?').len();
         let word = line.get(start..end).unwrap_or_default();
         let asks = start > indent || end < line.trim_end().len();
-        if asks && is_name(word) {
+        if asks && (is_name(word) || end <= start) {
             let brackets = Vec::new();
+            let end = end.max(start);
             let kind = Kind::Help { start, end };
             let stand = Stand::default();
             return Seen {
@@ -123,6 +124,12 @@ fn escape_at(bytes: &[u8], at: usize) -> Option<Kind> {
         }
         _ => None,
     }
+}
+
+/// `/f a b`, `,f a b`, `;f a b`: a call written without brackets or quotes. Its mark is painted as a magic's.
+fn call_at(bytes: &[u8], at: usize) -> Option<Kind> {
+    let is_call = matches!(bytes.get(at)?, b'/' | b',' | b';');
+    is_call.then_some(Kind::Magic { at, end: at + 1 })
 }
 
 fn count(bytes: &[u8], at: usize, byte: u8) -> usize {
@@ -269,6 +276,13 @@ mod tests {
             ("# a (\n!b", vec![Python, Shell { at: 0, end: 1 }]),
             ("len?", vec![Help { start: 0, end: 3 }]),
             ("?len", vec![Help { start: 1, end: 4 }]),
+            ("?", vec![Help { start: 1, end: 1 }]),
+            (" ?? ", vec![Help { start: 3, end: 3 }]),
+            ("/f a", vec![Magic { at: 0, end: 1 }]),
+            ("if x:\n  ,f a", vec![Python, Magic { at: 2, end: 3 }]),
+            (";f a b", vec![Magic { at: 0, end: 1 }]),
+            ("x = ,f", vec![Python]),
+            ("(a\n/b)", vec![Python, Python]),
             ("a.b??  ", vec![Help { start: 0, end: 3 }]),
             ("# why?", vec![Python]),
             ("x = 'a?'", vec![Python]),

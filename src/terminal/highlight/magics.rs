@@ -50,10 +50,10 @@ pub(super) fn of_body(head: &str) -> Language {
     }
 }
 
-/// The language of what follows the magic `name` (with its `%`) on its line.
+/// The language of what follows the magic `name` (with its `%`), or the mark of a call, on its line.
 pub(super) fn of_rest(name: &str) -> Language {
     match name.trim_start_matches('%') {
-        "time" | "timeit" | "prun" | "memit" | "mprun" | "lprun" | "debug" | "psearch" => {
+        "/" | "time" | "timeit" | "prun" | "memit" | "mprun" | "lprun" | "debug" | "psearch" => {
             Language::Python
         }
         "sx" | "system" | "sc" => Language::Named("bash".into()),

@@ -86,8 +86,7 @@ fn notes_bring_what_they_declare_with_the_next_prompt() {
          .a\n.b\n",
     );
     let told = told(&program);
-    let expansion =
-        "<variable name=\"d[0]\" type=\"int\">5</variable><variable name=\"x\" type=\"int\">41</variable><shell cmd=\"echo hi\">hi</shell><context>";
+    let expansion = "<variable name=\"d[0]\" type=\"int\">5</variable><variable name=\"x\" type=\"int\">41</variable><shell cmd=\"echo hi\">hi</shell><context>";
     assert!(told[0].starts_with(expansion), "{ran:?}\n{}", told[0]);
     assert_eq!(told[1], "<user-request>b</user-request>");
     for request in program.endpoint.requests() {

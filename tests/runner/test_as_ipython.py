@@ -1,0 +1,211 @@
+"""The built-in engine beside IPython's own shell: the same cells, and what a user sees of them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Engine, Host  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+SHELL = """
+import json, sys
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from traitlets.config import Config
+
+config = Config()
+config.TerminalInteractiveShell.simple_prompt = True
+config.InteractiveShell.colors = "nocolor"
+config.HistoryManager.enabled = False
+shell = TerminalInteractiveShell.instance(config=config)
+shell.show_usage = lambda: print("(the overview)")
+for cell in json.load(sys.stdin):
+    print("\\1", end="")
+    sys.stdout.flush()
+    shell.run_cell(cell, store_history=True)
+    if shell.rl_next_input:
+        print("next input:", shell.rl_next_input)
+        shell.rl_next_input = None
+    sys.stdout.flush()
+"""
+
+CELLS = r'''
+f = lambda *a: a
+/f
+x = 5
+/f x 3
+/f (1,2),(3,4)
+,f x y
+,f
+;f x  y
+;f
+  /f x
+if x:\n    ,f a b
+/
+,
+;
+%
+%%
+%undefined
+%undefined-x
+%undefined x y
+%undefined(x)
+a = %undefined-y
+%%undefined
+%%undefined-x\nbody
+%time?x
+!!echo a
+b = !echo c
+b
+nosuch?
+?nosuch
+f.nosuch?
+nosuch.*?
+str.*find*?
+(_, __, ___)
+(_i, _ii, _iii, _i3, In[1], _oh is Out, _ih is In)
+1
+2
+3
+(_, __, ___, _35)
+%who
+%who int
+%who nosuch
+%who_ls
+c, d, e, s, t = 1, 'x' * 80, [1, 2], {1: 2}, (1,)
+import sys, math
+%whos
+%whos list dict
+%cd /
+%cd -q /usr
+%cd -
+%cd -0
+%cd /tmp
+%cd -1
+%dhist
+%env NOSUCH_VARIABLE
+%env AA=1
+%env AA
+%env BB 2
+%set_env CC=3
+%env CC={c}
+%xdel c
+c
+%hist 1-3
+%hist -n 1-3 5
+%hist 2:4
+%hist -n 11
+%hist -p 11 12
+%hist -o 4 35
+%hist -n -o 36
+%hist -t 1 2
+%hist 8 -g *f*
+%hist -z
+%recall 3
+%recall 1-3
+%recall x+2
+%rep 4
+%recall
+%reset -f out
+_35
+%reset_selective -f ^[de]$
+%who
+%reset -s -f
+%who
+_i3
+def g(x, *a, k=1, **kw):\n    y = 1\n    # so\n\n    return 1 / x\n\nprint(1)
+g(0)
+class A:\n    def m(self, v):\n        return v.nope\n    @staticmethod\n    def s(): return A().m(1)
+A.s()
+(lambda q: 1 / q)(0)
+[i for i in map(g, [0])]
+sum(1 / z for z in [0])
+def r(n): raise KeyError(n)
+try: r(1)\nexcept KeyError as error: raise ValueError("x") from error
+def outer():\n    def inner(a, b):\n        return (a + b + nope)\n    return inner(1, 2)
+outer()
+async def co(u):\n    return 1 / u
+await co(0)
+assert False, "why"
+%xmode Verbose
+%xmode Minimal
+g(0)
+%xmode Context
+'''
+
+TABLES = r"""
+import numpy as np, pandas as pd
+a = np.zeros((2, 3)); b = np.zeros((200, 300)); c = np.zeros((2000, 300)); d = np.float64(1); e = np.arange(3)
+f = pd.DataFrame({'a': [1, 2]}); g = f.a; h = np.ndarray; i = np.array(5)
+class Odd:\n    shape = 3\n    dtype = 1\n    def __len__(self): raise ValueError\n    def __str__(self): return 'odd'
+class Worse:\n    @property\n    def shape(self): raise RuntimeError\n    def __str__(self): return 'worse'
+class Short(list):\n    def __len__(self): raise ValueError
+odd, worse, short = Odd(), Worse(), Short()
+%whos
+%reset -f array
+%who
+"""
+
+
+def cells(text):
+    return [line.replace("\\n", "\n") for line in text.strip("\n").split("\n")]
+
+
+def as_seen(cell):
+    """What a cell of ours shows, as IPython prints it."""
+    seen = cell.output
+    for frame in cell.frames:
+        kind = frame["type"]
+        if kind == "result":
+            text = frame["bundle"]["text/plain"]
+            seen += "Out[%s]: %s%s\n" % (frame["executionCount"], "\n" if "\n" in text else "", text)
+        elif kind == "error":
+            seen += "\n".join(frame["traceback"]) + "\n"
+        elif kind == "next_input":
+            seen += "next input: %s\n" % frame["text"]
+        elif kind == "page":
+            seen += "(the overview)\n" if "built-in engine" in frame["bundle"]["text/plain"] else frame["bundle"]["text/plain"]
+    return seen
+
+
+def plain(text):
+    """Without what differs from one run to the next, and blanks at the ends of lines."""
+    text = re.sub(r"0x[0-9a-f]+|\d+ entries", "…", text.strip()).replace("Lines ", "SList ")
+    return [line.rstrip() for line in text.split("\n")]
+
+
+@unittest.skipUnless(IPYTHON, "IPYCODEX_TEST_IPYTHON names no interpreter with IPython")
+class AsIPython(Engine, unittest.TestCase):
+    maxDiff = None
+
+    def compare(self, text, host):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = dict(os.environ, IPYTHONDIR=folder, PYTHONWARNINGS="ignore")
+            ran = subprocess.run([IPYTHON, "-c", SHELL], input=json.dumps(cells(text)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment, cwd=folder)
+            host.run("%%cd -q %s" % folder, storeHistory=False)
+            host.run("import os; del _dh[:]; _dh.append(os.getcwd()); del os", storeHistory=False)
+            theirs = ran.stdout.split("\1")[1:]
+            self.assertEqual(len(theirs), len(cells(text)), ran.stdout[-2000:])
+            for cell, seen in zip(cells(text), theirs):
+                with self.subTest(cell):
+                    self.assertEqual(plain(as_seen(host.run(cell))), plain(seen))
+
+    def test_the_same_cells_show_the_same(self):
+        self.compare(CELLS, self.host())
+
+    def test_tables_and_arrays(self):
+        have = [IPYTHON, "-c", "import numpy, pandas"]
+        if IPYTHON and subprocess.run(have, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no numpy and pandas there")
+        host = Host(ipython=IPYTHON, options=["--no-ipython"])
+        self.addCleanup(host.close)
+        self.compare(TABLES, host)
+
+
+if __name__ == "__main__":
+    unittest.main()
