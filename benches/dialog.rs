@@ -144,6 +144,7 @@ pub fn begin(
         Opening {
             path: path.to_owned(),
             record: true,
+            named: false,
             leave_log: false,
         },
         Begin {

@@ -36,19 +36,6 @@ pub struct Wanted {
     pub python_at_once: bool,
 }
 
-impl Wanted {
-    /// The record alone: nothing runs, nobody is asked.
-    pub fn record(flags: ConfigFlags) -> Self {
-        Wanted {
-            flags,
-            resume: None,
-            cells_own_a_terminal: false,
-            stdin: Stdin::Refuse,
-            python_at_once: false,
-        }
-    }
-}
-
 /// A running session and what its front-end needs beside it.
 pub struct Assembly {
     /// The session.
@@ -86,6 +73,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         .unwrap_or_else(|| PathBuf::from("/"));
     let opening = Opening {
         path: paths.history.clone(),
+        named: !paths.history_is_ours(),
         record: settings.record,
         // Scripts end often and at once; a shell ends when somebody has had time to think.
         leave_log: !wanted.cells_own_a_terminal,

@@ -7,6 +7,7 @@ mod ipython;
 mod kills;
 mod locks;
 mod schemas;
+mod strangers;
 mod taken_back;
 mod taken_up;
 
@@ -33,6 +34,7 @@ fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report
         Opening {
             path: path.to_owned(),
             record: true,
+            named: false,
             leave_log: false,
         },
         Begin {

@@ -1,18 +1,17 @@
 //! `export`: a session of the record as a notebook, a page, a document or a script.
 //!
-//! Needs neither Python nor an agent. Long work shows how far it is, on a terminal.
+//! Needs neither Python nor an agent, and writes nothing but that file. Long work shows how far it is, on a terminal.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::{Arguments, Export};
+use crate::cli::resume::archive;
+use crate::config::resolve;
 use crate::environment::Environment;
 use crate::report::Report;
+use crate::screen::Screen;
 use crate::session::{FileForm, Target, write_file};
-
-/// How long the end of the (empty) session may take.
-const LEAVE: Duration = Duration::from_secs(2);
 
 /// How long the work may take before it says how far it is, and how often it does from then on.
 const PATIENT: Duration = Duration::from_secs(2);
@@ -28,19 +27,15 @@ pub(super) fn run(
         return Err(Report::usage(format!("cannot tell the form of `{shown}`"))
             .hint("name a .ipynb, .md, .html or .py file"));
     };
-    let wanted = Wanted::record(arguments.common.flags(false)?);
-    let Assembly {
-        session,
-        screen,
-        history,
-        reports,
-        ..
-    } = assemble(environment, wanted)?;
+    let (settings, reports) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
-    let found = blocking(history.saved(Some(export.id)))?;
-    session.close(LEAVE);
+    let found = match archive(&settings)? {
+        Some(mut archive) => archive.saved(export.id)?,
+        None => None,
+    };
     let Some(saved) = found else {
         return Err(Report::failure(format!("Session {} not found", export.id))
             .hint("`ipycodex sessions --all` lists the newest"));
@@ -64,12 +59,4 @@ pub(super) fn run(
     screen.untrusted(&format!("Exported {} to {shown}.\n", saved.counted()))?;
     screen.flush()?;
     Ok(0)
-}
-
-/// Waits for the record.
-fn blocking<T>(answer: impl Future<Output = T>) -> Result<T, Report> {
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .map_err(|error| Report::failure("could not start").because(error))?;
-    Ok(executor.block_on(answer))
 }

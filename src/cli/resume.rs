@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::Arguments;
-use crate::config::resolve;
+use crate::config::{Settings, resolve};
 use crate::environment::Environment;
 use crate::history::Archive;
 use crate::report::Report;
@@ -30,7 +30,7 @@ pub(super) fn chosen(
         .cwd
         .clone()
         .unwrap_or_else(|| PathBuf::from("/"));
-    let picked = match archive(arguments, environment)? {
+    let picked = match archive(&settings)? {
         Some(mut archive) => pick_first(&screen, &mut archive, &cwd)?,
         None => Picked::Nothing,
     };
@@ -67,8 +67,9 @@ pub(super) fn named(
     if let Ok(number) = name.parse() {
         return Ok(Some(number));
     }
-    let named = match archive(arguments, environment)? {
-        Some(archive) => archive.named(name)?,
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let named = match archive(&settings)? {
+        Some(mut archive) => archive.named(name)?,
         None => Vec::new(),
     };
     match named[..] {
@@ -85,11 +86,7 @@ pub(super) fn named(
     }
 }
 
-/// The record, to look sessions up in.
-pub(super) fn archive(
-    arguments: &Arguments,
-    environment: &Environment,
-) -> Result<Option<Archive>, Report> {
-    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+/// The record, to look sessions up in; nothing is written by that.
+pub(super) fn archive(settings: &Settings) -> Result<Option<Archive>, Report> {
     Archive::open(&settings.paths.history, &settings.paths.artifacts)
 }

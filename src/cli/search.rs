@@ -44,7 +44,7 @@ pub(super) fn run(
         json: search.json,
         count: 0,
     };
-    if let Some(archive) = archive(arguments, environment)? {
+    if let Some(mut archive) = archive(&settings)? {
         let cwd = environment
             .cwd
             .clone()

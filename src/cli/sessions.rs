@@ -1,17 +1,17 @@
-//! `sessions`: what can be resumed.
+//! `sessions`: what can be resumed. Nothing is written.
 
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::json;
 
-use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::{Arguments, Sessions};
+use crate::cli::resume::archive;
+use crate::config::resolve;
 use crate::environment::Environment;
+use crate::history::{LISTED, Scope};
 use crate::report::Report;
+use crate::screen::Screen;
 use crate::session::listing;
-
-/// How long the end of the (empty) session may take.
-const LEAVE: Duration = Duration::from_secs(2);
 
 /// Lists them; returns the exit code.
 pub(super) fn run(
@@ -19,18 +19,22 @@ pub(super) fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let wanted = Wanted::record(arguments.common.flags(false)?);
-    let Assembly {
-        session,
-        screen,
-        reports,
-        ..
-    } = assemble(environment, wanted)?;
+    let (settings, reports) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
-    let rows = session.sessions(sessions.all);
-    session.close(LEAVE);
+    let rows = match archive(&settings)? {
+        Some(mut archive) => {
+            let scope = if sessions.all {
+                Scope::All
+            } else {
+                archive.near(environment.cwd.as_deref().unwrap_or(Path::new("/")))?
+            };
+            archive.page(&scope, i64::MAX, LISTED)?
+        }
+        None => Vec::new(),
+    };
     if sessions.json {
         let rows: Vec<_> = rows
             .iter()

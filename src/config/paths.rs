@@ -48,7 +48,7 @@ impl Paths {
         let history = hist_file
             .or_else(|| environment.variable("IPYCODEX_HIST_FILE").map(Path::new))
             .map_or_else(
-                || state_dir.join("history.sqlite"),
+                || own_history(&state_dir),
                 |path| absolute(environment, path),
             );
         Paths {
@@ -64,6 +64,15 @@ impl Paths {
             history,
         }
     }
+
+    /// The record is at our own place, whoever named it.
+    pub fn history_is_ours(&self) -> bool {
+        self.history == own_history(&self.state_dir)
+    }
+}
+
+fn own_history(state_dir: &Path) -> PathBuf {
+    state_dir.join("history.sqlite")
 }
 
 /// `path` with `~` expanded, relative to the working directory at the start.
@@ -115,6 +124,8 @@ mod tests {
     fn places() {
         let check = |environment: &Environment, config: &str, history: &str| {
             let paths = Paths::new(environment, None, None);
+            let named = environment.variable("IPYCODEX_HIST_FILE").is_some();
+            assert_eq!(paths.history_is_ours(), !named);
             assert_eq!(paths.config_file, Path::new(config));
             assert_eq!(paths.history, Path::new(history));
         };
@@ -157,6 +168,7 @@ mod tests {
         );
         assert_eq!(paths.config_file, Path::new("/project/conf/config.json"));
         assert_eq!(paths.history, Path::new("/project/hist"));
+        assert!(!paths.history_is_ours());
         assert_eq!(paths.data_dir, Path::new("/h/.local/share/ipycodex"));
     }
 }

@@ -1,21 +1,25 @@
 //! The file as a book of sessions: looked through, named, thinned out, by whoever does not record into it.
 //!
 //! A connection of its own beside the history thread's, so a list can be read before a session begins and while one
-//! goes on. Invariant: nothing is made where no file is; a session a living process has open is never deleted; what is
-//! deleted is gone from all tables at once, IPython's included.
+//! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open is
+//! never deleted; what is deleted is gone from all tables at once, IPython's included.
 //!
 //! Absent on purpose: asking the user; whoever calls [`Archive::delete`] has.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::file::{self, Failed};
+use super::file;
 use super::listing::{self, Scope};
+use super::look::Look;
+use super::schema::{Kind, Schema};
 use super::search::Found;
-use super::{SessionRow, sessions};
+use super::{SessionRow, saved, sessions};
 use crate::artifacts;
+use crate::notebook::SavedSession;
 use crate::report::Report;
 use crate::text::needle::Needle;
 
@@ -28,7 +32,7 @@ const INPUTS: u32 = 12;
 /// Sessions, open to look through.
 #[derive(Debug)]
 pub struct Archive {
-    db: Connection,
+    look: Option<Look>,
     path: PathBuf,
     artifacts: PathBuf,
 }
@@ -43,27 +47,33 @@ pub struct Glance {
 }
 
 impl Archive {
-    /// Opens the record at `path`; `None` when there is none. `artifacts` is the directory of what was too long for it.
+    /// Opens the record at `path`; `None` when there is none, or nothing in it. `artifacts` is the directory of what was
+    /// too long for it.
     ///
     /// # Errors
-    /// The file cannot be used, or another program holds it.
+    /// It is no record of ours or IPython's, it is damaged, or another program holds it.
     pub fn open(path: &Path, artifacts: &Path) -> Result<Option<Self>, Report> {
-        if !path.exists() {
-            return Ok(None);
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(path).because(error)),
+            Ok(found) if !found.is_file() => {
+                return Err(unreadable(path)
+                    .because("it is not a file")
+                    .hint("name another file with --hist-file"));
+            }
+            // SQLite would take a single byte for an empty file.
+            Ok(found) if found.len() == 1 => return Err(file::refusal(path, &file::no_database())),
+            Ok(_) => {}
         }
-        let mut said = None;
-        match file::open(path, PATIENCE, &mut |report| said = Some(report)) {
-            Ok(db) => Ok(Some(Archive {
-                db,
+        match Look::open(path, PATIENCE) {
+            Ok((_, Kind::Empty)) => Ok(None),
+            Ok((look, Kind::Ours(_))) => Ok(Some(Archive {
+                look: Some(look),
                 path: path.to_owned(),
                 artifacts: artifacts.to_owned(),
             })),
-            Err(Failed::Locked(_)) => Err(Report::failure(format!(
-                "`{}` is locked by another program",
-                path.display()
-            ))
-            .hint("close what holds it, then try again")),
-            Err(Failed::Later(report) | Failed::Never(report)) => Err(said.unwrap_or(report)),
+            Ok((_, other)) => Err(file::other(path, other)),
+            Err(error) => Err(failed(path, &error)),
         }
     }
 
@@ -71,39 +81,51 @@ impl Archive {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn near(&self, cwd: &Path) -> Result<Scope, Report> {
-        listing::near(&self.db, cwd).map_err(|error| self.unreadable(&error))
+    pub fn near(&mut self, cwd: &Path) -> Result<Scope, Report> {
+        self.read(|db| listing::near(db, cwd))
     }
 
     /// At most `most` sessions with a number below `before`, newest first; those nothing was recorded of are left out.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn page(&self, scope: &Scope, before: i64, most: u32) -> Result<Vec<SessionRow>, Report> {
-        listing::page(&self.db, scope, before, most).map_err(|error| self.unreadable(&error))
+    pub fn page(
+        &mut self,
+        scope: &Scope,
+        before: i64,
+        most: u32,
+    ) -> Result<Vec<SessionRow>, Report> {
+        self.read(|db| listing::page(db, scope, before, most))
     }
 
     /// The end of a session.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn glance(&self, session: i64) -> Result<Glance, Report> {
-        glance(&self.db, session).map_err(|error| self.unreadable(&error))
+    pub fn glance(&mut self, session: i64) -> Result<Glance, Report> {
+        self.read(|db| glance(db, session))
     }
 
     /// The numbers of the sessions with this name, newest first.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn named(&self, name: &str) -> Result<Vec<i64>, Report> {
-        let named = || -> rusqlite::Result<Vec<i64>> {
-            let mut rows = self.db.prepare_cached(
+    pub fn named(&mut self, name: &str) -> Result<Vec<i64>, Report> {
+        self.read(|db| {
+            let mut rows = db.prepare_cached(
                 "SELECT session FROM ipycodex_sessions WHERE name = ?1 AND session IN (SELECT session FROM sessions)
                  ORDER BY session DESC",
             )?;
             rows.query_map([name], |row| row.get(0))?.collect()
-        };
-        named().map_err(|error| self.unreadable(&error))
+        })
+    }
+
+    /// What of a session is saved to a file; `None` when there is no such session.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn saved(&mut self, session: i64) -> Result<Option<SavedSession>, Report> {
+        self.read(|db| saved::of(db, session))
     }
 
     /// Names a session; a blank name takes its name away.
@@ -116,12 +138,12 @@ impl Archive {
             return Err(Report::failure("a name must not be a number"));
         }
         let name = (!name.is_empty()).then_some(name);
-        self.db
-            .execute(
+        self.write(|db| {
+            db.execute(
                 "INSERT INTO ipycodex_sessions (session, name) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET name = ?2",
                 params![session, name],
             )
-            .map_err(|error| self.unwritable(&error))?;
+        })?;
         Ok(())
     }
 
@@ -130,7 +152,7 @@ impl Archive {
     /// # Errors
     /// A session a living process has open, or a file that cannot be written; then all of it is still there.
     pub fn delete(&mut self, session: i64) -> Result<(), Report> {
-        let holder = delete(&mut self.db, session).map_err(|error| self.unwritable(&error))?;
+        let holder = self.write(|db| delete(db, session))?;
         match holder {
             None => {
                 artifacts::forget(&self.artifacts, &self.path, session);
@@ -151,29 +173,66 @@ impl Archive {
     /// # Errors
     /// The file cannot be read.
     pub fn find(
-        &self,
+        &mut self,
         needle: &Needle,
         scope: &Scope,
         before: i64,
         most: u32,
     ) -> Result<(Vec<Found>, Option<i64>), Report> {
-        super::search::find(&self.db, needle, scope, before, most)
-            .map_err(|error| self.unreadable(&error))
+        self.read(|db| super::search::find(db, needle, scope, before, most))
     }
 
-    fn unreadable(&self, error: &rusqlite::Error) -> Report {
-        Report::failure(format!("`{}` cannot be read", self.path.display())).because(error)
+    fn read<T>(&mut self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, Report> {
+        let look = match self.look.take() {
+            Some(look) => Ok(look),
+            None => Look::open(&self.path, PATIENCE).map(|(look, _)| look),
+        };
+        look.and_then(|look| self.look.insert(look).read(query))
+            .map_err(|error| failed(&self.path, &error))
     }
 
-    fn unwritable(&self, error: &rusqlite::Error) -> Report {
-        if file::locked(error) {
-            return Report::failure(format!(
-                "`{}` is locked by another program",
-                self.path.display()
-            ));
-        }
-        Report::failure(format!("`{}` cannot be written", self.path.display())).because(error)
+    /// A connection that writes, for one change.
+    fn write<T>(
+        &mut self,
+        change: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Report> {
+        // While one that only reads is there, the index of the log is open for reading alone, to all of this process.
+        self.look = None;
+        let changed = match file::connect(&self.path, PATIENCE) {
+            Ok((mut db, Schema::Ready { .. })) => change(&mut db),
+            Ok((_, Schema::Other(kind))) => return Err(file::other(&self.path, kind)),
+            Err(error) => Err(error),
+        };
+        changed.map_err(|error| {
+            if file::locked(&error) {
+                return failed(&self.path, &error);
+            }
+            Report::failure(format!("`{}` cannot be written", self.path.display())).because(error)
+        })
     }
+}
+
+fn unreadable(path: &Path) -> Report {
+    Report::failure(format!("`{}` cannot be read", path.display()))
+}
+
+fn failed(path: &Path, error: &rusqlite::Error) -> Report {
+    if file::locked(error) {
+        return Report::failure(format!("`{}` is locked by another program", path.display()))
+            .hint("close what holds it, then try again");
+    }
+    if file::damaged(error) {
+        return file::refusal(path, error);
+    }
+    let report = unreadable(path).because(error);
+    if file::passing(error) {
+        // A log without its index, or a change cut off: only whoever may write can bring them in.
+        return report.hint(format!(
+            "if it was not closed properly, `ipycodex --hist-file {}` brings it in order",
+            path.display()
+        ));
+    }
+    report
 }
 
 fn glance(db: &Connection, session: i64) -> rusqlite::Result<Glance> {
@@ -247,14 +306,14 @@ mod tests {
     use super::*;
 
     /// Sessions 1 (`mine`, two cells and a prompt) and 2 (open in `process`, which is that one when it began so).
-    fn archive(process: u32, since: i64) -> (tempfile::TempDir, Archive) {
+    fn archive(process: u32, since: i64) -> (tempfile::TempDir, Archive, Connection) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history.sqlite");
         assert!(Archive::open(&path, directory.path()).unwrap().is_none());
         std::fs::write(&path, "").unwrap();
-        let archive = Archive::open(&path, directory.path()).unwrap().unwrap();
-        archive
-            .db
+        assert!(Archive::open(&path, directory.path()).unwrap().is_none());
+        let db = file::connect(&path, PATIENCE).unwrap().0;
+        db
             .execute_batch(&format!(
                 "INSERT INTO sessions (session, end, remark) VALUES (1, 'x', '/a'), (2, NULL, '/a');
                  INSERT INTO ipycodex_sessions (session, name, process, process_start)
@@ -271,7 +330,8 @@ mod tests {
                      VALUES (1, 2, 0, 'cells', 's', 'no');"
             ))
             .unwrap();
-        (directory, archive)
+        let archive = Archive::open(&path, directory.path()).unwrap().unwrap();
+        (directory, archive, db)
     }
 
     /// Rows of session 1 and of all others, over every table.
@@ -292,12 +352,12 @@ mod tests {
 
     #[test]
     fn a_deleted_session_is_gone_from_every_table_and_the_others_stay() {
-        let (_directory, mut archive) = archive(1, 0);
-        assert_eq!(rows(&archive.db), (11, 5));
+        let (_directory, mut archive, db) = archive(1, 0);
+        assert_eq!(rows(&db), (11, 5));
         archive.delete(1).unwrap();
-        assert_eq!(rows(&archive.db), (0, 5));
+        assert_eq!(rows(&db), (0, 5));
         let parts = "SELECT group_concat(text) FROM ipycodex_answer_parts";
-        let parts: String = archive.db.query_row(parts, [], |row| row.get(0)).unwrap();
+        let parts: String = db.query_row(parts, [], |row| row.get(0)).unwrap();
         assert_eq!(parts, "other");
         assert_eq!(archive.named("mine").unwrap(), [] as [i64; 0]);
         archive.delete(1).expect("it is gone already");
@@ -310,27 +370,25 @@ mod tests {
     fn what_a_living_process_has_open_stays() {
         let own = std::process::id();
         let since = sessions::process_start(own).unwrap();
-        let (_directory, mut archive) = archive(own, since);
+        let (_directory, mut archive, db) = archive(own, since);
         let refused = archive.delete(2).unwrap_err();
         assert_eq!(refused.message, "session 2 is the one that runs here");
         let parent = std::os::unix::process::parent_id();
         let since = sessions::process_start(parent).unwrap();
-        archive
-            .db
-            .execute(
-                "UPDATE ipycodex_sessions SET process = ?1, process_start = ?2 WHERE session = 2",
-                params![parent, since],
-            )
-            .unwrap();
+        db.execute(
+            "UPDATE ipycodex_sessions SET process = ?1, process_start = ?2 WHERE session = 2",
+            params![parent, since],
+        )
+        .unwrap();
         let refused = archive.delete(2).unwrap_err();
         let said = format!("session 2 is open in another ipycodex (process {parent})");
         assert_eq!(refused.message, said);
-        assert_eq!(rows(&archive.db), (11, 5));
+        assert_eq!(rows(&db), (11, 5));
     }
 
     #[test]
     fn names_are_given_found_and_taken_away() {
-        let (_directory, mut archive) = archive(1, 0);
+        let (_directory, mut archive, _db) = archive(1, 0);
         archive.rename(2, " mine ").unwrap();
         assert_eq!(archive.named("mine").unwrap(), [2, 1]);
         archive.rename(2, "").unwrap();
@@ -341,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_glance_shows_the_last_exchange_and_what_came_after() {
-        let (_directory, archive) = archive(1, 0);
+        let (_directory, mut archive, _db) = archive(1, 0);
         let glance = archive.glance(1).unwrap();
         assert_eq!(glance.exchange, Some(("q".into(), "answer".into())));
         assert_eq!(glance.inputs, [(3, "b".into())]);

@@ -1,17 +1,21 @@
-//! The file itself: made private, opened, recognised, or set aside.
+//! The file itself: recognised, made private, opened, or set aside.
 //!
-//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). A corrupt file is
-//! renamed with its companions; a locked one is [`Failed::Later`]; one that is not ours is left alone.
+//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing of a
+//! file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed with
+//! its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
+//! [`Failed::Locked`].
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::schema::{self, Schema};
+use super::Opening;
+use super::look::Look;
+use super::schema::{self, Kind, Schema};
 use crate::report::Report;
 
 /// Pages of the log at which a commit waits until they are in the file; before that, idle time is used.
@@ -57,24 +61,28 @@ pub(super) fn memory() -> Connection {
     db
 }
 
-/// Opens `path`, making it when missing; what happened on the way goes to `tell`.
+/// Opens the file, making it when missing; what happened on the way goes to `tell`.
 pub(super) fn open(
-    path: &Path,
+    opening: &Opening,
     patience: Duration,
     tell: &mut dyn FnMut(Report),
 ) -> Result<Connection, Failed> {
-    prepare(path).map_err(|error| {
-        let report = match error.kind() {
-            ErrorKind::StorageFull => return Failed::Later(full(path)),
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable(path),
-            _ => Report::failure(format!("cannot use `{}`", path.display())),
-        };
-        Failed::Never(
-            report
-                .because(error)
-                .hint("name another file with --hist-file"),
-        )
-    })?;
+    let path = &opening.path;
+    let file = reach(path).map_err(|error| unusable(path, error))?;
+    match recognise(opening, &file, patience) {
+        Ok(()) => {}
+        // At our own place whatever is no record is in the way of one.
+        Err(Unfit::Damaged(error)) if !opening.named => {
+            drop(file);
+            return anew(path, &error, patience, tell);
+        }
+        Err(Unfit::Damaged(error)) => return Err(Failed::Never(refusal(path, &error))),
+        Err(Unfit::Other(kind)) => return Err(Failed::Never(other(path, kind))),
+        Err(Unfit::NotNow(error)) => return Err(not_now(path, &error)),
+    }
+    let private = make_private(&file);
+    drop(file);
+    private.map_err(|error| unusable(path, error))?;
     match connect(path, patience) {
         Ok((db, Schema::Ready { renamed })) => {
             if let Some(table) = renamed {
@@ -85,33 +93,105 @@ pub(super) fn open(
             }
             Ok(db)
         }
-        Ok((_, Schema::Newer(number))) => Err(Failed::Never(
-            Report::failure(format!(
-                "`{}` was written by a newer ipycodex (schema {number})",
-                path.display()
-            ))
-            .hint("update ipycodex, or name another file with --hist-file"),
-        )),
-        Ok((_, Schema::Foreign)) => Err(Failed::Never(
-            Report::failure(format!(
-                "`{}` is another program's database",
-                path.display()
-            ))
-            .hint("name another file with --hist-file"),
-        )),
-        Err(error) if damaged(&error) => {
-            tell(set_aside(path, &error).map_err(Failed::Never)?);
-            prepare(path).map_err(|error| Failed::Never(Report::from(error)))?;
-            match connect(path, patience) {
-                Ok((db, _)) => Ok(db),
-                Err(error) => Err(not_now(path, &error)),
-            }
-        }
+        Ok((_, Schema::Other(kind))) => Err(Failed::Never(other(path, kind))),
+        Err(error) if damaged(&error) => anew(path, &error, patience, tell),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
             Err(Failed::Never(unwritable(path)))
         }
         Err(error) => Err(not_now(path, &error)),
     }
+}
+
+/// Renames the damaged file and begins another one in its place.
+fn anew(
+    path: &Path,
+    damage: &rusqlite::Error,
+    patience: Duration,
+    tell: &mut dyn FnMut(Report),
+) -> Result<Connection, Failed> {
+    tell(set_aside(path, damage).map_err(Failed::Never)?);
+    reach(path).map_err(|error| Failed::Never(Report::from(error)))?;
+    match connect(path, patience) {
+        Ok((db, _)) => Ok(db),
+        Err(error) => Err(not_now(path, &error)),
+    }
+}
+
+/// Why a file is not written to.
+enum Unfit {
+    /// It is no database, or its tables cannot be told.
+    Damaged(rusqlite::Error),
+    Other(Kind),
+    NotNow(rusqlite::Error),
+}
+
+/// Whether this may be written to; nothing is changed to find out.
+fn recognise(opening: &Opening, file: &fs::File, patience: Duration) -> Result<(), Unfit> {
+    if !says_sqlite(file) {
+        return Err(Unfit::Damaged(no_database()));
+    }
+    match Look::kind(&opening.path, patience) {
+        Ok(Kind::Empty | Kind::Ours(_)) => Ok(()),
+        Ok(other) => Err(Unfit::Other(other)),
+        Err(error) if damaged(&error) => Err(Unfit::Damaged(error)),
+        Err(error) => Err(Unfit::NotNow(error)),
+    }
+}
+
+/// What SQLite says of most files that are not its own.
+pub(super) fn no_database() -> rusqlite::Error {
+    let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+    rusqlite::Error::SqliteFailure(error, None)
+}
+
+/// True for a file that begins as SQLite's do, or has nothing in it yet. SQLite takes one of one byte for empty, too.
+fn says_sqlite(mut file: &fs::File) -> bool {
+    const HEADER: &[u8; 16] = b"SQLite format 3\0";
+    let mut start = [0; HEADER.len()];
+    file.metadata().is_ok_and(|found| found.len() == 0)
+        || file.read_exact(&mut start).is_ok() && start == *HEADER
+}
+
+/// What is said of a file that is not ours to write to.
+pub(super) fn other(path: &Path, kind: Kind) -> Report {
+    let shown = path.display();
+    let (what, hint) = match kind {
+        Kind::Newer(number) => (
+            format!("`{shown}` was written by a newer ipycodex (schema {number})"),
+            "update ipycodex, or name another file with --hist-file",
+        ),
+        _ => (
+            format!("`{shown}` is another program's database"),
+            "name another file with --hist-file",
+        ),
+    };
+    Report::failure(what).hint(hint)
+}
+
+/// What is said of a file that is damaged, or was never a record, and stays as it is.
+pub(super) fn refusal(path: &Path, error: &rusqlite::Error) -> Report {
+    let shown = path.display();
+    let other = "name another file with --hist-file";
+    if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
+        return Report::failure(format!("`{shown}` is not a history file")).hint(other);
+    }
+    Report::failure(format!("`{shown}` is damaged"))
+        .because(error)
+        .hint(format!("`sqlite3 {shown} .recover` may bring it back"))
+        .hint(other)
+}
+
+fn unusable(path: &Path, error: io::Error) -> Failed {
+    let report = match error.kind() {
+        ErrorKind::StorageFull => return Failed::Later(full(path)),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => unwritable(path),
+        _ => Report::failure(format!("cannot use `{}`", path.display())),
+    };
+    Failed::Never(
+        report
+            .because(error)
+            .hint("name another file with --hist-file"),
+    )
 }
 
 fn not_now(path: &Path, error: &rusqlite::Error) -> Failed {
@@ -160,8 +240,8 @@ fn unwritable(path: &Path) -> Report {
         .hint("make it writable, or name another file with --hist-file")
 }
 
-/// Makes directory and file private and there; refuses what is not a file of ours.
-fn prepare(path: &Path) -> io::Result<()> {
+/// Opens the file for writing, making it and its directory when missing; refuses what is no file of the user's.
+fn reach(path: &Path) -> io::Result<fs::File> {
     if let Some(directory) = path
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty())
@@ -171,27 +251,33 @@ fn prepare(path: &Path) -> io::Result<()> {
             .mode(0o700)
             .create(directory)?;
     }
+    // Opening a device or a pipe may already do something.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is not a file"));
+    }
     let file = fs::OpenOptions::new()
         .read(true)
         .append(true)
         .create(true)
         .mode(0o600)
         .open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::Error::other("it belongs to another user"));
     }
-    if found.mode() & 0o077 != 0 {
+    Ok(file)
+}
+
+fn make_private(file: &fs::File) -> io::Result<()> {
+    if file.metadata()?.mode() & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(())
 }
 
-fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Schema)> {
-    let mut db = Connection::open(path)?;
+/// Opens a file that is there, brings its tables up to date and sets what holds for the connection.
+pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Schema)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(patience)?;
     let journal = if on_network(path) { "DELETE" } else { "WAL" };
     // Look before touching: a foreign or newer file keeps even its journal mode.
@@ -211,14 +297,21 @@ fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Sch
     Ok((db, schema))
 }
 
+/// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.
+pub(super) fn may_set_aside(opening: &Opening) -> bool {
+    !opening.named || fs::File::open(&opening.path).is_ok_and(|file| says_sqlite(&file))
+}
+
+/// The name of a companion: `-wal`, `-shm`, `-journal`.
+pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 /// Renames a damaged file and its companions; they are never overwritten.
 pub(super) fn set_aside(path: &Path, error: &rusqlite::Error) -> Result<Report, Report> {
     let target = beside(path, "corrupt");
-    let with = |base: &Path, suffix: &str| {
-        let mut name = base.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
     for suffix in ["", "-wal", "-shm"] {
         match fs::rename(with(path, suffix), with(&target, suffix)) {
             Err(failure) if failure.kind() != ErrorKind::NotFound || suffix.is_empty() => {

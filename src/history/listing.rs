@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use super::SessionRow;
 
 /// Rows of a listing at most.
-const LISTED: u32 = 20;
+pub const LISTED: u32 = 20;
 
 /// Which sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]

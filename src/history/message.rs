@@ -76,10 +76,7 @@ pub(super) enum Message {
         reply: oneshot::Sender<Option<Earlier>>,
     },
     Cells(oneshot::Sender<Vec<RecordedCell>>),
-    Saved {
-        session: Option<i64>,
-        reply: oneshot::Sender<Option<SavedSession>>,
-    },
+    Saved(oneshot::Sender<SavedSession>),
     TakeUp {
         wanted: String,
         reply: oneshot::Sender<Result<TakenUp, Report>>,

@@ -13,6 +13,7 @@ mod entries;
 mod file;
 mod lines;
 mod listing;
+mod look;
 mod message;
 mod openers;
 mod pictures;
@@ -46,7 +47,7 @@ use crate::report::Report;
 
 pub use archive::{Archive, Glance};
 pub use earlier::{Earlier, EarlierEntry, RecordedCell};
-pub use listing::Scope;
+pub use listing::{LISTED, Scope};
 pub use recall::Recall;
 pub use search::{Found, FoundKind};
 pub use taken_up::TakenUp;
@@ -59,6 +60,8 @@ use message::{Message, Write};
 pub struct Opening {
     /// The file; its directory is made when missing.
     pub path: PathBuf,
+    /// The user named it: what is there and is no record stays as it is.
+    pub named: bool,
     /// False: in memory only, no file is touched.
     pub record: bool,
     /// The log (`-wal`) stays beside the file at the end, so that ending waits for no sync of the disk; whoever opens
@@ -434,10 +437,9 @@ impl History {
         self.ask(Message::Cells).await
     }
 
-    /// What of a session is saved to a file, all earlier writes included: this one, or the one of that number; `None`
-    /// when there is none. Hidden entries and commands are left out.
-    pub async fn saved(&self, session: Option<i64>) -> Option<SavedSession> {
-        self.ask(|reply| Message::Saved { session, reply }).await
+    /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.
+    pub async fn saved(&self) -> SavedSession {
+        self.ask(Message::Saved).await
     }
 
     /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.

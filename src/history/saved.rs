@@ -26,23 +26,8 @@ struct Forms {
 }
 
 impl Store {
-    /// `None`: there is no such session.
-    pub(super) fn saved(&mut self, session: Option<i64>) -> Option<SavedSession> {
-        let own = self.session.as_ref().map(|session| session.number);
-        if let Some(other) = session.filter(|number| Some(*number) != own) {
-            let there = self.read(false, |db, _| {
-                db.query_row("SELECT 1 FROM sessions WHERE session = ?1", [other], |_| {
-                    Ok(true)
-                })
-                .optional()
-                .map(|row| row.unwrap_or(false))
-            });
-            return there.then(|| {
-                self.read(SavedSession::default(), |db, _| {
-                    Ok(saved(entries::dialog(db, other)?, forms(db, other)?))
-                })
-            });
-        }
+    /// Of the session that goes on.
+    pub(super) fn saved(&mut self) -> SavedSession {
         let mut dialog = self.read(Dialog::default(), entries::dialog);
         let mut forms = self.read(HashMap::new(), forms);
         entries::overlay(&mut dialog, &mut self.waiting.writes());
@@ -64,8 +49,22 @@ impl Store {
                 );
             }
         }
-        Some(saved(dialog, forms))
+        saved(dialog, forms)
     }
+}
+
+/// Of a session in the file; `None`: there is no such session.
+pub(super) fn of(db: &Connection, session: i64) -> rusqlite::Result<Option<SavedSession>> {
+    let there = db
+        .query_row(
+            "SELECT 1 FROM sessions WHERE session = ?1",
+            [session],
+            |_| Ok(()),
+        )
+        .optional()?;
+    there
+        .map(|()| Ok(saved(entries::dialog(db, session)?, forms(db, session)?)))
+        .transpose()
 }
 
 fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {

@@ -51,6 +51,19 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (session, process)) WITHOUT ROWID;
 "];
 
+/// Whose tables these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// There are none.
+    Empty,
+    /// Ours or IPython's; so many migrations have been made.
+    Ours(usize),
+    /// Written by a later version of this program.
+    Newer(usize),
+    /// Some other program's.
+    Foreign,
+}
+
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Schema {
@@ -59,10 +72,8 @@ pub(super) enum Schema {
         /// The new name of that table.
         renamed: Option<String>,
     },
-    /// Written by a later version of this program.
-    Newer(usize),
-    /// Some other program's database.
-    Foreign,
+    /// It will not do: newer, or foreign.
+    Other(Kind),
 }
 
 impl State {
@@ -76,29 +87,80 @@ impl State {
     }
 }
 
+/// Looks whose tables these are.
+pub(super) fn kind(db: &Connection) -> rusqlite::Result<Kind> {
+    let tables: i64 = db.query_row(
+        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        [],
+        |row| row.get(0),
+    )?;
+    if tables == 0 {
+        return Ok(Kind::Empty);
+    }
+    if !(has_columns(
+        db,
+        "sessions",
+        &["session", "start", "end", "num_cmds", "remark"],
+    )? && has_columns(db, "history", &["session", "line", "source", "source_raw"])?)
+    {
+        return Ok(Kind::Foreign);
+    }
+    let now = number(db)?;
+    Ok(if now > MIGRATIONS.len() {
+        Kind::Newer(now)
+    } else {
+        Kind::Ours(now)
+    })
+}
+
+/// Puts what a file of an earlier version has not in its place, for this connection alone and in memory: tables empty,
+/// columns with what they hold by default.
+pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
+    if number(db)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let whole = Connection::open_in_memory()?;
+    whole.execute_batch(&MIGRATIONS.concat())?;
+    let mut tables = whole.prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )?;
+    let mut tables = tables.query([])?;
+    while let Some(table) = tables.next()? {
+        let (name, sql): (String, String) = (table.get(0)?, table.get(1)?);
+        if !exists(db, &name)? {
+            db.execute_batch(&sql.replacen("CREATE TABLE", "CREATE TEMP TABLE", 1))?;
+            continue;
+        }
+        let there = columns(db, &name)?;
+        let mut missing = String::new();
+        let mut all = whole
+            .prepare("SELECT name, coalesce(dflt_value, 'NULL') FROM pragma_table_info(?1)")?;
+        let mut all = all.query([&name])?;
+        while let Some(column) = all.next()? {
+            let (column, value): (String, String) = (column.get(0)?, column.get(1)?);
+            if !there.contains(&column) {
+                missing += &format!(", {value} AS {column}");
+            }
+        }
+        if !missing.is_empty() {
+            db.execute_batch(&format!(
+                "CREATE TEMP VIEW {name} AS SELECT *{missing} FROM main.{name}"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
 /// Brings `db` up to date in one transaction. `before` runs first when an existing schema of ours is about to change.
 pub(super) fn migrate(
     db: &mut Connection,
     before: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Schema> {
-    let tables: i64 = db.query_row(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-        [],
-        |row| row.get(0),
-    )?;
-    if tables > 0
-        && !(has_columns(
-            db,
-            "sessions",
-            &["session", "start", "end", "num_cmds", "remark"],
-        )? && has_columns(db, "history", &["session", "line", "source", "source_raw"])?)
-    {
-        return Ok(Schema::Foreign);
-    }
-    let now = number(db)?;
-    if now > MIGRATIONS.len() {
-        return Ok(Schema::Newer(now));
-    }
+    let now = match kind(db)? {
+        Kind::Empty => 0,
+        Kind::Ours(now) => now,
+        other => return Ok(Schema::Other(other)),
+    };
     let prompts = ["id", "session", "prompt", "response", "history_line"];
     let odd_prompts = exists(db, "ai_prompts")? && !exactly_columns(db, "ai_prompts", &prompts)?;
     if now == MIGRATIONS.len() && !odd_prompts {
@@ -158,14 +220,14 @@ fn number(db: &Connection) -> rusqlite::Result<usize> {
 
 fn exists(db: &Connection, table: &str) -> rusqlite::Result<bool> {
     db.query_row(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)",
+        "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1)",
         [table],
         |row| row.get(0),
     )
 }
 
 fn columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
-    let mut rows = db.prepare("SELECT name FROM pragma_table_info(?1)")?;
+    let mut rows = db.prepare("SELECT name FROM pragma_table_info(?1, 'main')")?;
     rows.query_map(params![table], |row| row.get(0))?.collect()
 }
 

@@ -94,7 +94,7 @@ impl Store {
     fn connect(&mut self, patience: Duration) -> bool {
         let opened = if self.opening.record {
             let tell = self.tell.clone();
-            file::open(&self.opening.path, patience, &mut |report| {
+            file::open(&self.opening, patience, &mut |report| {
                 drop(tell.send(report));
             })
         } else if self.begin.resume.is_some() {
@@ -207,7 +207,13 @@ impl Store {
 
     pub(super) fn trouble(&mut self, error: &rusqlite::Error) {
         if file::damaged(error) && self.opening.record {
-            match file::set_aside(&self.opening.path, error) {
+            let opening = &self.opening;
+            let set_aside = if file::may_set_aside(opening) {
+                file::set_aside(&opening.path, error)
+            } else {
+                Err(file::refusal(&opening.path, error))
+            };
+            match set_aside {
                 Ok(report) => self.say(report),
                 Err(report) => self.keep_in_memory(report),
             }

@@ -245,7 +245,7 @@ impl Store {
             }
             Message::TakeUp { wanted, reply } => drop(reply.send(self.take_up(&wanted))),
             Message::Cells(reply) => drop(reply.send(self.cells())),
-            Message::Saved { session, reply } => drop(reply.send(self.saved(session))),
+            Message::Saved(reply) => drop(reply.send(self.saved())),
             Message::Turns(reply) => drop(reply.send(self.turns())),
             Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
             Message::Sessions { cwd, all, reply } => {

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::{directory, end, start, text, wait};
 
-const FIRST: &str = "
+pub(super) const FIRST: &str = "
     CREATE TABLE sessions (session integer primary key autoincrement, start timestamp, end timestamp, num_cmds integer,
         remark text);
     CREATE TABLE history (session integer, line integer, source text, source_raw text, PRIMARY KEY (session, line));

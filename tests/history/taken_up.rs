@@ -120,6 +120,7 @@ fn without_a_file_there_is_nothing_to_take_up() {
     let opening = Opening {
         path,
         record: false,
+        named: false,
         leave_log: false,
     };
     let begin = Begin {

@@ -87,7 +87,7 @@ impl Session {
 
 async fn write(history: History, target: Target, out: RunSender) -> Result<SavedSession, Report> {
     let number = history.session().await.map_or(0, |start| start.number);
-    let session = history.saved(None).await.unwrap_or_default();
+    let session = history.saved().await;
     let title = format!("Session {number}");
     let name = target.path.display().to_string();
     let work = move || {

@@ -145,6 +145,7 @@ fn stage_of(
     let opening = Opening {
         path: here.join("nowhere"),
         record: false,
+        named: false,
         leave_log: false,
     };
     let begin = Begin {

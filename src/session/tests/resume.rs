@@ -36,6 +36,7 @@ fn open(
         Opening {
             path: path.to_owned(),
             record: true,
+            named: false,
             leave_log: false,
         },
         Begin {

@@ -106,7 +106,7 @@ pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<
 }
 
 /// Reads on where the picker stopped; true when there is something new to show.
-fn more(picker: &mut Picker, archive: &Archive, without: Option<i64>) -> Result<bool, Report> {
+fn more(picker: &mut Picker, archive: &mut Archive, without: Option<i64>) -> Result<bool, Report> {
     let scope: Scope = picker.scope().clone();
     if let Some(before) = picker.next_page() {
         let mut rows = archive.page(&scope, before, PAGE)?;
