@@ -41,7 +41,7 @@
 //! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and notebooks and scripts as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
-//! | [`process`] | 3 | child processes; the one file with `unsafe` |
+//! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC over a child |
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none |
@@ -76,6 +76,9 @@
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `wake` | nothing: it wakes the editor for keys that were held back | those keys being taken |
 //! | `background`, `signals` | what happens between runs; signals | the end of the process |
+//!
+//! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
+//! when it or we are gone ([`process`]).
 //!
 //! Pickers and the look back (Ctrl-R) are on main, between two keys of the editor or two reads of it; the picker reads
 //! the record over a connection of its own. A suggestion comes on the agent's threads and is handed over on `session`.

@@ -1,11 +1,11 @@
 //! Child processes: started as leaders of their own group or session, ended whole.
 //!
-//! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so; it gets a
-//! parent-death signal, so it does not outlive us; and whoever ends it ends its group with it. The thread that
-//! calls [`spawn`] must live as long as the child should: the parent-death signal watches that thread.
+//! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so. Between it and us stands
+//! its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are gone.
 //!
-//! Absent on purpose: what is said over the pipes. `spawn.rs` holds the only `unsafe` of the crate.
+//! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs` and `guard.rs` and nowhere else.
 
+mod guard;
 mod spawn;
 mod tail;
 
@@ -13,51 +13,44 @@ pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 /// A running or ended child. Dropping it kills the group at once if it still runs.
 #[derive(Debug)]
 pub struct Child {
-    inner: std::process::Child,
+    /// It ends after the child and what that started, with the child's status.
+    guard: std::process::Child,
     group: Group,
 }
 
-/// Signals a child's process group from any thread; does nothing once the child was reaped.
+/// Signals a child's process group from any thread; does nothing once the child has ended.
 #[derive(Debug, Clone)]
 pub struct Group {
-    leader: Option<Pid>,
-    /// Holds true once the leader was reaped; locked around every signal so that a recycled id is never hit.
-    reaped: Arc<Mutex<bool>>,
+    calls: Arc<OwnedFd>,
     killed: Arc<AtomicBool>,
 }
 
 impl Child {
-    fn new(inner: std::process::Child) -> Self {
-        // Ids of 0 and 1 would address our own group or every process.
-        let leader = i32::try_from(inner.id())
-            .ok()
-            .filter(|id| *id > 1)
-            .and_then(Pid::from_raw);
+    fn new(guard: std::process::Child, calls: OwnedFd) -> Self {
         Child {
-            inner,
+            guard,
             group: Group {
-                leader,
-                reaped: Arc::new(Mutex::new(false)),
+                calls: Arc::new(calls),
                 killed: Arc::new(AtomicBool::new(false)),
             },
         }
     }
 
-    /// The process id.
+    /// The process to wait for: the child's guard.
     pub fn id(&self) -> u32 {
-        self.inner.id()
+        self.guard.id()
     }
 
     /// A handle for signals.
@@ -65,9 +58,7 @@ impl Child {
         self.group.clone()
     }
 
-    /// Waits until the child has ended, at most `patience`; `None` means it still runs.
-    ///
-    /// What is left of its group is killed before the child is reaped.
+    /// Waits until the child and what it started have ended, at most `patience`; `None` means that some still run.
     ///
     /// # Errors
     /// When the operating system does not tell (the child was reaped elsewhere).
@@ -75,20 +66,15 @@ impl Child {
         if !self.ended_within(patience)? {
             return Ok(None);
         }
-        self.group.signal(Signal::KILL);
-        self.reap().map(Some)
+        self.guard.wait().map(Some)
     }
 
-    /// Waits until the child has ended. What is left of its group is killed.
+    /// Waits until the child and what it started have ended.
     ///
     /// # Errors
     /// As [`Child::wait_for`].
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        loop {
-            if let Some(status) = self.wait_for(Duration::from_secs(3600))? {
-                return Ok(status);
-            }
-        }
+        self.guard.wait()
     }
 
     /// Ends the child and its group: `grace` to leave by itself, then SIGTERM, `grace` again, then SIGKILL.
@@ -110,14 +96,14 @@ impl Child {
     /// True when the child is a zombie or gone within `patience`; does not reap it.
     fn ended_within(&mut self, patience: Duration) -> io::Result<bool> {
         let deadline = Instant::now() + patience;
-        let handle = self
-            .group
-            .leader
-            .and_then(|leader| pidfd_open(leader, PidfdFlags::empty()).ok());
+        let handle = i32::try_from(self.guard.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .and_then(|guard| pidfd_open(guard, PidfdFlags::empty()).ok());
         let Some(handle) = handle else {
             // No pidfd (old kernel, or the child is gone): look now and then.
             loop {
-                if self.inner.try_wait()?.is_some() {
+                if self.guard.try_wait()?.is_some() {
                     return Ok(true);
                 }
                 if Instant::now() >= deadline {
@@ -143,35 +129,30 @@ impl Child {
             }
         }
     }
-
-    fn reap(&mut self) -> io::Result<ExitStatus> {
-        let mut reaped = self
-            .group
-            .reaped
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let status = self.inner.wait()?;
-        *reaped = true;
-        Ok(status)
-    }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
         self.group.signal(Signal::KILL);
         // A failure means that it is reaped already.
-        let _ = self.reap();
+        let _ = self.guard.wait();
     }
 }
 
 impl Group {
     /// Sends `signal` to every process of the group.
     pub fn signal(&self, signal: Signal) {
-        let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (false, Some(leader)) = (*reaped, self.leader) {
-            // Fails only when nobody is left, which is what is wanted.
-            let _ = kill_process_group(leader, signal);
-        }
+        self.call(u8::try_from(signal.as_raw()).unwrap_or(0));
+    }
+
+    /// What made a session of its own (a server, a browser) may stay when the child has left: it ends on our wish.
+    pub fn let_go(&self) {
+        self.call(guard::LET_GO);
+    }
+
+    fn call(&self, call: u8) {
+        // Fails only when nobody is left, which is what is wanted.
+        let _ = rustix::io::write(&self.calls, &[call]);
     }
 
     /// Kills the group on request; [`Group::was_killed`] tells of it later.
@@ -215,6 +196,49 @@ mod tests {
         assert!(!status.success());
         assert!(group.was_killed());
         group.signal(Signal::TERM); // reaped: must not reach anybody
+    }
+
+    /// What a script starts that hears no signal, has a session of its own and lost its parent; a file tells its id.
+    const ESCAPED: &str = "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > told.new; mv told.new told; sleep 1000' &)
+        until [ -e told ]; do sleep 0.01; done";
+
+    /// Runs a script in a folder of its own until it ends; gives the process it left, if that still runs.
+    fn left_by(script: &str, let_go: bool) -> Option<Pid> {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("cd {}; {ESCAPED}; {script}", folder.path().display());
+        let mut child = shell(&script, Leadership::Session);
+        if let_go {
+            child.group().let_go();
+        }
+        child.wait().unwrap();
+        let told = std::fs::read_to_string(folder.path().join("told")).unwrap();
+        let left = Pid::from_raw(told.trim().parse().unwrap()).unwrap();
+        rustix::process::test_kill_process(left).ok().map(|()| left)
+    }
+
+    #[test]
+    fn what_escaped_from_the_group_ends_with_the_child_however_that_ends() {
+        for end in ["exit 0", "kill -KILL $$", "kill -SEGV $$"] {
+            assert_eq!(left_by(end, false), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn what_made_a_session_of_its_own_may_stay_when_the_end_is_wished() {
+        let left = left_by("exit 0", true).expect("it stayed");
+        rustix::process::kill_process_group(left, Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn the_guard_holds_nothing_of_ours() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut sleeping = shell("sleep 1000", Leadership::Group);
+        drop(writer);
+        assert_eq!(std::io::read_to_string(reader).unwrap(), "");
+        let open = std::fs::read_dir(format!("/proc/{}/fd", sleeping.id())).unwrap();
+        assert_eq!(open.count(), 5, "0-2, the pipe and what tells of deaths");
+        sleeping.group().kill();
+        sleeping.wait().unwrap();
     }
 
     #[test]

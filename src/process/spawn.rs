@@ -1,20 +1,23 @@
-//! Starting a child: the one file of the crate that needs `unsafe`.
+//! Starting a child under its guard.
 //!
-//! The standard library has no safe way to make a session, take a controlling terminal, ask for a parent-death signal
-//! or hand down a descriptor under a chosen number; all four must happen between fork and exec. The closure below
-//! calls only async-signal-safe system calls and does not allocate.
+//! The standard library has no safe way to fork once more, make a session, take a controlling terminal, ask for a
+//! parent-death signal or hand down a descriptor under a chosen number; all five must happen between fork and exec. The
+//! closure below calls only async-signal-safe system calls and does not allocate.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use rustix::io::ioctl_fionbio;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid};
 
 use super::Child;
+use super::guard::{fork_guarded, room};
 
 /// What the child leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +70,7 @@ impl Plan {
     }
 }
 
-/// Starts a child. It dies (SIGTERM) when the calling *thread* does.
+/// Starts a child. When we end, it and all it started get SIGTERM, and 2 s later SIGKILL.
 ///
 /// # Errors
 /// The operating system's: `NotFound` for a missing program, `EMFILE`, `EAGAIN`, …
@@ -99,8 +102,12 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
         .iter()
         .map(|(fd, number)| (fd.as_raw_fd(), *number))
         .collect();
-    let parent = rustix::process::getpid();
+    let (calls, our_calls) = pipe_with(PipeFlags::CLOEXEC)?;
+    ioctl_fionbio(&our_calls, true)?;
+    let mut room = room();
     let prepare = move || -> io::Result<()> {
+        let guard = rustix::process::getpid();
+        fork_guarded(calls.as_fd(), &mut room)?;
         match leadership {
             Leadership::Group => setpgid(None, None)?,
             Leadership::Session => drop(setsid()?),
@@ -110,8 +117,8 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
             }
         }
         set_parent_process_death_signal(Some(Signal::TERM))?;
-        if rustix::process::getppid() != Some(parent) {
-            // We died between fork and the line above: nobody would tell the child.
+        if rustix::process::getppid() != Some(guard) {
+            // It died between fork and the line above: nobody would tell the child.
             return Err(io::ErrorKind::NotFound.into());
         }
         for &(from, to) in &numbers {
@@ -127,9 +134,9 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
         }
         Ok(())
     };
-    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
+    // SAFETY: the closure makes system calls only, and so does the guard; neither allocates or takes a lock.
     unsafe { command.pre_exec(prepare) };
-    let child = command.spawn()?;
+    let guard = command.spawn()?;
     drop(inherited);
-    Ok(Child::new(child))
+    Ok(Child::new(guard, our_calls))
 }

@@ -3,7 +3,7 @@
 //! In: messages to send. Out: the messages received, through a bounded channel that must deliver (the reader waits for
 //! room, and so in the end does the peer). Threads: one reads, one writes (a peer that does not read never blocks the
 //! caller), one drains standard error and keeps its end. Invariant: the channel closes exactly when the peer's
-//! standard output ends. The thread that calls [`Peer::spawn`] must outlive the child (see [`crate::process`]).
+//! standard output ends.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

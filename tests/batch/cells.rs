@@ -57,6 +57,16 @@ const CASES: &[Case] = &[
         "",
     ),
     (&["-c", "!echo shell"], "", "shell\n", 0, ""),
+    (
+        &[
+            "-c",
+            "import atexit, threading, time; _ = atexit.register(print, 'bye'); threading.Thread(target=time.sleep, args=(600,)).start()",
+        ],
+        "",
+        "bye\n",
+        0,
+        "",
+    ),
     (&["-c", "def f():\n    return 4\nf()"], "", "4\n", 0, ""),
     (&["-c", ""], "", "", 0, ""),
     // Statement groups.

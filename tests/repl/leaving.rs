@@ -286,6 +286,66 @@ fn no_process_outlives_us_even_when_we_are_killed() {
     }
 }
 
+/// The processes of a shell that sleep for ever.
+fn sleepers(shell: &Shell) -> usize {
+    let sleeps = |process: &u32| {
+        std::fs::read(format!("/proc/{process}/cmdline"))
+            .is_ok_and(|line| line.starts_with(b"sleep\0"))
+    };
+    shell.pty.processes().iter().filter(|it| sleeps(it)).count()
+}
+
+/// A cell that starts what hears no signal, has a session of its own and lost its parent.
+const ESCAPE: &str = r#"!setsid -f sh -c 'trap "" TERM HUP INT; echo esc""aped; sleep 600; :'"#;
+
+#[test]
+fn what_escaped_from_a_cell_ends_when_we_or_the_interpreter_are_killed() {
+    for kills in ["", "import os; os.kill(os.getpid(), 9)"] {
+        let shell = Shell::new();
+        shell.cell(1, ESCAPE);
+        shell.shows("escaped");
+        await_within("it sleeps", CHILDREN, || sleepers(&shell) == 1);
+        if kills.is_empty() {
+            shell.pty.signal(Signal::KILL);
+            shell.pty.exit_status();
+            await_within("no process is left", CHILDREN, || {
+                shell.pty.processes().is_empty()
+            });
+        } else {
+            shell.pty.send_line(kills);
+            await_within("no sleeper is left", CHILDREN, || sleepers(&shell) == 0);
+            shell.at(3);
+        }
+    }
+}
+
+#[test]
+fn what_made_a_session_of_its_own_stays_when_the_user_leaves() {
+    let shell = Shell::new();
+    shell.cell(1, "!setsid -f sleep 600");
+    await_within("it sleeps", CHILDREN, || sleepers(&shell) == 1);
+    shell.leave();
+    await_within("it alone is left", CHILDREN, || {
+        shell.pty.processes().len() == 1
+    });
+    assert_eq!(sleepers(&shell), 1);
+}
+
+#[test]
+fn a_look_leaves_nothing_when_we_are_killed() {
+    let shell = Shell::new();
+    shell.cell(1, "import subprocess");
+    shell
+        .pty
+        .send_line(".pyrun `subprocess.run('sleep 600 & sleep 601', shell=True)`");
+    await_within("both sleep", CHILDREN, || sleepers(&shell) == 2);
+    shell.pty.signal(Signal::KILL);
+    shell.pty.exit_status();
+    await_within("no process is left", CHILDREN, || {
+        shell.pty.processes().is_empty()
+    });
+}
+
 #[test]
 fn functions_that_run_at_exit_are_shown_and_those_that_hang_are_not_waited_for() {
     let shell = Shell::new();

@@ -8,12 +8,20 @@ import os
 import re
 import signal
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+
+def catches(pid, number):
+    """Whether a process that runs has a handler for a signal."""
+    with open("/proc/%d/status" % pid) as file:
+        caught = next(line for line in file if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
 
 
 class Both(Engine):
@@ -142,6 +150,19 @@ class Both(Engine):
         host = self.host()
         host.run("import atexit, threading, time\natexit.register(print, 'bye')\nthreading.Thread(target=time.sleep, args=(60,)).start()")
         output, code = host.end()
+        self.assertIn(b"bye", output)
+        self.assertEqual(code, 0)
+
+    def test_end_runs_atexit_when_the_host_urges_it(self):
+        host = self.host()
+        host.run("import atexit, threading, time\natexit.register(print, 'bye')\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+        pid = host.pid
+        os.close(host.requests)
+        host.requests = None
+        while not catches(pid, signal.SIGTERM):
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGTERM)
+        output, code = host.rest()
         self.assertIn(b"bye", output)
         self.assertEqual(code, 0)
 

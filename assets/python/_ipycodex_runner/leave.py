@@ -1,7 +1,7 @@
 """The end of the runner: what Python would do at exit, with a limit on what can hang.
 
-In: the exit code. Out: nothing; does not return. Invariant: non-daemon threads get a second, then `atexit` runs, then the process
-ends without finalising the interpreter.
+In: the exit code. Out: nothing; does not return. Invariants: non-daemon threads get a second, or until the host's SIGTERM, then `atexit`
+runs, whichever limit comes first; then the process ends without finalising the interpreter.
 """
 
 import _signal
@@ -11,6 +11,7 @@ import sys
 from . import wire
 
 THREADS_GET = 1.0  # seconds
+AFTER_TERM = 0.5  # seconds; the host kills a second after its SIGTERM
 
 
 class TimeUp(BaseException):
@@ -21,9 +22,12 @@ def leave(code):
     parts = sys.modules[__package__].parts
     if parts.dirty:
         parts.save()
+    end_of_patience = EndOfPatience(code)
+    if _signal.getsignal(_signal.SIGTERM) is _signal.SIG_DFL:
+        _signal.signal(_signal.SIGTERM, end_of_patience)
     threading = sys.modules.get("threading")
     if threading is not None and has_company(threading):
-        wait_for_threads(threading)
+        wait_for_threads(threading, end_of_patience)
     atexit = sys.modules.get("atexit")
     if atexit is not None:
         try:
@@ -34,22 +38,45 @@ def leave(code):
     os._exit(code)
 
 
+class EndOfPatience:
+    """What SIGTERM means in the end: threads are waited for no longer, and what else runs has a moment to finish."""
+
+    waiting = False  # for threads
+
+    def __init__(self, code):
+        self.code = code
+
+    def __call__(self, signal, frame):
+        _signal.signal(_signal.SIGALRM, self.up)
+        _signal.setitimer(_signal.ITIMER_REAL, AFTER_TERM)
+        if self.waiting:
+            self.waiting = False
+            raise TimeUp
+
+    def up(self, signal, frame):
+        if self.waiting:
+            self.waiting = False
+            raise TimeUp
+        wire.flush_streams()
+        os._exit(self.code)
+
+
 def has_company(threading):
     main = threading.main_thread()
     return any(not thread.daemon and thread is not main for thread in threading.enumerate())
 
 
-def wait_for_threads(threading):
-    def up(_signal, _frame):
-        raise TimeUp
-
+def wait_for_threads(threading, end_of_patience):
     try:
-        _signal.signal(_signal.SIGALRM, up)
+        _signal.signal(_signal.SIGALRM, end_of_patience.up)
         _signal.setitimer(_signal.ITIMER_REAL, THREADS_GET)
+        end_of_patience.waiting = True
         threading._shutdown()
+        end_of_patience.waiting = False
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
     except TimeUp:
         pass
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
     finally:
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        end_of_patience.waiting = False

@@ -1,9 +1,8 @@
 //! The one thread of a runtime: it starts interpreters, feeds them, reads them, and ends them.
 //!
 //! In: requests and calls through [`Control`], bytes from the interpreter. Out: events. Invariants: one thread, so
-//! events have one order and the parent-death signal has a parent that lives as long as the interpreter; whatever ends
-//! an interpreter, its output comes first, then the ends of its requests, then its death. After two deaths within a
-//! minute the next start waits for a cell. Absent on purpose: async.
+//! events have one order; whatever ends an interpreter, its output comes first, then the ends of its requests, then its
+//! death. After two deaths within a minute the next start waits for a cell. Absent on purpose: async.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -246,6 +245,7 @@ impl Owner {
                 interpreter.request(&line);
             }
             if kind == Kind::Shutdown {
+                interpreter.group().let_go();
                 *leaving = Leaving::Asked(None);
             }
         }
@@ -361,6 +361,7 @@ impl Owner {
 
     /// Ends an interpreter whose runtime is closed. What it still prints is read and dropped, so that it can leave.
     fn end(&mut self, mut interpreter: Interpreter) {
+        interpreter.group().let_go();
         interpreter.close_requests();
         for signal in [Signal::TERM, Signal::KILL] {
             let deadline = Instant::now() + GRACE;
@@ -369,7 +370,6 @@ impl Owner {
                 let left = deadline.saturating_duration_since(Instant::now());
                 match interpreter.step(&self.control, Some(left)) {
                     Step::Ended => {
-                        // What is left of the group goes with it.
                         let _ = interpreter.reap(GRACE);
                         return;
                     }
