@@ -101,6 +101,7 @@ impl Ours {
             variables: home.variables().iter().cloned().collect(),
             terminal: None,
             cache_dir: home.path().join("cache/ipycodex"),
+            script: None,
         });
         let mut ours = Ours {
             runtime,
@@ -141,6 +142,7 @@ impl Ours {
             execution_count: Some(self.number),
             silent: false,
             stdin: Stdin::Refuse,
+            place: None,
         }));
         let mut answer = None;
         while let Some(event) = self.events.blocking_recv() {

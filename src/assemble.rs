@@ -14,7 +14,7 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::Stdin;
-use crate::runtime::connect::{RuntimeKind, RuntimePlan};
+use crate::runtime::connect::{RuntimeKind, RuntimePlan, ScriptRun};
 use crate::screen::Screen;
 use crate::session::{
     self, Choices, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, Run,
@@ -34,6 +34,8 @@ pub struct Wanted {
     pub stdin: Stdin,
     /// The interpreter starts before it is needed.
     pub python_at_once: bool,
+    /// The script that is run or loaded first.
+    pub script: Option<ScriptRun>,
 }
 
 /// A running session and what its front-end needs beside it.
@@ -181,6 +183,7 @@ fn runtime_plan(
         variables: environment.variables.clone(),
         terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
         cache_dir: settings.paths.cache_dir.clone(),
+        script: wanted.script.clone(),
     })
 }
 

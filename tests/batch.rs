@@ -5,4 +5,5 @@ mod cells;
 mod commands;
 mod earlier;
 mod failures;
+mod scripts;
 mod search;

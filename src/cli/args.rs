@@ -1,5 +1,6 @@
 //! What was typed: the command line as a value. Nothing is resolved here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::config::{Choice, ConfigFlags};
@@ -42,7 +43,7 @@ pub(super) struct Arguments {
 pub(super) enum Subcommands {
     /// One prompt: the answer goes to standard output, standard input is added as context
     Ask(Ask),
-    /// Run a `.py`, a `.ipynb`, or standard input (`-`) as cells
+    /// Run a script as `python FILE ARG…` would, a notebook, or standard input (`-`)
     Run(Run),
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
@@ -154,6 +155,13 @@ pub(super) enum SkillsCommand {
 pub(super) struct Run {
     /// `.py` (cells at `# %%`, else one cell), `.ipynb`, or `-`
     pub file: PathBuf,
+    /// What a script finds in `sys.argv`; after `--` where it looks like an option of ours
+    #[arg(
+        value_name = "ARG",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub arguments: Vec<OsString>,
     /// Go on after a failing cell
     #[arg(long)]
     pub allow_errors: bool,
@@ -265,6 +273,36 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_a_scripts_first_argument_is_the_scripts() {
+        for (line, expected, allow_errors) in [
+            (&["x.py", "--allow-errors"][..], &[][..], true),
+            (
+                &["x.py", "a", "--allow-errors", "-h"],
+                &["a", "--allow-errors", "-h"],
+                false,
+            ),
+            (
+                &["x.py", "--verbose", "-n", "3"],
+                &["--verbose", "-n", "3"],
+                false,
+            ),
+            (&["x.py", "--", "--model", "m"], &["--model", "m"], false),
+            (&["--allow-errors", "x.py", "a"], &["a"], true),
+        ] {
+            let line = [&["ipycodex", "run"], line].concat();
+            let arguments = Arguments::try_parse_from(&line).unwrap();
+            let Some(Subcommands::Run(run)) = arguments.command else {
+                unreachable!("it is `run`");
+            };
+            assert_eq!(
+                (run.arguments, run.allow_errors),
+                (expected.iter().map(OsString::from).collect(), allow_errors),
+                "{line:?}"
+            );
+        }
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(super) fn run(
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
         python_at_once: false,
+        script: None,
     };
     let Assembly {
         session,

@@ -8,6 +8,7 @@ use crate::cli::args::Arguments;
 use crate::config::Paths;
 use crate::environment::Environment;
 use crate::report::Report;
+use crate::runtime::connect::ScriptRun;
 use crate::session::{Loading, missing};
 
 /// The files, in the order they are loaded.
@@ -33,6 +34,19 @@ pub(super) fn files(
     });
     let files = named.chain(arguments.file.clone());
     files.map(|file| found(file, environment)).collect()
+}
+
+/// What the interpreter is told of the script among them, the last one if there are several.
+pub(super) fn script(files: &[Loading]) -> Option<ScriptRun> {
+    let is_script = |file: &&Loading| {
+        let suffix = file.path.extension();
+        suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("py"))
+    };
+    files.iter().rfind(is_script).map(|file| ScriptRun {
+        file: PathBuf::from(&file.shown),
+        arguments: Vec::new(),
+        alone: false,
+    })
 }
 
 fn found(file: PathBuf, environment: &Environment) -> Result<Loading, Report> {

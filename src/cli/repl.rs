@@ -19,6 +19,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
         python_at_once: true,
+        script: load::script(&load),
     };
     let Assembly {
         session,

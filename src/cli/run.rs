@@ -3,18 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Run};
 use crate::cli::{load, resume};
 use crate::environment::Environment;
 use crate::input::split_piped;
-use crate::notebook::read_script;
+use crate::notebook::{Notebook, broken_cells, code_cells, read_script};
 use crate::report::Report;
-use crate::runtime::Stdin;
-use crate::session::Submission;
+use crate::runtime::connect::ScriptRun;
+use crate::runtime::{Place, Stdin};
+use crate::session::{Loading, Submission};
 
 /// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(4);
@@ -24,76 +23,95 @@ const LARGEST_NOTEBOOK: u64 = 256 << 20;
 
 /// Runs `-c CODE`, or what standard input holds.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
-    match &arguments.code {
-        Some(code) => work(
-            vec![code.clone()],
-            Manner {
-                stop: true,
-                stdin_is_free: true,
-            },
-            arguments,
-            environment,
-        ),
-        None => {
-            let cells = split_piped(&batch::standard_input()?);
-            work(
-                cells,
-                Manner {
-                    stop: false,
-                    stdin_is_free: false,
-                },
-                arguments,
-                environment,
-            )
-        }
-    }
+    let (cells, stop) = match &arguments.code {
+        Some(code) => (vec![code.clone()], true),
+        None => (split_piped(&batch::standard_input()?), false),
+    };
+    let load = load::files(arguments, environment)?;
+    let work = Work {
+        stop,
+        stdin_is_free: stop,
+        script: load::script(&load),
+        load,
+        ..Work::of(cells)
+    };
+    run(work, arguments, environment)
 }
 
 /// Runs a file of cells.
 pub(super) fn file(
-    run: &Run,
+    what: &Run,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let from_stdin = run.file == Path::new("-");
-    let cells = if from_stdin {
-        split_piped(&batch::standard_input()?)
+    let work = if what.file == Path::new("-") {
+        Work::of(split_piped(&batch::standard_input()?))
     } else {
-        cells_of(&run.file)?
+        Work {
+            stdin_is_free: true,
+            ..work_of(&what.file)?
+        }
     };
-    work(
-        cells,
-        Manner {
-            stop: !run.allow_errors,
-            stdin_is_free: !from_stdin,
-        },
-        arguments,
-        environment,
-    )
+    let script = match work.cells.iter().find_map(|cell| cell.place.as_ref()) {
+        Some(_) => Some(ScriptRun {
+            file: what.file.clone(),
+            arguments: what.arguments.clone(),
+            alone: true,
+        }),
+        None if what.arguments.is_empty() => None,
+        None => {
+            let name = what.file.display();
+            return Err(Report::usage(format!(
+                "`{name}` takes no arguments: it is not a script"
+            )));
+        }
+    };
+    let work = Work {
+        stop: !what.allow_errors,
+        load: load::files(arguments, environment)?,
+        script,
+        ..work
+    };
+    run(work, arguments, environment)
 }
 
-struct Manner {
+/// What is to be run, and how.
+#[derive(Default)]
+struct Work {
+    cells: Vec<Submission>,
+    /// Parts of a file that were left out.
+    left_out: Vec<String>,
+    load: Vec<Loading>,
+    script: Option<ScriptRun>,
     stop: bool,
     stdin_is_free: bool,
 }
 
-fn work(
-    cells: Vec<String>,
-    manner: Manner,
-    arguments: &Arguments,
-    environment: &Environment,
-) -> Result<i32, Report> {
-    let load = load::files(arguments, environment)?;
+impl Work {
+    fn of(cells: Vec<String>) -> Self {
+        let cells = cells.into_iter().map(|text| Submission {
+            text,
+            ..Submission::default()
+        });
+        Work {
+            cells: cells.collect(),
+            ..Work::default()
+        }
+    }
+}
+
+fn run(work: Work, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
         cells_own_a_terminal: false,
-        stdin: if manner.stdin_is_free {
+        stdin: if work.stdin_is_free {
             Stdin::Ask
         } else {
             Stdin::Refuse
         },
         python_at_once: true,
+        script: work.script,
     };
     let Assembly {
         session,
@@ -105,6 +123,9 @@ fn work(
         reports,
         ..
     } = assemble(environment, wanted)?;
+    work.left_out
+        .iter()
+        .try_for_each(|line| screen.notice(line))?;
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
@@ -113,18 +134,17 @@ fn work(
         appearance,
         pictures,
         terminal: environment.stdout_is_terminal,
-        stop: manner.stop,
-        load,
-        stdin_is_free: manner.stdin_is_free,
+        stop: work.stop,
+        load: work.load,
+        stdin_is_free: work.stdin_is_free,
     };
     let prompt_mode = settings.prompt_mode;
-    if prompt_mode || cells.iter().any(|cell| cell.starts_with('.')) {
+    if prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.')) {
         session.warm_agent();
     }
-    let inputs = cells.into_iter().map(|text| Submission {
-        text,
+    let inputs = work.cells.into_iter().map(|cell| Submission {
         prompt_mode,
-        ..Submission::default()
+        ..cell
     });
     let status = batch::run(&session, &background, inputs, &options);
     session.close(LEAVE);
@@ -135,7 +155,7 @@ fn work(
 }
 
 /// The cells of a `.py` or `.ipynb` file.
-fn cells_of(path: &Path) -> Result<Vec<String>, Report> {
+fn work_of(path: &Path) -> Result<Work, Report> {
     let name = path.display().to_string();
     let failed = |error: std::io::Error| {
         Report::failure(format!("cannot read `{name}`"))
@@ -150,34 +170,41 @@ fn cells_of(path: &Path) -> Result<Vec<String>, Report> {
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
     {
-        return notebook_cells(&text, &name);
+        return of_notebook(&text, &name);
     }
-    Ok(read_script(&text))
+    Ok(of_script(
+        &text,
+        &std::path::absolute(path).map_err(failed)?,
+    ))
 }
 
-/// The sources of a notebook's code cells.
-fn notebook_cells(text: &str, name: &str) -> Result<Vec<String>, Report> {
-    let notebook: Value = serde_json::from_str(text).map_err(|error| {
-        Report::failure(format!("`{name}` is not a notebook: invalid JSON")).because(error)
-    })?;
-    let cells = notebook
-        .get("cells")
-        .and_then(Value::as_array)
-        .ok_or_else(|| {
-            Report::failure(format!(
-                "`{name}` is not a notebook of format 4: it has no list of cells"
-            ))
-        })?;
-    let source = |cell: &Value| match &cell["source"] {
-        Value::String(text) => text.clone(),
-        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
-        _ => String::new(),
-    };
-    Ok(cells
-        .iter()
-        .filter(|cell| cell["cell_type"] == "code")
-        .map(source)
-        .collect())
+fn of_script(text: &str, file: &Path) -> Work {
+    let cells = read_script(text);
+    let last = cells.len();
+    let cells = (1..).zip(cells).map(|(number, cell)| Submission {
+        text: cell.source,
+        place: Some(Place {
+            file: file.to_owned(),
+            line: cell.line,
+            last: number == last,
+        }),
+        ..Submission::default()
+    });
+    Work {
+        cells: cells.collect(),
+        ..Work::default()
+    }
+}
+
+fn of_notebook(text: &str, name: &str) -> Result<Work, Report> {
+    let notebook =
+        Notebook::parse(text).map_err(|error| Report::failure(format!("`{name}` {error}")))?;
+    let left_out = broken_cells(&notebook).into_iter();
+    let left_out = left_out.map(|fault| format!("`{name}`: {fault}; it was left out"));
+    Ok(Work {
+        left_out: left_out.collect(),
+        ..Work::of(code_cells(&notebook))
+    })
 }
 
 #[cfg(test)]
@@ -186,20 +213,18 @@ mod tests {
 
     #[test]
     fn notebooks_give_their_code() {
-        let text = r#"{"cells": [{"cell_type": "code", "source": ["a = 1\n", "a"]},
+        let text = r#"{"cells": [{"cell_type": "code", "source": ["a = 1\n", "a"]}, {"cell_type": "code"},
                        {"cell_type": "markdown", "source": "x"}, {"cell_type": "code", "source": "b"}]}"#;
-        assert_eq!(notebook_cells(text, "n").unwrap(), ["a = 1\na", "b"]);
-        assert!(
-            notebook_cells("{", "n")
-                .unwrap_err()
-                .message
-                .contains("invalid JSON")
+        let work = of_notebook(text, "n").unwrap();
+        let texts: Vec<&str> = work.cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["a = 1\na", "b"]);
+        assert_eq!(
+            work.left_out[0],
+            "`n`: cell 2 of 4 has no `source`; it was left out"
         );
-        assert!(
-            notebook_cells("{}", "n")
-                .unwrap_err()
-                .message
-                .contains("no list of cells")
-        );
+        for (text, said) in [("{", "is not valid JSON"), ("{}", "no list of cells")] {
+            let report = of_notebook(text, "n").err().unwrap();
+            assert!(report.message.contains(said), "{report}");
+        }
     }
 }

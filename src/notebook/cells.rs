@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::events;
+use super::faults::fault;
 use super::literal::literal;
 use super::model::{Notebook, OURS, lines, source};
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
@@ -28,12 +29,21 @@ pub fn write_session(session: &SavedSession) -> Notebook {
     Notebook::of_cells(cells.collect())
 }
 
-/// What a notebook holds to be run again, without outputs. Of one that is ours, cells we did not write are left out,
+/// The sources of a notebook's code cells, broken ones left out.
+pub fn code_cells(notebook: &Notebook) -> Vec<String> {
+    let cells = notebook.cells().iter();
+    cells
+        .filter(|cell| cell["cell_type"] == "code" && fault(cell).is_none())
+        .map(source)
+        .collect()
+}
+
+/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we did not write are left out,
 /// and order is that of the lines; any other is read from top to bottom.
 pub fn read_session(notebook: &Notebook) -> SavedSession {
     let ours = notebook.is_ours();
     let mut entries = Vec::new();
-    for cell in notebook.cells() {
+    for cell in notebook.cells().iter().filter(|cell| fault(cell).is_none()) {
         let known = &cell["metadata"][OURS];
         let entry = match known {
             Value::Object(_) => saved(cell, known),

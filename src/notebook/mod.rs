@@ -9,6 +9,7 @@
 
 mod cells;
 mod events;
+mod faults;
 mod html;
 mod literal;
 mod markdown;
@@ -20,10 +21,11 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-pub use cells::{read_session, write_session};
+pub use cells::{code_cells, read_session, write_session};
 pub use events::read_events;
+pub use faults::broken_cells;
 pub use html::to_html;
 pub use markdown::to_markdown;
 pub use model::{Notebook, NotebookError};
 pub use saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
-pub use script::{read_script, to_script};
+pub use script::{ScriptCell, read_script, to_script};

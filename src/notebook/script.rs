@@ -28,16 +28,26 @@ pub fn to_script(session: &SavedSession) -> String {
     script
 }
 
+/// A cell of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptCell {
+    /// The line of the script that it begins at, from 1.
+    pub line: u32,
+    /// Its text.
+    pub source: String,
+}
+
 /// The cells of a script, none blank.
-pub fn read_script(text: &str) -> Vec<String> {
+pub fn read_script(text: &str) -> Vec<ScriptCell> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut cells = Vec::new();
     let (mut cell, mut prose, mut marked) = (String::new(), true, false);
-    for line in text.split_inclusive('\n') {
+    let mut first = 1;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         match Mark::of(line) {
             Mark::Cell { prose: next } => {
-                finish(&mut cell, prose, &mut cells);
-                (prose, marked) = (next, true);
+                finish(&mut cell, first, prose, &mut cells);
+                (prose, marked, first) = (next, true, number + 1);
             }
             Mark::Masked(percent) => {
                 cell.push_str(&line[..percent]);
@@ -49,11 +59,11 @@ pub fn read_script(text: &str) -> Vec<String> {
     if !marked {
         (cell, prose) = (text.to_owned(), false);
     }
-    finish(&mut cell, prose, &mut cells);
+    finish(&mut cell, first, prose, &mut cells);
     cells
 }
 
-fn finish(cell: &mut String, prose: bool, cells: &mut Vec<String>) {
+fn finish(cell: &mut String, first: u32, prose: bool, cells: &mut Vec<ScriptCell>) {
     let text = std::mem::take(cell);
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
     if text.trim().is_empty() || prose && text.lines().all(is_comment) {
@@ -61,7 +71,11 @@ fn finish(cell: &mut String, prose: bool, cells: &mut Vec<String>) {
     }
     let begin = text.len() - text.trim_start().len();
     let begin = text[..begin].rfind('\n').map_or(0, |at| at + 1);
-    cells.push(text[begin..].trim_end_matches(['\n', '\r']).to_owned());
+    let above = text[..begin].matches('\n').count();
+    cells.push(ScriptCell {
+        line: first.saturating_add(u32::try_from(above).unwrap_or(u32::MAX)),
+        source: text[begin..].trim_end_matches(['\n', '\r']).to_owned(),
+    });
 }
 
 /// What a line means.

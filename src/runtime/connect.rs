@@ -43,6 +43,19 @@ pub struct RuntimePlan {
     pub terminal: Option<TerminalSize>,
     /// Where the runner's files are kept between runs.
     pub cache_dir: PathBuf,
+    /// The script that is run or was loaded first.
+    pub script: Option<ScriptRun>,
+}
+
+/// A script as the interpreter knows it: `__file__`, `sys.argv`, and where it looks for modules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptRun {
+    /// The file, as it was named.
+    pub file: PathBuf,
+    /// What follows its name in `sys.argv`.
+    pub arguments: Vec<OsString>,
+    /// Nothing else is run: standard input is the script's own, and modules are not looked for in the working directory.
+    pub alone: bool,
 }
 
 /// Starts a runtime. Its first events may be there before the first request.

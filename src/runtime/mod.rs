@@ -136,6 +136,19 @@ pub struct Execute {
     pub silent: bool,
     /// Who answers `input()`.
     pub stdin: Stdin,
+    /// Where the code stands; `None`: it was typed.
+    pub place: Option<Place>,
+}
+
+/// Where in a script a cell stands: what its tracebacks name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The script.
+    pub file: PathBuf,
+    /// The line the cell begins at, from 1.
+    pub line: u32,
+    /// The script ends with the cell: its threads are waited for, and what it registered for its exit is run.
+    pub last: bool,
 }
 
 /// Where a cell's `input()` goes.

@@ -85,6 +85,7 @@ impl Session {
                     execution_count: Some(line),
                     silent: false,
                     stdin,
+                    place: submission.place,
                 };
                 let id = self
                     .connected_runtime()

@@ -2,7 +2,7 @@
 //!
 //! In: which file, and whether it is the startup notebook. Out: a replay, or a report with the place of what is wrong.
 //! Invariants: nothing is run before the whole file has been understood; prompts are never sent, and what would be one
-//! (or a command) among the code is left out and said. The startup notebook may be missing or empty: then there is
+//! (or a command) among the code is left out and said, and so are broken cells. The startup notebook may be missing or empty: then there is
 //! nothing to do and nothing to say, and `startup.json` of earlier versions has its turn.
 //!
 //! Absent on purpose: how steps are run (`replay`).
@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use crate::dialog::Dialog;
 use crate::input::is_ours;
 use crate::notebook::{
-    Notebook, SavedCell, SavedEntry, SavedSession, read_events, read_script, read_session,
+    Notebook, SavedCell, SavedEntry, SavedSession, broken_cells, read_events, read_script,
+    read_session,
 };
 use crate::report::Report;
+use crate::runtime::Place;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::replay::{Replay, Step};
 use crate::session::saving::read_text;
@@ -38,6 +40,17 @@ struct Loaded {
     counted: String,
     /// Prompts and commands among the code.
     left_out: usize,
+    /// What cells were left out for.
+    broken: Vec<String>,
+}
+
+/// What a text holds, before it is looked at as steps.
+#[derive(Default)]
+struct Parsed {
+    session: SavedSession,
+    /// The lines of a script's cells, by their In numbers.
+    lines: Vec<u32>,
+    broken: Vec<String>,
 }
 
 /// The name of a file to load: one without a suffix we know is a notebook.
@@ -78,6 +91,10 @@ impl Session {
         dialog: &Dialog,
         out: &RunSender,
     ) {
+        for fault in &loaded.broken {
+            let message = format!("{}: {fault}; it was left out", loading.shown);
+            out.send(SessionEvent::Notice(Notice::note(message)));
+        }
         if loaded.left_out > 0 {
             let message = format!(
                 "{}: {} of its cells are prompts or commands and were left out",
@@ -107,7 +124,11 @@ fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
         startup,
     } = loading;
     let found = read_text(path)?;
-    let session = match found {
+    let Parsed {
+        session,
+        lines,
+        broken,
+    } = match found {
         Some(text) if *startup && text.trim().is_empty() => return Ok(None),
         Some(text) => parse(path, shown, &text)?,
         None if *startup => {
@@ -131,6 +152,11 @@ fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
             SavedEntry::Code(cell) => steps.push(Step::Cell {
                 source: cell.source.clone(),
                 again: None,
+                place: lines.get(cell.line as usize).map(|line| Place {
+                    file: path.clone(),
+                    line: *line,
+                    last: false,
+                }),
             }),
             SavedEntry::Prompt(prompt) => steps.push(Step::Prompt {
                 prompt: prompt.prompt.clone(),
@@ -140,13 +166,14 @@ fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
         }
         kept.push(entry.clone());
     }
-    if *startup && steps.is_empty() {
+    if *startup && steps.is_empty() && broken.is_empty() {
         return Ok(None);
     }
     Ok(Some(Loaded {
         steps,
         counted: SavedSession::of(kept).counted(),
         left_out,
+        broken,
     }))
 }
 
@@ -163,27 +190,40 @@ fn suffix(path: &Path) -> String {
     suffix.unwrap_or_default().to_ascii_lowercase()
 }
 
-fn parse(path: &Path, shown: &str, text: &str) -> Result<SavedSession, Report> {
+fn parse(path: &Path, shown: &str, text: &str) -> Result<Parsed, Report> {
     let wrong = |error| Report::failure(format!("`{shown}` {error}"));
     match suffix(path).as_str() {
         "py" => {
-            let cells = (1..).zip(read_script(text)).map(|(line, source)| {
+            let cells = read_script(text);
+            let lines = cells.iter().map(|cell| cell.line).collect();
+            let entries = (0..).zip(cells).map(|(line, cell)| {
                 SavedEntry::Code(SavedCell {
                     line,
-                    source,
+                    source: cell.source,
                     ..SavedCell::default()
                 })
             });
-            Ok(SavedSession::of(cells.collect()))
+            Ok(Parsed {
+                session: SavedSession::of(entries.collect()),
+                lines,
+                ..Parsed::default()
+            })
         }
-        "json" => read_events(text).map_err(wrong),
+        "json" => Ok(Parsed {
+            session: read_events(text).map_err(wrong)?,
+            ..Parsed::default()
+        }),
         _ => {
             let notebook = Notebook::parse(text).map_err(wrong)?;
             match notebook.language() {
                 Some(other) if !other.to_ascii_lowercase().contains("python") => Err(
                     Report::failure(format!("`{shown}` is a notebook of {other}, not of Python")),
                 ),
-                _ => Ok(read_session(&notebook)),
+                _ => Ok(Parsed {
+                    session: read_session(&notebook),
+                    broken: broken_cells(&notebook),
+                    ..Parsed::default()
+                }),
             }
         }
     }
@@ -205,6 +245,19 @@ mod tests {
         Step::Cell {
             source: source.into(),
             again: None,
+            place: None,
+        }
+    }
+
+    fn at(file: &Path, line: u32, source: &str) -> Step {
+        Step::Cell {
+            source: source.into(),
+            again: None,
+            place: Some(Place {
+                file: file.to_owned(),
+                line,
+                last: false,
+            }),
         }
     }
 
@@ -240,7 +293,10 @@ mod tests {
         check(
             "b.py",
             "# %%\na = 1\n# %%\n.ask\n# %%\n%ipycodex reset\n# %%\nb",
-            &[code("a = 1"), code("b")],
+            &[
+                at(&folder.path().join("b.py"), 2, "a = 1"),
+                at(&folder.path().join("b.py"), 8, "b"),
+            ],
             "2 code cells and 0 prompts",
             2,
         );
@@ -302,6 +358,11 @@ mod tests {
         assert_eq!(steps(), None);
         std::fs::write(&path, r#"{"cells": []}"#).unwrap();
         assert_eq!(steps(), None);
+        std::fs::write(&path, r#"{"cells": [{"cell_type": "code"}]}"#).unwrap();
+        assert_eq!(
+            read(&loading(&path, true)).unwrap().unwrap().broken,
+            ["cell 1 of 1 has no `source`"]
+        );
         std::fs::write(path.with_extension("json"), "{").unwrap();
         std::fs::remove_file(&path).unwrap();
         assert!(read(&loading(&path, true)).is_err());

@@ -67,7 +67,7 @@ use crate::input::Mode;
 use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{
-    Answer, CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeRequest, Stdin,
+    Answer, CellTerminal, InputReply, Interrupter, Place, RecordPlace, RuntimeRequest, Stdin,
 };
 
 /// Everything a session is made of.
@@ -125,6 +125,8 @@ pub struct Submission {
     pub schema: Option<Value>,
     /// This In number's exchange and everything after it leave the conversation first (they stay in the record).
     pub replaces: Option<u32>,
+    /// Where a cell stands in a script.
+    pub place: Option<Place>,
     /// A cell or a command of this submission is recorded nowhere; a prompt always is, the conversation being the record.
     pub private: bool,
 }

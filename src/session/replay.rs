@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, PromptStart};
 use crate::input::{is_ours, prompt_source};
-use crate::runtime::{Ending, Execute, RuntimeRequest, Stdin};
+use crate::runtime::{Ending, Execute, Place, RuntimeRequest, Stdin};
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
 use crate::session::task::{Current, Session};
@@ -39,6 +39,8 @@ pub enum Step {
         /// A cell of this session's record: it runs under this In number and is not recorded again. `None`: it takes
         /// the next number and is recorded like one that was typed.
         again: Option<u32>,
+        /// Where it stands in a script.
+        place: Option<Place>,
     },
     /// An exchange becomes part of the conversation: it takes the next number, nothing is sent.
     Prompt {
@@ -218,8 +220,12 @@ impl Session {
                 replay.so_far.rest = rest(&replay.steps);
                 replay.end();
             }
-            Some(Step::Cell { source, again }) => {
-                self.replay_cell(&mut replay, source, again);
+            Some(Step::Cell {
+                source,
+                again,
+                place,
+            }) => {
+                self.replay_cell(&mut replay, source, again, place);
                 self.replay = Some(replay);
             }
             Some(Step::Prompt {
@@ -234,7 +240,13 @@ impl Session {
         true
     }
 
-    fn replay_cell(&mut self, replay: &mut ReplayRun, source: String, again: Option<u32>) {
+    fn replay_cell(
+        &mut self,
+        replay: &mut ReplayRun,
+        source: String,
+        again: Option<u32>,
+        place: Option<Place>,
+    ) {
         let line = match again {
             Some(line) => line,
             None => self.take_replayed_number(&source),
@@ -249,6 +261,7 @@ impl Session {
             execution_count: Some(line),
             silent: false,
             stdin: Stdin::Refuse,
+            place,
         };
         let id = self
             .connected_runtime()

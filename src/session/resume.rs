@@ -134,6 +134,7 @@ impl Session {
             let steps = chosen.cells.into_iter().map(|cell| Step::Cell {
                 source: cell.source,
                 again: Some(cell.line),
+                place: None,
             });
             let replay = Replay {
                 name: format!("session {}", session.session_number()),

@@ -64,6 +64,7 @@ pub(super) fn plan(form: Form) -> (RuntimePlan, tempfile::TempDir) {
         variables: std::env::vars_os().collect(),
         terminal,
         cache_dir: folder.path().join("cache"),
+        script: None,
     };
     (plan, folder)
 }
@@ -122,6 +123,7 @@ impl Bench {
             execution_count: Some(1),
             silent: false,
             stdin,
+            place: None,
         }))
     }
 

@@ -99,8 +99,8 @@ class Engine:
     def ask_exit(self, code=None):
         self.host.send({"type": "exit_requested", "code": code})
 
-    def execute(self, code, store, silent, number, filename):
-        """Runs one cell. Returns `ok`, `error` or `cancelled`."""
+    def execute(self, code, store, silent, number, place):
+        """Runs one cell; `place`: the file it stands in, and its first line there. Returns `ok`, `error` or `cancelled`."""
         if number is None:
             number = self.count + 1
         self.current = number
@@ -108,13 +108,12 @@ class Engine:
         self.silent = silent
         if store:
             self.file_input(number, code)
-        if filename is None:
-            filename = self.new_filename(number)
+        filename, line = place or (self.new_filename(number), None)
         try:
             try:
                 for hook in self.before_cell:
                     hook()
-                self.run(code, filename, True)
+                self.run(code, filename, True, line)
             finally:
                 self.after()
         except KeyboardInterrupt as error:
@@ -135,27 +134,32 @@ class Engine:
             name = "<cell %d.%d>" % (number, self.files)
         return name
 
-    def run(self, code, filename, outermost=False):
-        """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this request."""
+    def run(self, code, filename, outermost=False, line=None):
+        """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this request; `line`: where
+        the text begins in a file of that name."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
         if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
         text = code if code.endswith("\n") else code + "\n"
-        self.remember(filename, text)
+        above = ""
+        if line is None:
+            self.remember(filename, text)
+        else:
+            above = "\n" * (line - 1)
         if len(code) < 200 and "\n" not in code and "\\" not in code and not ends_quietly(code):
-            value = self.compile_value(text, filename)
+            value = self.compile_value(above + text, filename)
             if value is not None:
                 self.show_value(value, outermost)
                 return
         try:
-            tree = compile(text, filename, "exec", flags, True)
+            tree = compile(above + text, filename, "exec", flags, True)
         except (SyntaxError, ValueError):
             from . import syntax
 
             text = syntax.transform(code, self)
             if text is None:
                 raise
-            tree = compile(text, filename, "exec", flags, True)
+            tree = compile(above + text, filename, "exec", flags, True)
         self.run_tree(tree, text, filename, outermost)
 
     def names_magic(self, line):

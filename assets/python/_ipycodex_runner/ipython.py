@@ -16,6 +16,7 @@ from .cells import PLAIN, ends_quietly
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
 import IPython  # noqa: E402
+from IPython.core.compilerop import CachingCompiler  # noqa: E402
 from IPython.core.displayhook import DisplayHook  # noqa: E402
 from IPython.core.displaypub import DisplayPublisher  # noqa: E402
 from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
@@ -115,7 +116,26 @@ class FramePublisher(DisplayPublisher):
         mime.clear_output(host(), wait)
 
 
+class Compiler(CachingCompiler):
+    """Cells that stand in a file are compiled under its name, at their lines there."""
+
+    place = None  # (file, first line) of the running cell
+    fresh = None  # the same, until that cell is compiled: it may run others
+
+    def cache(self, *arguments, **options):
+        if self.fresh is None:
+            return super().cache(*arguments, **options)
+        self.fresh = None
+        return self.place[0]
+
+    def ast_parse(self, source, filename="<unknown>", symbol="exec"):
+        if self.place is not None and filename == self.place[0]:
+            source = "\n" * (self.place[1] - 1) + source
+        return super().ast_parse(source, filename, symbol)
+
+
 class Shell(InteractiveShell):
+    compiler_class = Type(Compiler)
     displayhook_class = Type(FrameDisplayHook)
     display_pub_class = Type(FramePublisher)
     cell_number = 1
@@ -294,8 +314,9 @@ class Engine:
                 pass
         return True
 
-    def execute(self, code, store, silent, number, filename):
+    def execute(self, code, store, silent, number, place):
         shell = self.shell
+        shell.compile.place = shell.compile.fresh = place
         number = self.count + 1 if number is None else number
         shell.cell_number, shell.storing, shell.silent, shell.source = number, store, silent, code
         shell.failed = None

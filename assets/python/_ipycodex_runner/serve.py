@@ -51,7 +51,9 @@ def main(arguments):
     package = sys.modules[__package__]
     request_fd, frame_fd, nonce = int(arguments[0]), int(arguments[1]), arguments[2]
     request_fd, frame_fd = out_of_reach(request_fd, 198), out_of_reach(frame_fd, 199)
-    pty = "--pty" in arguments
+    script = arguments[arguments.index("--script") + 1 :] if "--script" in arguments else None
+    arguments = arguments[: -len(script) - 1] if script else arguments
+    pty, alone = "--pty" in arguments, "--alone" in arguments
     _signal.signal(_signal.SIGINT, wire.on_sigint)
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
@@ -66,10 +68,13 @@ def main(arguments):
         if sys.stdout is not None:
             stdin.open_stdout(True)
     else:
-        use_pipes()
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        use_pipes(alone)
+    searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
+    if searches and not alone:
         sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = type(sys)("__main__")
+    if script:
+        name_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
     debug.watch_imports(package.parts.after_import)
@@ -98,6 +103,14 @@ def main(arguments):
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=excuse_own_threads)
     Server(host, engine, package.parts).serve()
+
+
+def name_script(module, script, searches):
+    """What a script finds of itself: its name, its arguments, the modules beside it."""
+    sys.argv[:] = script
+    module.__file__ = os.path.abspath(script[0])
+    if searches:
+        sys.path.insert(0, os.path.dirname(os.path.realpath(script[0])))
 
 
 def excuse_own_threads():
@@ -138,22 +151,25 @@ def make_engine(host, module, plain):
     return cells.Engine(host, module), None
 
 
-def use_pipes():
-    """Three pipes: nobody types, so fd 0 reads as empty for C code and children; lines leave as they are printed."""
-    try:
-        fd = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(fd, 0)
-        if fd > 2:
-            os.close(fd)
-    except OSError:
-        pass
+def use_pipes(alone):
+    """Three pipes: nobody types, so fd 0 reads as empty for C code and children, unless it is a script's own; lines leave as they are
+    printed."""
+    if not alone:
+        try:
+            fd = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(fd, 0)
+            if fd > 2:
+                os.close(fd)
+        except OSError:
+            pass
     if sys.stderr is not None:
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
     from . import stdin
 
     if sys.stdout is not None:
         stdin.open_stdout(False)
-    stdin.install()
+    if not alone:
+        stdin.install()
 
 
 def start_watching_the_host(request_fd):
@@ -368,7 +384,10 @@ class Server:
         host.send({"type": "started"})
         try:
             enter(request)
-            outcome = self.run_user_code(lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), request.get("filename")))
+            place = (request["filename"], request["line"]) if "filename" in request else None
+            outcome = self.run_user_code(lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), place))
+            if request.get("last"):
+                self.run_user_code(end_of_script)
         except KeyboardInterrupt:
             # the interrupt fell between the cell's own handlers
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
@@ -392,6 +411,14 @@ class Server:
             done["cwd"] = None
         done["ms"] = round((perf_counter() - began) * 1000, 3)
         host.send(done)
+
+
+def end_of_script():
+    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run at exit."""
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    if "atexit" in sys.modules:
+        sys.modules["atexit"]._run_exitfuncs()
 
 
 def internal(error):

@@ -25,6 +25,7 @@ use super::order::Order;
 use super::terminal::{InnerTerminal, is_raw};
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership};
+use crate::runtime::connect::ScriptRun;
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;
@@ -93,10 +94,12 @@ pub(super) struct Launch<'a> {
     pub(super) no_ipython: bool,
     /// The terminal cells own, or pipes.
     pub(super) terminal: Option<&'a InnerTerminal>,
+    /// The script that is run or was loaded first.
+    pub(super) runs: Option<&'a ScriptRun>,
 }
 
 impl Interpreter {
-    /// Starts `candidate`. The calling thread must outlive it.
+    /// Starts `candidate`.
     ///
     /// # Errors
     /// The operating system's.
@@ -121,12 +124,13 @@ impl Interpreter {
                     (OutputStream::Stdout, Arc::new(out)),
                     (OutputStream::Stderr, Arc::new(err)),
                 ];
-                let nothing = OwnedFd::from(File::open("/dev/null")?);
-                (
-                    streams,
-                    [nothing, their_out, their_err],
-                    Leadership::Session,
-                )
+                let input = match launch.runs {
+                    Some(script) if script.alone => {
+                        std::io::stdin().as_fd().try_clone_to_owned()?
+                    }
+                    _ => OwnedFd::from(File::open("/dev/null")?),
+                };
+                (streams, [input, their_out, their_err], Leadership::Session)
             }
         };
         for pipe in [requests.as_fd(), frames.as_fd()]
@@ -150,6 +154,14 @@ impl Interpreter {
         }
         if launch.terminal.is_some() {
             plan.arguments.push("--pty".into());
+        }
+        if let Some(script) = launch.runs {
+            if script.alone {
+                plan.arguments.push("--alone".into());
+            }
+            plan.arguments.push("--script".into());
+            plan.arguments.push(script.file.clone().into());
+            plan.arguments.extend(script.arguments.iter().cloned());
         }
         plan.variables = Some(candidate.variables.clone());
         // A deleted directory must not keep the interpreter from starting.

@@ -130,6 +130,7 @@ impl Starter<'_> {
             cwd: &self.plan.cwd,
             no_ipython: self.plan.no_ipython,
             terminal: self.terminal,
+            runs: self.plan.script.as_ref(),
         };
         let began = Instant::now();
         let started = Interpreter::start(&launch, candidate).or_else(|error| {

@@ -20,16 +20,24 @@ pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024 + 64 * 1024;
 pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
     let id = id.0;
     let value = match request {
-        RuntimeRequest::Execute(cell) => json!({
-            "type": "exec",
-            "id": id,
-            "code": cell.code,
-            "silent": cell.silent,
-            "storeHistory": cell.execution_count.is_some(),
-            "executionCount": cell.execution_count,
-            "stdin": word(cell.stdin),
-            "allowStdin": cell.stdin != Stdin::Refuse,
-        }),
+        RuntimeRequest::Execute(cell) => {
+            let mut exec = json!({
+                "type": "exec",
+                "id": id,
+                "code": cell.code,
+                "silent": cell.silent,
+                "storeHistory": cell.execution_count.is_some(),
+                "executionCount": cell.execution_count,
+                "stdin": word(cell.stdin),
+                "allowStdin": cell.stdin != Stdin::Refuse,
+            });
+            if let Some(place) = &cell.place {
+                exec["filename"] = place.file.to_string_lossy().into();
+                exec["line"] = place.line.into();
+                exec["last"] = place.last.into();
+            }
+            exec
+        }
         RuntimeRequest::Complete {
             code,
             position,

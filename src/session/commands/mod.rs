@@ -169,6 +169,7 @@ impl Session {
                 execution_count: None,
                 silent: true,
                 stdin: Stdin::Refuse,
+                place: None,
             };
             self.runtime.get().submit(RuntimeRequest::Execute(execute));
         }

@@ -134,6 +134,7 @@ fn stage_of(
         variables: Default::default(),
         terminal: None,
         cache_dir: here.clone(),
+        script: None,
     };
     let plan = AgentPlan {
         kind: AgentKind::Scripted(agent.clone()),

@@ -6,6 +6,7 @@ fn run_again(line: u32, source: &str) -> Step {
     Step::Cell {
         source: source.into(),
         again: Some(line),
+        place: None,
     }
 }
 
@@ -13,6 +14,7 @@ fn anew(source: &str) -> Step {
     Step::Cell {
         source: source.into(),
         again: None,
+        place: None,
     }
 }
 

@@ -160,6 +160,7 @@ fn what_a_stopped_replay_left_is_named() {
     let step = |line, source: &str| Step::Cell {
         source: source.into(),
         again: Some(line),
+        place: None,
     };
     let run = stage.session.replay(Replay {
         name: "it".into(),

@@ -370,6 +370,7 @@ impl Session {
             execution_count: None,
             silent: false,
             stdin: self.tool_stdin(),
+            place: None,
         };
         let id = self
             .connected_runtime()

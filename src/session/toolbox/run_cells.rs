@@ -286,6 +286,7 @@ impl Session {
             execution_count: Some(line),
             silent: false,
             stdin: self.stdin,
+            place: None,
         };
         let id = self
             .connected_runtime()

@@ -243,6 +243,7 @@ fn only_replies_have_no_end() {
         execution_count: None,
         silent: true,
         stdin: Stdin::Refuse,
+        place: None,
     });
     assert_eq!(Kind::of(&cell), Some(Kind::Execute));
     let end = Kind::Complete.end(RequestId(1), &Death::Exited(1));
