@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         appearance,
         pictures,
         recall,
+        history_hint: settings.history_hint,
         prompt_mode: settings.prompt_mode,
         keys: settings.keys,
         edit_mode: settings.edit_mode,

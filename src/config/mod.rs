@@ -91,6 +91,8 @@ pub struct Settings {
     pub run_cells: RunCells,
     /// How pictures are drawn.
     pub images: Images,
+    /// Earlier inputs are suggested while typing.
+    pub history_hint: bool,
     /// The line editor's keys.
     pub edit_mode: EditMode,
     /// What its keys do.

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// Every key of `config.json`, in the order they are told.
-pub const KEYS: [&str; 17] = [
+pub const KEYS: [&str; 18] = [
     "model",
     "completion_model",
     "think",
@@ -35,6 +35,7 @@ pub const KEYS: [&str; 17] = [
     "sandbox",
     "run_cells",
     "images",
+    "history_hint",
     "edit_mode",
     "keys",
 ];
@@ -106,6 +107,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         sandbox: said.choice("sandbox").unwrap_or(Sandbox::WorkspaceWrite),
         run_cells: said.choice("run_cells").unwrap_or(RunCells::Ask),
         images: said.choice("images").unwrap_or(Images::Auto),
+        history_hint: said.choice("history_hint").unwrap_or(true),
         edit_mode: said.choice("edit_mode").unwrap_or(EditMode::Emacs),
         keys: said.keys(),
         color: flags.color.unwrap_or_default(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::{Color, Style};
 
-use super::asking::print;
+use super::asking::{Ahead, print};
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
 use super::{diff, elapsed};
@@ -20,6 +20,7 @@ use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
+use crate::text::columns as columns_of;
 use crate::text::escape::{cut, visible};
 
 /// A wait shorter than this shows nothing.
@@ -33,6 +34,9 @@ const COMMAND_LINES: usize = 8;
 
 /// Bytes of a running command's output that are looked at for them.
 const COMMAND_TAIL: usize = 4096;
+
+/// Lines typed ahead that are shown.
+const QUEUED: usize = 3;
 
 /// Lines of a changed file that are shown at once.
 const DIFF_LINES: usize = 20;
@@ -60,6 +64,8 @@ pub(super) struct AnswerView {
     started: Instant,
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
+    /// What was typed meanwhile.
+    ahead: Ahead,
     dirty: bool,
 }
 
@@ -83,6 +89,7 @@ impl AnswerView {
             folded: None,
             started: Instant::now(),
             printed: false,
+            ahead: Ahead::default(),
             dirty: false,
         }
     }
@@ -166,7 +173,9 @@ impl AnswerView {
     }
 
     /// Redraws the tail when something changed, or the wait has to be shown.
-    pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn tick(&mut self, ahead: Ahead) -> Result<(), ScreenError> {
+        self.dirty |= self.ahead != ahead;
+        self.ahead = ahead;
         // Nothing is drawn behind a line that a tool has not ended.
         if self
             .printing
@@ -282,8 +291,12 @@ impl AnswerView {
     fn draw(&mut self) -> Result<(), ScreenError> {
         let size = self.screen.size();
         let rich = self.screen.rich();
+        let columns = usize::from(size.columns);
+        let ahead = self.ahead_rows(columns);
         let rows = if rich {
-            usize::from(size.rows).saturating_sub(2).max(1)
+            usize::from(size.rows)
+                .saturating_sub(2 + ahead.len())
+                .max(1)
         } else {
             0
         };
@@ -293,7 +306,6 @@ impl AnswerView {
             frame = stream.frame(usize::from(size.columns), rows.max(1));
             live = std::mem::take(&mut frame.live);
         }
-        let columns = usize::from(size.columns);
         for running in &self.running {
             live.push(Line::plain_text(&cut(&running.line, columns)));
             let lines: Vec<&str> = running.output.lines().collect();
@@ -317,8 +329,31 @@ impl AnswerView {
         }
         self.printed |= !frame.settled.is_empty();
         live.truncate(rows);
+        if rich {
+            live.extend(ahead);
+        }
         self.lines_and_pictures(&frame, &live)?;
         self.screen.flush()
+    }
+
+    /// What was typed meanwhile: below the answer, until the editor has it.
+    fn ahead_rows(&self, columns: usize) -> Vec<Line> {
+        let mut rows = Rows::new(columns);
+        let dim = Style::new().dimmed();
+        for row in elapsed::queued_rows(&self.ahead, QUEUED, columns) {
+            rows.text(0, &cut(&row, columns), dim);
+        }
+        if let Some(typed) = self.ahead.typed.lines().last() {
+            let typed = visible(typed);
+            let room = columns.saturating_sub(3);
+            let start = typed.chars().count().saturating_sub(room / 2);
+            let shown: String = match columns_of(&typed) > room {
+                true => typed.chars().skip(start).collect(),
+                false => typed.into_owned(),
+            };
+            rows.text(0, &format!("› {shown}"), dim);
+        }
+        rows.into_rows()
     }
 
     /// Prints what is settled, each picture below the block that names it, and leaves `live` below all of it.

@@ -34,8 +34,20 @@ const ESCAPE: Duration = Duration::from_millis(60);
 /// Rows below a question.
 const CHOICES: usize = 6;
 
+/// What was typed for the editor while something runs.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Ahead {
+    /// Lines that will run one after the other.
+    pub queued: Vec<String>,
+    /// The line being typed, as far as the terminal does not show it by itself.
+    pub typed: String,
+}
+
 /// The user at the keyboard, as far as questions need them.
 pub trait Keyboard: Send + Sync {
+    /// What waits for the editor.
+    fn ahead(&self) -> Ahead;
+
     /// How long ago the last key was pressed.
     fn quiet(&self) -> Duration;
 
@@ -336,13 +348,8 @@ impl Talk {
             return Ok(());
         };
         open.painter.clear()?;
-        if open.listening {
-            if self.screen.rich() {
-                self.screen.trusted(b"\x1b[?2004l")?;
-            }
-            if let Some(keyboard) = &self.keyboard {
-                keyboard.release(rest);
-            }
+        if let Some(keyboard) = self.keyboard.as_ref().filter(|_| open.listening) {
+            keyboard.release(rest);
         }
         if let Some(said) = said {
             self.print_said(said)?;

@@ -93,6 +93,8 @@ impl CellView {
             self.screen.flush()?;
             if let Some(guard) = &self.guard {
                 guard.raw_output(foreign);
+                // A program with the terminal to itself says how it wants pastes.
+                self.screen.pastes(!foreign)?;
             }
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line.
+//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line; with
+//! it what was typed ahead. What a cell took stays below it.
 //!
 //! In: when a run begins, prints and ends, and the clock. Out: a title and a passing line through the one writer, once a
 //! second. Invariants: nothing before two seconds; the line stands in an empty row only, and is gone before anything
@@ -6,7 +7,12 @@
 
 use std::time::{Duration, Instant};
 
+use nu_ansi_term::Style;
+
+use super::asking::{Ahead, print};
+use super::rows::Rows;
 use crate::screen::{Screen, ScreenError};
+use crate::text::escape::{cut, visible};
 
 /// Work that takes less shows nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -69,6 +75,21 @@ impl Elapsed {
         }
     }
 
+    /// How long it took, when that was long and there is a terminal to show it on.
+    pub(super) fn taken(&self) -> Option<Duration> {
+        let running = self.running.as_ref().filter(|_| self.screen.rich())?;
+        Some(running.since.elapsed()).filter(|taken| *taken >= PATIENCE)
+    }
+
+    /// Says what a cell took that is over; it stays, below what the cell has shown.
+    pub(super) fn keep(&self, taken: Duration) -> Result<(), ScreenError> {
+        let mut row = Rows::new(usize::from(self.screen.size().columns));
+        let text = format!("took {}", exact(taken));
+        row.text(0, &text, Style::new().dimmed());
+        print(&self.screen, &row.into_rows())?;
+        self.screen.flush()
+    }
+
     /// How long nothing has to be looked at; `None`: nothing runs, or nothing can be shown.
     pub(super) fn rests(&self) -> Option<Duration> {
         let running = self.running.as_ref().filter(|_| self.screen.rich())?;
@@ -76,7 +97,12 @@ impl Elapsed {
     }
 
     /// Shows the time when it is due; the line only where the row is `free`, the title unless the terminal is `lent`.
-    pub(super) fn tick(&mut self, free: bool, lent: bool) -> Result<(), ScreenError> {
+    pub(super) fn tick(
+        &mut self,
+        free: bool,
+        lent: bool,
+        ahead: &Ahead,
+    ) -> Result<(), ScreenError> {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
@@ -94,7 +120,14 @@ impl Elapsed {
         }
         // Ticks fall on whole seconds, what is printed between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
-        let line = (free && quiet && !lent).then(|| format!("⏳ {time}"));
+        let line = (free && quiet && !lent).then(|| {
+            let width = usize::from(self.screen.size().columns);
+            let line = match queued_rows(ahead, 1, width).pop() {
+                Some(queued) => format!("⏳ {time} · {queued}"),
+                None => format!("⏳ {time}"),
+            };
+            cut(&line, width.saturating_sub(2)).into_owned()
+        });
         if line.is_some() || !lent {
             self.screen.passing(line.as_deref())?;
         }
@@ -102,8 +135,44 @@ impl Elapsed {
     }
 }
 
+/// What was typed ahead, in at most this many rows; the last row is the newest.
+pub(super) fn queued_rows(ahead: &Ahead, most: usize, width: usize) -> Vec<String> {
+    let back = if ahead.typed.is_empty() {
+        " (Up takes it back)"
+    } else {
+        ""
+    };
+    let count = ahead.queued.len();
+    let shown = &ahead.queued[count.saturating_sub(most)..];
+    let mut rows: Vec<String> = shown
+        .iter()
+        .map(|line| {
+            let room = width.saturating_sub(40).max(20);
+            format!("queued: {}", cut(&visible(line.trim()), room))
+        })
+        .collect();
+    if let Some(first) = rows.first_mut()
+        && count > most
+    {
+        *first = first.replacen("queued", &format!("queued after {} more", count - most), 1);
+    }
+    if let Some(last) = rows.last_mut() {
+        last.push_str(back);
+    }
+    rows
+}
+
 fn whole(taken: Duration) -> u32 {
     u32::try_from(taken.as_secs()).unwrap_or(u32::MAX - 1)
+}
+
+/// `2.4 s`, `3 min 5 s`, `2 h 3 min`: when it is over.
+fn exact(taken: Duration) -> String {
+    if taken < SECOND * 60 {
+        format!("{:.1} s", taken.as_secs_f64())
+    } else {
+        time(taken)
+    }
 }
 
 /// `12 s`, `3 min 5 s`, `2 h 3 min`.

@@ -4,6 +4,7 @@
 //! `asking.rs` puts questions to the user. While a question is open, whatever else happens is held back and shown
 //! afterwards, in order. Absent on purpose: where keys come from, and output that is not a terminal.
 
+mod aftermath;
 mod answer;
 mod asking;
 mod cell;
@@ -25,12 +26,13 @@ mod themes;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::markdown::{Appearance, Theme};
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Pick, RunKind, SessionEvent};
+use crate::session::{RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
@@ -38,33 +40,21 @@ use cell::CellView;
 use elapsed::Elapsed;
 use replay::ReplayView;
 
-pub use asking::Keyboard;
+pub use aftermath::{Aftermath, Ended};
+pub use asking::{Ahead, Keyboard};
 pub use earlier::show_earlier;
 pub use follow::follow;
 pub use notice::{died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
+pub use question::keys::{Decoder, Key};
 pub use themes::theme_rows;
+
+/// Who typed this lately types on: what was typed is to be seen at once.
+const TYPING: Duration = Duration::from_secs(1);
 
 /// Events held back while the user is asked; with more, no further ones are taken.
 const HELD: usize = 512;
-
-/// What a run leaves to the shell.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Aftermath {
-    /// Text for the editor.
-    pub refill: String,
-    /// The user asked to leave with this status.
-    pub leave: Option<i32>,
-    /// Prompt mode is to be turned on or off.
-    pub toggle_prompts: bool,
-    /// The session to go on with is to be picked.
-    pub pick: Option<Pick>,
-    /// The last thing that was shown shortened, whole, ready to print.
-    pub folded: Option<String>,
-    /// Help too long for the screen, safe to write: to be shown by [`page`].
-    pub pages: Vec<String>,
-}
 
 /// Shows one run on a terminal.
 pub struct Display {
@@ -75,7 +65,10 @@ pub struct Display {
     answer: Option<AnswerView>,
     replay: Option<ReplayView>,
     talk: Talk,
+    keyboard: Option<Arc<dyn Keyboard>>,
     elapsed: Elapsed,
+    /// What the cell that ended took, when that was long.
+    took: Option<Duration>,
     /// There is a keyboard to turn pages with.
     pages: bool,
     held: VecDeque<SessionEvent>,
@@ -96,7 +89,7 @@ pub trait Showing {
     fn is_live(&self) -> bool;
 
     /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
-    fn rests(&self) -> Option<std::time::Duration> {
+    fn rests(&self) -> Option<Duration> {
         None
     }
 
@@ -138,8 +131,10 @@ impl Display {
             in_cell: false,
             answer: None,
             replay: None,
-            talk: Talk::new(screen.clone(), appearance, keyboard),
+            talk: Talk::new(screen.clone(), appearance, keyboard.clone()),
+            keyboard,
             elapsed: Elapsed::new(screen.clone()),
+            took: None,
             held: VecDeque::new(),
             appearance,
             pictures,
@@ -196,10 +191,17 @@ impl Display {
             }
             SessionEvent::CellEnded { ending, .. } => {
                 self.in_cell = false;
+                if self.answer.is_none() {
+                    self.aftermath.cell_ended(&ending);
+                }
                 if let Some(replay) = &mut self.replay {
                     replay.ended(&ending)?;
                 }
-                self.cell.end()
+                self.cell.end()?;
+                match self.took.take().filter(|_| self.replay.is_none()) {
+                    Some(took) => self.elapsed.keep(took),
+                    None => Ok(()),
+                }
             }
             SessionEvent::Replaying {
                 step,
@@ -223,6 +225,7 @@ impl Display {
             SessionEvent::ReplayEnded(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
+                self.aftermath.replay_ended(&replayed);
                 say(&self.screen, &replayed.notice())
             }
             SessionEvent::Answer(event) => {
@@ -243,6 +246,7 @@ impl Display {
                 if std::mem::take(&mut self.in_cell) {
                     self.cell.end()?;
                 }
+                self.aftermath.turn_ended(&outcome);
                 match self.answer.take() {
                     Some(mut answer) => answer.end(&outcome, usage, took),
                     None => Ok(()),
@@ -337,7 +341,10 @@ impl Display {
                 self.elapsed.begin(*line);
                 Ok(())
             }
-            SessionEvent::CellEnded { .. } if self.answer.is_none() => self.elapsed.end(),
+            SessionEvent::CellEnded { .. } if self.answer.is_none() => {
+                self.took = self.elapsed.taken();
+                self.elapsed.end()
+            }
             SessionEvent::TurnEnded { .. } => self.elapsed.end(),
             _ => {
                 self.elapsed.printed();
@@ -387,12 +394,13 @@ impl Showing for Display {
         self.answer.is_some() || replays || self.talk.is_open() || self.cell.is_live()
     }
 
-    fn rests(&self) -> Option<std::time::Duration> {
+    fn rests(&self) -> Option<Duration> {
         self.elapsed.rests()
     }
 
     fn listens(&self) -> bool {
-        self.talk.is_open()
+        let types = |keyboard: &Arc<dyn Keyboard>| keyboard.quiet() < TYPING;
+        self.talk.is_open() || (self.answer.is_some() && self.keyboard.as_ref().is_some_and(types))
     }
 
     fn is_full(&self) -> bool {
@@ -408,9 +416,11 @@ impl Showing for Display {
             || self.replay.is_some()
             || (self.answer.is_some() && !self.in_cell);
         let free = !drawn && self.cell.is_fresh();
-        self.elapsed.tick(free, self.cell.is_lent())?;
+        let ahead = self.keyboard.as_ref().map(|keyboard| keyboard.ahead());
+        let ahead = ahead.unwrap_or_default();
+        self.elapsed.tick(free, self.cell.is_lent(), &ahead)?;
         match &mut self.answer {
-            Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(),
+            Some(answer) if !self.in_cell && !self.talk.is_open() => answer.tick(ahead),
             _ => {
                 if !self.talk.is_open() {
                     self.cell.tick()?;

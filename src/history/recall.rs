@@ -80,6 +80,13 @@ impl Recall {
         self.read().get(index).cloned()
     }
 
+    /// The input that people would find first among those that begin with `start` and go on. Never waits.
+    pub fn going_on(&self, start: &str) -> Option<Arc<str>> {
+        let inputs = self.inputs.try_read().ok()?;
+        let goes_on = |known: &&Arc<str>| known.len() > start.len() && known.starts_with(start);
+        inputs.iter().rev().find(goes_on).cloned()
+    }
+
     /// Waits until the record has been loaded, at most `patience`.
     pub fn wait_loaded(&self, patience: Duration) {
         let (loaded, changed) = &*self.loaded;

@@ -50,13 +50,8 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
             value.clone_into(&mut choices.code_theme);
             choices.code_theme_chosen = true;
         }
-        "log_exact" => {
-            choices.log_exact = match value.to_ascii_lowercase().as_str() {
-                "1" | "true" | "yes" | "on" => true,
-                "0" | "false" | "no" | "off" => false,
-                _ => return Err(format!("log_exact must be a boolean, got '{value}'")),
-            };
-        }
+        "log_exact" => choices.log_exact = truth(name, value)?,
+        "history_hint" => choices.history_hint = truth(name, value)?,
         "threads" => choices.threads = one_of(name, value)?,
         "approvals" => choices.approvals = one_of(name, value)?,
         "images" => choices.images = one_of(name, value)?,
@@ -64,6 +59,14 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
         _ => choices.sandbox = one_of(name, value)?,
     }
     Ok(())
+}
+
+fn truth(name: &str, value: &str) -> Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(format!("{name} must be a boolean, got '{value}'")),
+    }
 }
 
 fn one_of<C: Choice>(name: &str, value: &str) -> Result<C, String> {

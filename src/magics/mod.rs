@@ -183,6 +183,11 @@ pub const TABLE: &[Magic] = &[
         "[VALUE]",
         "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
     ),
+    choose::row(
+        "history_hint",
+        "[true|false]",
+        "show or set whether earlier inputs are suggested in grey",
+    ),
     agent::ROW,
     plain(
         "context",

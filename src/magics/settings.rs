@@ -4,7 +4,7 @@ use crate::config::Choice;
 use crate::magics::View;
 use crate::session::Choices;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "model",
     "completion_model",
     "think",
@@ -16,6 +16,7 @@ const NAMES: [&str; 12] = [
     "sandbox",
     "run_cells",
     "images",
+    "history_hint",
     "agent",
 ];
 
@@ -31,6 +32,7 @@ pub(super) fn listing(view: &View<'_>) -> String {
 
 /// One choice as it is shown: `self.think='l'`.
 pub(super) fn shown(name: &str, choices: &Choices) -> String {
+    let truth = |value| format!("self.{name}={}", if value { "True" } else { "False" });
     let quoted = |value: &str| format!("self.{name}='{value}'");
     match name {
         "agent" => quoted(&choices.agent.to_string()),
@@ -39,10 +41,8 @@ pub(super) fn shown(name: &str, choices: &Choices) -> String {
         "think" => quoted(choices.think.word()),
         "search" => quoted(choices.search.word()),
         "code_theme" => quoted(&choices.code_theme),
-        "log_exact" => format!(
-            "self.log_exact={}",
-            if choices.log_exact { "True" } else { "False" }
-        ),
+        "log_exact" => truth(choices.log_exact),
+        "history_hint" => truth(choices.history_hint),
         "threads" => quoted(choices.threads.word()),
         "approvals" => quoted(choices.approvals.word()),
         "images" => quoted(choices.images.word()),

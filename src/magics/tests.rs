@@ -19,6 +19,7 @@ fn choices() -> Choices {
         sandbox: Sandbox::WorkspaceWrite,
         run_cells: crate::config::RunCells::Ask,
         images: crate::config::Images::Auto,
+        history_hint: true,
     }
 }
 
@@ -57,6 +58,7 @@ fn values_are_shown_and_set() {
     check("think H", Ok("self.think='h'"));
     check("search off", Ok("self.search='off'"));
     check("log_exact yes", Ok("self.log_exact=True"));
+    check("history_hint off", Ok("self.history_hint=False"));
     check("model ''", Ok("self.model=''"));
     check("threads ephemeral", Ok("self.threads='ephemeral'"));
 }

@@ -556,6 +556,13 @@ pub trait CellTerminal: Send + Sync {
     /// [`Finish::typeahead`]; the rest is still the caller's. Never blocks.
     fn type_bytes(&self, bytes: &[u8]) -> usize;
 
+    /// Takes back the whole lines that were typed for the cell and that it has not read; none when its terminal is
+    /// not in line mode. The line being typed stays.
+    fn take_lines(&self) -> Vec<u8>;
+
+    /// True while there are such lines.
+    fn has_lines(&self) -> bool;
+
     /// Tells the cell the new size.
     fn resize(&self, size: TerminalSize);
 

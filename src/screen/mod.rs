@@ -283,6 +283,22 @@ impl Screen {
         sinks.out.flush()
     }
 
+    /// Has the terminal mark what is pasted, or not; nothing where that is not known.
+    ///
+    /// # Errors
+    /// [`ScreenError`].
+    pub fn pastes(&self, marked: bool) -> Result<(), ScreenError> {
+        if !self.facts.rich {
+            return Ok(());
+        }
+        let mut sinks = self.sinks();
+        sinks.out.write(match marked {
+            true => b"\x1b[?2004h",
+            false => b"\x1b[?2004l",
+        })?;
+        sinks.out.flush()
+    }
+
     /// Sets the terminal's title, where it has one; `None` gives its own back. Control characters are shown.
     ///
     /// # Errors

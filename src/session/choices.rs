@@ -34,6 +34,8 @@ pub struct Choices {
     pub run_cells: RunCells,
     /// How pictures are drawn.
     pub images: Images,
+    /// Whether earlier inputs are suggested while typing.
+    pub history_hint: bool,
 }
 
 impl Choices {
@@ -53,6 +55,7 @@ impl Choices {
             sandbox: settings.sandbox,
             run_cells: settings.run_cells,
             images: settings.images,
+            history_hint: settings.history_hint,
         }
     }
 

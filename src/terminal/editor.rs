@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use crossterm::cursor::SetCursorStyle;
-use crossterm::event::{Event, KeyCode, KeyModifiers};
+use crossterm::event::Event;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::config::{EditMode, KeyAction, Keymap};
@@ -21,6 +21,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
+use crate::terminal::ahead;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
@@ -110,7 +111,7 @@ impl Editor {
             gate: Arc::clone(&gate),
             ring: Arc::clone(&ring),
         };
-        let hints = Hints::new(Arc::clone(&snapshot));
+        let hints = Hints::new(Arc::clone(&snapshot), options.recall.clone());
         let colour = options.screen.colour();
         let screen = options.screen.clone();
         let look = Look::new(
@@ -174,6 +175,11 @@ impl Editor {
     /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
     pub(super) fn suggest_with(&mut self, ask: Ask, say: impl Fn(&str) + Send + Sync + 'static) {
         self.hints.connect(ask, say);
+    }
+
+    /// Whether earlier inputs are suggested while typing.
+    pub(super) fn suggest_history(&self, on: bool) {
+        self.hints.suggest_history(on);
     }
 
     /// What Ctrl-O is to show.
@@ -347,22 +353,27 @@ impl Editor {
         Ok(())
     }
 
-    /// True when Ctrl-C was among the keys typed ahead; what was typed before it is dropped, as a terminal does.
-    pub(super) fn interrupted_ahead(&self) -> bool {
-        pass(&self.gate).drop_to(|event| {
-            matches!(event, Event::Key(key)
-                if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL)
-        })
+    /// Where keys wait for the editor.
+    pub(super) fn gate(&self) -> SharedGate {
+        Arc::clone(&self.gate)
     }
 
-    /// Puts text behind the keys typed ahead; gives it back when there are none.
-    pub(super) fn behind_ahead(&self, text: String) -> String {
+    /// The next reading begins with these bytes of the keyboard, behind what waits for it already.
+    pub(super) fn type_ahead(&self, bytes: &[u8]) {
         let mut gate = pass(&self.gate);
-        if text.is_empty() || !gate.holds() {
-            return text;
+        for event in ahead::events(bytes) {
+            gate.hold(event);
         }
-        gate.hold(Event::Paste(text));
-        String::new()
+    }
+
+    /// What was typed ahead, as text, when some of it would run; nothing of it waits any more then.
+    pub(super) fn take_queue(&self) -> Option<String> {
+        let mut gate = pass(&self.gate);
+        let lines = gate.lines();
+        (!lines.ended.is_empty()).then(|| {
+            gate.empty();
+            lines.into_text()
+        })
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.
@@ -426,16 +437,4 @@ impl Editor {
                 .run_edit_commands(&[EditCommand::InsertString(" ".repeat(indent))]);
         }
     }
-}
-
-/// Text typed while something ran, as the editor can take it: control characters are left out.
-pub(super) fn typed_text(bytes: &[u8]) -> Cow<'_, str> {
-    let text = String::from_utf8_lossy(bytes)
-        .replace("\r\n", "\n")
-        .replace('\r', "\n");
-    Cow::Owned(
-        text.chars()
-            .filter(|c| *c == '\n' || *c == '\t' || !c.is_control())
-            .collect(),
-    )
 }

@@ -1,4 +1,5 @@
-//! What the model suggests at the cursor: asked for by a key, shown in grey when it comes, taken, typed along or dropped.
+//! What may follow at the cursor, in grey. The model's: asked for by a key, shown when it comes, taken, typed along or
+//! dropped. Else the history's.
 //!
 //! In: keys as they are parsed, what the painter sees at each paint, the session's answer on another thread. Out: the
 //! hint behind the text and, when it is taken, its text. Invariants: the editor never waits and is never left (what is
@@ -8,7 +9,10 @@
 //! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion is
 //! shown below it and goes in by the same key pressed again (which takes one at the end, too).
 //!
-//! Absent on purpose: hints from the history, and which key it is.
+//! Where nothing is asked for, the line of an earlier input that goes on from here stands in grey behind the text; the
+//! same keys take it. It is looked up in memory at each paint, and never by a key.
+//!
+//! Absent on purpose: which key it is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,6 +23,7 @@ use reedline::{
 };
 
 use crate::agent::{AgentFailure, FailureKind, Suggested};
+use crate::history::Recall;
 use crate::input::Mode;
 use crate::session::{Draft, Suggesting, TakeSuggestion};
 use crate::terminal::action::Action;
@@ -44,6 +49,10 @@ struct Inner {
     say: OnceLock<Say>,
     /// A missing agent was told of.
     told: AtomicBool,
+    /// Earlier inputs.
+    recall: Recall,
+    /// They are suggested.
+    recalls: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +61,8 @@ struct State {
     text: String,
     cursor: usize,
     stage: Stage,
+    /// What stands there of an earlier input, while nothing was asked for.
+    recalled: String,
     /// The key was pressed: the next paint asks.
     wanted: bool,
     /// Counts requests: an answer to an older one is not wanted.
@@ -117,11 +128,15 @@ impl State {
 
     /// What a key may take now: the hint, less what keys before it took.
     fn takable(&self) -> &str {
-        match &self.stage {
-            Stage::Offered(rest) if self.at_end() && self.keys.done < self.keys.taking => {
-                rest.get(self.keys.taken..).unwrap_or_default()
-            }
-            _ => "",
+        let rest = match &self.stage {
+            Stage::Offered(rest) if self.at_end() => rest,
+            Stage::Nothing => &self.recalled,
+            _ => return "",
+        };
+        if self.keys.done < self.keys.taking {
+            rest.get(self.keys.taken..).unwrap_or_default()
+        } else {
+            ""
         }
     }
 
@@ -132,7 +147,7 @@ impl State {
 
     fn shown(&self) -> String {
         match &self.stage {
-            Stage::Nothing => String::new(),
+            Stage::Nothing => self.recalled.clone(),
             Stage::Awaited(_) => " …".to_owned(),
             Stage::Offered(rest) => {
                 let indent = " ".repeat(self.indent);
@@ -156,7 +171,7 @@ impl State {
 
 impl Hints {
     /// None yet, and nobody to ask; `snapshot` tells how the text will be read.
-    pub(super) fn new(snapshot: Shared) -> Self {
+    pub(super) fn new(snapshot: Shared, recall: Recall) -> Self {
         Hints(Arc::new(Inner {
             state: Mutex::default(),
             snapshot,
@@ -164,7 +179,31 @@ impl Hints {
             wake: OnceLock::new(),
             say: OnceLock::new(),
             told: AtomicBool::new(false),
+            recall,
+            recalls: AtomicBool::new(false),
         }))
+    }
+
+    /// Whether earlier inputs are suggested.
+    pub(super) fn suggest_history(&self, on: bool) {
+        self.0.recalls.store(on, Ordering::Relaxed);
+    }
+
+    /// How the line at the end of `text` went on in an earlier input.
+    fn recalled(&self, text: &str) -> Option<String> {
+        if text.trim().is_empty() || !self.0.recalls.load(Ordering::Relaxed) {
+            return None;
+        }
+        let prompts = snapshot::look(&self.0.snapshot).mode == Mode::Prompts;
+        // As it is recorded.
+        let source = match text.strip_prefix(';') {
+            Some(code) if prompts => code.to_owned(),
+            None if prompts && !text.starts_with(['!', '%', '.']) => format!(".{text}"),
+            _ => text.to_owned(),
+        };
+        let earlier = self.0.recall.going_on(&source)?;
+        let rest = earlier[source.len()..].split('\n').next()?;
+        (!rest.contains(char::is_control)).then(|| rest.to_owned())
     }
 
     /// How the editor is made to paint again; once.
@@ -196,6 +235,7 @@ impl Hints {
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.stage = Stage::Nothing;
+        state.recalled.clear();
         state.wanted = false;
     }
 
@@ -307,9 +347,15 @@ impl Hinter for Hints {
             self.ask(state);
             state = self.state();
         }
+        // Without a colour nobody could tell it from the text.
+        let looks = colour && cursor == text.len() && matches!(state.stage, Stage::Nothing);
+        state.recalled = match looks {
+            true => self.recalled(text).unwrap_or_default(),
+            false => String::new(),
+        };
         let shown = state.shown();
         match (&state.stage, colour) {
-            (Stage::Nothing, _) => shown,
+            (Stage::Nothing, _) if shown.is_empty() => shown,
             (_, true) => Style::new().fg(Color::DarkGray).paint(shown).to_string(),
             // Told from the text without a colour, too.
             (Stage::Offered(_), false) if state.at_end() => format!("‹{shown}›"),

@@ -6,6 +6,7 @@
 //! Absent on purpose: what inputs mean (`input`), what happens to them (`session`).
 
 mod action;
+mod ahead;
 mod background;
 mod blocks;
 mod complete;
@@ -13,6 +14,7 @@ mod editor;
 mod external;
 mod field;
 mod front;
+mod hands;
 mod highlight;
 mod hint;
 mod keys;
@@ -38,7 +40,7 @@ use std::time::Duration;
 use reedline::ExternalPrinter;
 
 use crate::config::{EditMode, Keymap};
-use crate::display::{Aftermath, Pictures, say, show_earlier};
+use crate::display::{Aftermath, Ended, Pictures, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::{Archive, Recall};
 use crate::input::{Input, Mode, classify, is_private};
@@ -49,7 +51,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Pick, Run, SessionHandle, Submission};
 use background::Background;
 use complete::Sources;
-use editor::{Edited, Editor, typed_text};
+use editor::{Edited, Editor};
 use external::External;
 use picker::Picked;
 use prompt::Label;
@@ -74,6 +76,8 @@ pub struct Options {
     pub pictures: Pictures,
     /// Inputs of earlier sessions.
     pub recall: Recall,
+    /// Earlier inputs are suggested while typing.
+    pub history_hint: bool,
     /// Everything is a prompt.
     pub prompt_mode: bool,
     /// What keys do.
@@ -151,6 +155,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         look_back,
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
+    editor.suggest_history(options.history_hint);
     let background = Background::start(
         background,
         lines,
@@ -196,7 +201,10 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     if options.resumed {
         shell.show_resumed()?;
     }
-    let status = match shell.load(options.load).and_then(|()| shell.work()) {
+    let status = match shell
+        .load(options.load)
+        .and_then(|loaded| shell.work(loaded))
+    {
         Ok(status) => status,
         Err(error) => {
             // A terminal that hung up: what is there is committed before we leave.
@@ -235,9 +243,11 @@ struct Shell {
 }
 
 impl Shell {
-    fn work(&mut self) -> Result<i32, Report> {
+    /// Reads and runs inputs; `loaded` tells how what came before the first went.
+    fn work(&mut self, loaded: Ended) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.early);
-        let mut begin_with = self.editor.behind_ahead(typed_text(&early).into_owned());
+        self.editor.type_ahead(&early);
+        let mut begin_with = self.begin_with(String::new(), loaded);
         let mut replacing = None;
         loop {
             while self.ending.load(Ordering::SeqCst) {
@@ -260,6 +270,9 @@ impl Shell {
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
                     self.editor.set_theme(self.appearance().theme);
+                    if let Some(choices) = self.session.choices() {
+                        self.editor.suggest_history(choices.history_hint);
+                    }
                     if let Some(status) = aftermath.leave {
                         return Ok(status);
                     }
@@ -269,9 +282,8 @@ impl Shell {
                     if let Some(folded) = aftermath.folded {
                         self.editor.set_folded(folded);
                     }
-                    begin_with = aftermath.refill;
-                    let typed = typed_text(&typed).into_owned();
-                    begin_with.push_str(&self.editor.behind_ahead(typed));
+                    self.editor.type_ahead(&typed);
+                    begin_with = self.begin_with(aftermath.refill, aftermath.ended);
                     if aftermath.toggle_prompts {
                         self.toggle_prompts()?;
                     }
@@ -279,6 +291,19 @@ impl Shell {
                     self.screen.flush()?;
                 }
             }
+        }
+    }
+
+    /// What stands in the editor when a run is over. What was typed ahead does not run after an error or an
+    /// interrupt, or behind a text that is there to be edited: it stands there, too.
+    fn begin_with(&self, refill: String, ended: Ended) -> String {
+        if ended == Ended::Well && refill.is_empty() {
+            return refill;
+        }
+        match self.editor.take_queue() {
+            Some(queued) if refill.is_empty() => queued,
+            Some(queued) => format!("{refill}\n{queued}"),
+            None => refill,
         }
     }
 
@@ -310,13 +335,16 @@ impl Shell {
     }
 
     /// Loads files before the first prompt.
-    fn load(&mut self, files: Vec<Loading>) -> Result<(), Report> {
+    fn load(&mut self, files: Vec<Loading>) -> Result<Ended, Report> {
+        let mut ended = Ended::Well;
         for file in files {
             self.finish_startup()?;
             let run = self.session.load(file);
-            (_, self.early) = self.show(&run)?;
+            let (aftermath, early) = self.show(&run)?;
+            self.early = early;
+            ended = aftermath.ended;
         }
-        Ok(())
+        Ok(ended)
     }
 
     /// What is left of the startup notebook comes before anything else.

@@ -12,8 +12,10 @@ use crate::runtime::CellTerminal;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent};
 use crate::terminal::Shell;
+use crate::terminal::hands::Hands;
+use crate::terminal::keys::gate::pass;
 use crate::terminal::query;
-use crate::terminal::typing::{Hands, Signal, Target, Typing};
+use crate::terminal::typing::{Signal, Target, Typing};
 
 impl Shell {
     /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
@@ -27,8 +29,9 @@ impl Shell {
         run: &Run,
         target: Option<Target>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
-        let hands = Hands::new(self.session.clone());
-        if self.editor.interrupted_ahead() {
+        let gate = self.editor.gate();
+        let hands = Hands::new(self.session.clone(), Arc::clone(&gate));
+        if pass(&gate).take_interrupt() {
             hands.interrupt_first();
         }
         hands.add_ahead(&std::mem::take(&mut self.early));
@@ -63,10 +66,12 @@ impl Shell {
         });
         if let Some(typing) = typing {
             typing.stop();
+            self.screen.pastes(false)?;
         }
         shown?;
         self.screen.flush()?;
         let mut aftermath = display.into_aftermath();
+        aftermath.ended = hands.ended(aftermath.ended);
         self.lent.store(true, Ordering::SeqCst);
         let paged = std::mem::take(&mut aftermath.pages)
             .iter()
@@ -115,13 +120,16 @@ impl Shell {
                 Signal::Suspend => {
                     let gone = screen.passing(None);
                     suspend(guard.as_deref());
-                    gone
+                    gone.and_then(|()| screen.pastes(true))
                 }
             };
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        Typing::start(target, Arc::clone(hands), on_signal).ok()
+        let typing = Typing::start(target, Arc::clone(hands), on_signal).ok()?;
+        // A terminal that is gone is noticed by the display.
+        let _ = self.screen.pastes(true);
+        Some(typing)
     }
 
     /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.

@@ -1,28 +1,30 @@
 //! The keyboard while a cell or a turn runs.
 //!
-//! Owns standard input between two readings of the editor. While a cell runs its bytes go to the cell's own terminal,
-//! from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything else is kept for the
-//! editor, except while the agent runs a cell (then keys are the cell's) and while a question listens (then they are
-//! the question's). One thread per run reads, and is stopped through a pipe, so no byte is read once the run is over.
-//! Invariant: every byte that nobody read is kept, once and in the order it was typed: what a cell left unread, what
-//! its terminal did not take because the cell was over by then, what was typed besides.
+//! Owns standard input between two readings of the editor, and decides for each byte: while a cell runs it goes to the
+//! cell's own terminal, from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything
+//! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question listens
+//! (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a pipe, so
+//! no byte is read once the run is over. Absent on purpose: where bytes are kept (`hands.rs`).
 
 use std::borrow::Cow;
 use std::io::PipeWriter;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::display::Keyboard;
-use crate::runtime::{CellTerminal, InputReply};
-use crate::session::{Reply, SessionHandle};
+use crate::runtime::CellTerminal;
+use crate::terminal::hands::Hands;
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 const CTRL_BACKSLASH: u8 = 0x1c;
+
+/// The arrow, in both of its spellings.
+const UP: &[u8] = b"\x1b[A";
+const UP_TOO: &[u8] = b"\x1bOA";
 
 /// Skips a cell of a replay.
 const SKIP: u8 = b's';
@@ -75,176 +77,6 @@ pub(super) enum Signal {
 pub(super) struct Typing {
     stop: PipeWriter,
     reader: JoinHandle<()>,
-}
-
-/// Who has the keyboard; shared by the thread that reads and those who are typed for.
-pub(super) struct Hands {
-    session: SessionHandle,
-    state: Mutex<State>,
-}
-
-struct State {
-    /// Ctrl-C was read together with what runs: it comes before every other key.
-    interrupted: bool,
-    /// Typed before the keyboard was anyone's.
-    ahead: Vec<u8>,
-    /// What was typed and nobody read.
-    kept: Vec<u8>,
-    /// Typed for the cell that runs, and not taken by its terminal: it is full, or the cell is over by now.
-    refused: Vec<u8>,
-    /// The terminal of the cell that runs or is about to.
-    cell: Option<Arc<dyn CellTerminal>>,
-    /// The cell has begun: it takes the bytes.
-    open: bool,
-    /// A turn or a replay runs.
-    turn: bool,
-    /// It is a replay.
-    replay: bool,
-    /// A question listens: what was typed for it.
-    asked: Option<Vec<u8>>,
-    last_key: Instant,
-    resumed: bool,
-    stopped: bool,
-}
-
-impl State {
-    fn keep(&mut self, bytes: &[u8]) {
-        match &self.cell {
-            Some(terminal) if self.open => {
-                self.refused.extend_from_slice(bytes);
-                let taken = terminal.type_bytes(&self.refused);
-                self.refused.drain(..taken);
-            }
-            _ => self.kept.extend_from_slice(bytes),
-        }
-    }
-}
-
-impl Hands {
-    /// Nothing typed, nobody typed for.
-    pub(super) fn new(session: SessionHandle) -> Arc<Self> {
-        Arc::new(Hands {
-            session,
-            state: Mutex::new(State {
-                interrupted: false,
-                ahead: Vec::new(),
-                kept: Vec::new(),
-                refused: Vec::new(),
-                cell: None,
-                open: false,
-                turn: false,
-                replay: false,
-                asked: None,
-                last_key: Instant::now(),
-                resumed: false,
-                stopped: false,
-            }),
-        })
-    }
-
-    /// Ctrl-C was typed already.
-    pub(super) fn interrupt_first(&self) {
-        self.state().interrupted = true;
-    }
-
-    /// These bytes were read before the keyboard was anyone's: they come before all that is read from now on.
-    pub(super) fn add_ahead(&self, typed: &[u8]) {
-        self.state().ahead.extend_from_slice(typed);
-    }
-
-    /// The cell of this terminal comes next.
-    pub(super) fn set_cell(&self, terminal: Option<Arc<dyn CellTerminal>>) {
-        self.state().cell = terminal;
-    }
-
-    /// The cell has begun: it gets what was typed for it, and what will be.
-    pub(super) fn open(&self) {
-        let mut state = self.state();
-        if state.cell.is_some() {
-            state.open = true;
-            // What was typed during a turn was not typed for a cell nobody knew of.
-            if !state.turn {
-                let kept = std::mem::take(&mut state.kept);
-                state.keep(&kept);
-            }
-        }
-    }
-
-    /// The cell has ended and did not read `unread`: what is typed from now on is for the editor.
-    pub(super) fn close(&self, unread: &[u8]) {
-        let mut state = self.state();
-        state.open = false;
-        state.kept.extend_from_slice(unread);
-        let refused = std::mem::take(&mut state.refused);
-        state.kept.extend(refused);
-    }
-
-    /// What was typed and nobody read, once.
-    pub(super) fn take_rest(&self) -> Vec<u8> {
-        self.close(&[]);
-        let mut state = self.state();
-        // Nobody had the keyboard.
-        let mut rest = std::mem::take(&mut state.ahead);
-        rest.append(&mut state.kept);
-        rest
-    }
-
-    /// Offers the cell's terminal what it has not taken; true while there is more.
-    fn offer_refused(&self) -> bool {
-        let mut state = self.state();
-        if state.open && !state.refused.is_empty() {
-            state.keep(&[]);
-        }
-        !state.refused.is_empty()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Keyboard for Hands {
-    fn quiet(&self) -> Duration {
-        self.state().last_key.elapsed()
-    }
-
-    fn listen(&self) {
-        let mut state = self.state();
-        state.asked = Some(Vec::new());
-        state.stopped = false;
-    }
-
-    fn heard(&self) -> Vec<u8> {
-        let mut state = self.state();
-        state.asked.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    fn release(&self, rest: &[u8]) {
-        let mut state = self.state();
-        let late = state.asked.take().unwrap_or_default();
-        state.keep(rest);
-        state.keep(&late);
-    }
-
-    fn resumed(&self) -> bool {
-        std::mem::take(&mut self.state().resumed)
-    }
-
-    fn stopped(&self) -> bool {
-        self.state().stopped
-    }
-
-    fn stop(&self) {
-        self.session.interrupt();
-    }
-
-    fn answer(&self, question: u64, reply: Reply) {
-        self.session.answer(question, reply);
-    }
-
-    fn reply_input(&self, call: u64, reply: InputReply) {
-        self.session.reply_input(call, reply);
-    }
 }
 
 impl Typing {
@@ -358,7 +190,9 @@ impl<F: Fn(Signal)> Keys<F> {
         if let Some(asked) = &mut state.asked {
             asked.extend_from_slice(bytes);
         } else if !state.replay {
-            state.keep(bytes);
+            if bytes != UP && bytes != UP_TOO || !state.take_back() {
+                state.keep(bytes);
+            }
         } else if state.kept.is_empty() && bytes == [SKIP] {
             drop(state);
             self.hands.session.skip_step();
@@ -370,10 +204,16 @@ impl<F: Fn(Signal)> Keys<F> {
     fn control(&mut self, byte: u8) {
         match (self.rule(), byte) {
             (Rule::Question, CTRL_C) => {
-                self.hands.state().stopped = true;
+                let mut state = self.hands.state();
+                state.stopped = true;
+                state.stop();
+                drop(state);
                 self.hands.session.interrupt();
             }
-            (Rule::Turn, CTRL_C) => self.hands.session.interrupt(),
+            (Rule::Turn, CTRL_C) => {
+                self.hands.state().stop();
+                self.hands.session.interrupt();
+            }
             (Rule::Question | Rule::Turn, CTRL_Z) => self.suspend(),
             (Rule::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
@@ -413,6 +253,7 @@ impl<F: Fn(Signal)> Keys<F> {
     fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
         self.tries.retain(|earlier| earlier.elapsed() < SECOND_TRY);
         self.tries.push(Instant::now());
+        self.hands.state().stop();
         if self.tries.len() > 2 {
             (self.on_signal)(Signal::Kill);
             self.hands.session.kill_runtime();

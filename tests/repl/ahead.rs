@@ -1,6 +1,10 @@
-//! Keys typed while something runs: all of them come to the editor that follows, once and in order.
+//! Keys typed while something runs: all of them come to what follows, once and in order; lines run one after the other
+//! and can be taken back.
 
-use super::shell::{Shell, cursor_line};
+use serde_json::json;
+
+use super::asker::{Asker, command};
+use super::shell::{CTRL_C, Shell, UP, cursor_line};
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::SIZE;
@@ -92,4 +96,258 @@ fn what_does_not_fit_into_a_cells_terminal_is_not_lost() {
     shell.cell(2, "set(n), len(n)");
     shell.shows("Out[2]: ({60}, 4000)");
     shell.at(3);
+}
+
+/// Shells with either engine, and a function `wait()` that returns when the file `go` is there.
+fn waiting_shells() -> Vec<Shell> {
+    let mut shells = vec![Shell::new()];
+    if let Some(python) = peers::python() {
+        let arguments = ["--agent", "demo", "--python", python.to_str().unwrap()];
+        shells.push(Shell::start(Home::new(), &arguments, SIZE));
+    }
+    for shell in &shells {
+        shell.cell(1, "import os, time; wait = lambda: [print('wa' + 'its')] and [time.sleep(0.005) for _ in iter(lambda: os.path.exists('go'), True)] and None");
+        shell.at(2);
+    }
+    shells
+}
+
+impl Shell {
+    /// Runs a cell that waits, and types this meanwhile.
+    fn type_meanwhile(&self, cell: &str, keys: &str) {
+        self.pty.send_line(cell);
+        self.pty.wait_for("\nwaits");
+        self.pty.send(keys);
+    }
+
+    /// Waits until the row of the cursor shows this and nothing else.
+    fn echoes(&self, text: &str) {
+        self.pty
+            .wait_until(&format!("{text:?} at the cursor"), |screen| {
+                cursor_line(screen).trim_end() == text
+            });
+    }
+}
+
+#[test]
+fn what_is_typed_while_a_cell_runs_runs_one_after_the_other() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait()", "a = 20\rif a:\ra += 1\r\ra * 2\rlast");
+        shell.echoes("last");
+        shell.home.write("go", "");
+        shell.shows("Out[5]: 42");
+        shell.at_with(6, "last");
+        let inputs = shell.inputs(5);
+        assert_eq!(inputs[2], "a = 20");
+        assert_eq!(inputs[3].trim_end(), "if a:\n    a += 1");
+        assert_eq!(inputs[4], "a * 2");
+        assert_eq!(inputs.len(), 5);
+    }
+}
+
+#[test]
+fn after_an_error_what_was_typed_ahead_stands_in_the_editor() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait(); 1/0", "\ra = 42\ra + 1\r");
+        shell.echoes("");
+        shell.home.write("go", "");
+        shell.shows("ZeroDivisionError");
+        shell.echoes("   ...: a + 1");
+        assert_eq!(shell.inputs(2).len(), 2);
+        shell.pty.send("\r");
+        shell.shows("Out[3]: 43");
+        shell.at(4);
+    }
+}
+
+#[test]
+fn after_ctrl_c_what_was_typed_before_it_stands_in_the_editor() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait()", "a = 42\ra + 1\r");
+        shell.echoes("");
+        shell.pty.send(CTRL_C);
+        shell.shows("KeyboardInterrupt");
+        shell.echoes("   ...: a + 1");
+        assert_eq!(shell.inputs(2).len(), 2);
+        shell.pty.send(CTRL_C);
+        shell.at(3);
+        // A cell that goes on all the same: it was an interrupt to whoever typed it.
+        let stubborn = "def stubborn():\n    while not os.path.exists('go'):\n        try: wait()\n        except KeyboardInterrupt: print('went on')\n";
+        shell.home.write("stubborn.py", stubborn);
+        shell.cell(3, "exec(open('stubborn.py').read())");
+        shell.at(4);
+        shell.type_meanwhile("stubborn()", "b = 1\r");
+        shell.pty.send(CTRL_C);
+        shell.pty.wait_for("went on");
+        shell.home.write("go", "");
+        shell.at_with(5, "b = 1");
+        assert_eq!(shell.inputs(4).len(), 4);
+    }
+}
+
+#[test]
+fn what_is_typed_behind_ctrl_c_is_meant_for_what_follows() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait()", CTRL_C);
+        shell.pty.send("6*7\r");
+        shell.shows("Out[3]: 42");
+        shell.at(4);
+    }
+}
+
+#[test]
+fn up_takes_the_last_line_back() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait()", "a = 1\ra = 2\ra = 3\r");
+        shell.pty.wait_for("queued: a = 3 (Up takes it back)");
+        shell.pty.send(UP);
+        shell.echoes("a = 3");
+        // There is more to take back when nothing is being typed.
+        shell.pty.send(UP);
+        shell.pty.send(CTRL_U);
+        shell.echoes("");
+        shell.pty.send("\x1bOA");
+        shell.echoes("a = 2");
+        shell.pty.send("0\r");
+        shell
+            .pty
+            .wait_for("queued after 1 more: a = 20 (Up takes it back)");
+        shell.home.write("go", "");
+        shell.at(5);
+        shell.lacks("queued");
+        assert_eq!(shell.inputs(4)[2..], ["a = 1", "a = 20"]);
+    }
+}
+
+#[test]
+fn a_cell_that_reads_has_the_keys_first() {
+    for shell in waiting_shells() {
+        shell.type_meanwhile("wait(); x = input(); y = input()", "one\rtwo\rx + y\r");
+        shell.home.write("go", "");
+        shell.shows("Out[3]: 'onetwo'");
+        shell.at(4);
+        assert_eq!(shell.inputs(3).len(), 3);
+    }
+}
+
+#[test]
+fn a_paste_does_not_run_before_enter() {
+    for shell in waiting_shells() {
+        let from = shell.pty.raw().len();
+        shell.pty.send_line("wait(); x = input()");
+        let begun = shell.pty.wait_raw(b"waits", from);
+        // The terminal is to mark it.
+        let marked = shell.pty.raw()[from..begun].to_vec();
+        let marked = String::from_utf8_lossy(&marked).into_owned();
+        let [on, off] = ["h", "l"].map(|end| marked.rfind(&format!("\x1b[?2004{end}")));
+        assert!(on > off, "{marked:?}");
+        // The cell is given lines without marks.
+        shell.pty.send("\x1b[200~one\na = 1\nb = 2\x1b[201~");
+        shell.pty.send("; c = 3");
+        shell.home.write("go", "");
+        shell.echoes("   ...: b = 2; c = 3");
+        assert_eq!(shell.inputs(2).len(), 2);
+        shell.pty.send("\r");
+        shell.at(4);
+        shell.cell(4, "x, a + b + c");
+        shell.shows("Out[4]: ('one', 6)");
+    }
+}
+
+/// A turn that waits for the file `go`, then these.
+fn asker(turns: &[serde_json::Value]) -> Asker {
+    let mut all = vec![json!([{"text": "one\n\n"}, {"until": "go"}, {"text": "two\n\n"}])];
+    all.extend_from_slice(turns);
+    let asker = Asker::new(json!(all));
+    asker.prompt(1);
+    asker.shell.pty.wait_for("\none");
+    asker
+}
+
+#[test]
+fn prompts_typed_while_an_answer_streams_are_queued_and_shown() {
+    let asker = asker(&[json!([{"text": "second"}]), json!([{"text": "third"}])]);
+    let pty = &asker.shell.pty;
+    pty.send(".how\r");
+    pty.wait_for("queued: .how (Up takes it back)");
+    pty.send(".wrong\r");
+    pty.wait_for("queued: .wrong (Up takes it back)");
+    pty.send(UP);
+    pty.wait_for("› .wrong");
+    pty.wait_gone("queued: .wrong");
+    pty.send(&format!("{CTRL_U}.and \x7f then\r"));
+    pty.wait_for("queued: .and then (Up takes it back)");
+    pty.send("half");
+    pty.wait_for("› half");
+    asker.shell.home.write("go", "");
+    asker.shell.at_with(4, "half");
+    let asked: Vec<String> = asker
+        .shell
+        .answers(3)
+        .into_iter()
+        .map(|(prompt, _)| prompt)
+        .collect();
+    assert_eq!(asked, ["go", "how", "and then"]);
+    let text = asker.shell.text();
+    for gone in ["queued", "›", "wrong"] {
+        assert!(!text.contains(gone), "{text}");
+    }
+    assert!(text.contains("one\n\ntwo\n"), "{text}");
+    assert!(text.contains("In [2]: .how\n"), "{text}");
+}
+
+#[test]
+fn a_stopped_answer_leaves_the_queue_in_the_editor() {
+    let asker = asker(&[]);
+    let pty = &asker.shell.pty;
+    pty.send(".how\r.and then\rhalf");
+    pty.wait_for("› half");
+    pty.send(CTRL_C);
+    asker.shell.shows("stopped");
+    asker.shell.echoes("   ...: half");
+    let text = asker.shell.text();
+    assert!(
+        text.contains("In [2]: .how\n   ...: .and then\n   ...: half"),
+        "{text}"
+    );
+    assert_eq!(asker.shell.inputs(1), [".go"]);
+}
+
+#[test]
+fn a_paste_during_an_answer_does_not_run() {
+    let asker = asker(&[]);
+    asker.shell.pty.send("\x1b[200~a = 1\rb = 2\r\x1b[201~");
+    asker.shell.pty.wait_for("› b = 2");
+    asker.shell.home.write("go", "");
+    asker.shell.at(2);
+    asker.shell.shows("two");
+    asker.shell.pty.wait_until("the paste", |screen| {
+        screen
+            .contents()
+            .contains("In [2]: a = 1\n   ...: b = 2\n   ...:")
+    });
+    assert_eq!(asker.shell.inputs(1), [".go"]);
+}
+
+#[test]
+fn no_question_takes_what_was_typed_before_it() {
+    let script = json!([
+        [{"text": "one\n\n"}, {"until": "go"}, command("rm it")],
+        [{"text": "second"}]
+    ]);
+    let asker = Asker::new(script);
+    let pty = &asker.shell.pty;
+    asker.prompt(1);
+    pty.wait_for("\none");
+    pty.send("y\r.y\r");
+    pty.wait_for("queued: .y");
+    asker.shell.home.write("go", "");
+    asker.choices();
+    pty.send("n");
+    // What was queued runs after it: a cell that fails, so the next one is left to the user.
+    asker.shell.shows("NameError");
+    asker.shell.at_with(3, ".y");
+    let decision = &asker.given(1)[0]["decision"];
+    assert_ne!(decision, "accept", "{decision}");
+    assert_ne!(decision, "acceptForSession", "{decision}");
 }

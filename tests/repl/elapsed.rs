@@ -56,8 +56,15 @@ fn quiet_cell(shell: Shell) {
     shell.at(3);
     shell.wrote(BACK);
     let text = shell.text();
-    assert!(text.contains("before\nafter\n"), "{text}");
+    assert!(text.contains("before\nafter\ntook "), "{text}");
     shell.lacks("⏳");
+    // Dim, below what it showed; nowhere else.
+    shell.wrote("\x1b[2mtook ");
+    shell.cell(3, "print('quick')");
+    shell.pty.send_line("%ipycodex context");
+    shell.at(5);
+    let text = shell.text();
+    assert_eq!(text.matches("took ").count(), 1, "{text}");
 }
 
 #[test]

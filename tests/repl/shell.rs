@@ -149,11 +149,22 @@ pub fn record(path: &Path) -> Connection {
     Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-/// The row the cursor is in.
+/// The row the cursor is in, without what is suggested in grey.
 pub fn cursor_line(screen: &vt100::Screen) -> String {
-    let row = usize::from(screen.cursor_position().0);
-    screen
-        .rows(0, screen.size().1.get())
-        .nth(row)
-        .unwrap_or_default()
+    let (row, _) = screen.cursor_position();
+    let (mut line, mut end) = (String::new(), 0);
+    for column in 0..screen.size().1.get() {
+        let cell = screen.cell(row, column);
+        let Some(cell) = cell.filter(|cell| !cell.is_wide_continuation()) else {
+            continue;
+        };
+        if cell.has_contents() && cell.fgcolor() != vt100::Color::Idx(8) {
+            line.push_str(cell.contents());
+            end = line.len();
+        } else {
+            line.push(' ');
+        }
+    }
+    line.truncate(end);
+    line
 }

@@ -4,7 +4,7 @@
 
 use vt100::Screen;
 
-use super::shell::{CTRL_C, Shell, cursor_line};
+use super::shell::{CTRL_C, Shell, cursor_line, with_settings};
 use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::SIZE;
@@ -16,10 +16,47 @@ const ALT_F: &str = "\x1bf";
 
 /// A shell that has a name to complete.
 fn shell() -> Shell {
-    let shell = Shell::new();
+    let shell = Shell::of(with_settings(r#"{"history_hint": false}"#));
     shell.cell(1, "alpha_one = 1; alpha_two = alpha_one.real");
     shell.at(2);
     shell
+}
+
+#[test]
+fn an_earlier_input_stands_in_grey_while_typing() {
+    for key in [RIGHT, "\x05", "\x1b[F"] {
+        let shell = Shell::new();
+        shell.cell(1, "alpha_one = 1; alpha_one + 41");
+        shell.at(2);
+        shell.pty.send("alp");
+        shell.offers("alp", "ha_one = 1; alpha_one + 41");
+        shell.pty.send(ALT_F);
+        shell.offers("alpha_one", " = 1; alpha_one + 41");
+        shell.pty.send("x");
+        shell.offers("alpha_onex", "");
+        shell.pty.send("\x7f");
+        shell.offers("alpha_one", " = 1; alpha_one + 41");
+        // The model's takes its place.
+        shell.pty.send(&format!("{CTRL_C}alp"));
+        shell.offers("alp", "ha_one = 1; alpha_one + 41");
+        shell.pty.send(SUGGEST);
+        shell.offers("alp", "ha_one");
+        shell.pty.send(&format!("{CTRL_C}alp"));
+        shell.offers("alp", "ha_one = 1; alpha_one + 41");
+        shell.pty.send(key);
+        shell.offers("alpha_one = 1; alpha_one + 41", "");
+        shell.pty.send("\r");
+        shell.shows("Out[2]: 42");
+        shell.at(3);
+        // What is not taken is not run, and leaves nothing behind.
+        shell.cell(3, "alpha_one");
+        shell.shows("In [3]: alpha_one\nOut[3]: 1");
+        shell.cell(4, "%ipycodex history_hint off");
+        shell.shows("self.history_hint=False");
+        shell.pty.send("alp");
+        shell.at_with(5, "alp");
+        shell.lacks("In [5]: alpha");
+    }
 }
 
 /// The text typed at the prompt, and what stands in grey behind the cursor's row.
@@ -147,7 +184,8 @@ fn it_works_with_ipython_too() {
         return;
     };
     let arguments = ["--agent", "demo", "--python", python.to_str().unwrap()];
-    let shell = Shell::start(Home::new(), &arguments, SIZE);
+    let home = with_settings(r#"{"history_hint": false}"#);
+    let shell = Shell::start(home, &arguments, SIZE);
     shell.cell(1, "alpha_one = 1");
     shell.at(2);
     shell.asks("alp", "ha_one");

@@ -16,19 +16,32 @@ const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// What was pressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::display) enum Key {
+pub enum Key {
+    /// A character.
     Char(char),
+    /// Enter, or Ctrl-J.
     Enter,
+    /// Esc.
     Escape,
+    /// Backspace, or Ctrl-H.
     Backspace,
+    /// Delete.
     Delete,
+    /// The arrow.
     Left,
+    /// The arrow.
     Right,
+    /// The arrow.
     Up,
+    /// The arrow.
     Down,
+    /// Home.
     Home,
+    /// End.
     End,
+    /// Tab.
     Tab,
+    /// Shift-Tab.
     BackTab,
     /// With a small letter.
     Control(char),
@@ -40,14 +53,14 @@ pub(in crate::display) enum Key {
 
 /// Collects the bytes of one key.
 #[derive(Debug, Default)]
-pub(in crate::display) struct Decoder {
+pub struct Decoder {
     pending: Vec<u8>,
     paste: Option<Vec<u8>>,
 }
 
 impl Decoder {
     /// Takes a byte; returns the key it completes.
-    pub(in crate::display) fn push(&mut self, byte: u8) -> Option<Key> {
+    pub fn push(&mut self, byte: u8) -> Option<Key> {
         if let Some(paste) = &mut self.paste {
             paste.push(byte);
             if paste.len() > 2 * PASTE {
@@ -76,7 +89,7 @@ impl Decoder {
     }
 
     /// Nothing followed: the `ESC` was the key.
-    pub(in crate::display) fn escape(&mut self) -> Option<Key> {
+    pub fn escape(&mut self) -> Option<Key> {
         self.holds_escape().then(|| {
             self.pending.clear();
             Key::Escape

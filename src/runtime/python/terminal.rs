@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, tcgetattr,
@@ -67,15 +68,7 @@ impl InnerTerminal {
         let master = openpt(flags)?;
         grantpt(&master)?;
         unlockpt(&master)?;
-        let slave = match ioctl_tiocgptpeer(&master, flags) {
-            Ok(slave) => slave,
-            Err(_) => {
-                use rustix::fs::{Mode, OFlags};
-                let name = ptsname(&master, Vec::new())?;
-                let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-                rustix::fs::open(name, flags, Mode::empty())?
-            }
-        };
+        let slave = cells_end(&master, OFlags::empty())?;
         let mut termios = tcgetattr(&slave)?;
         make_sane(&mut termios);
         tcsetattr(&slave, OptionalActions::Now, &termios)?;
@@ -87,6 +80,16 @@ impl InnerTerminal {
         state.foreground_program = false;
         state.in_cell = false;
         Ok((master, slave))
+    }
+
+    /// The cells' end for a moment, when their terminal is in line mode; reading from it never waits.
+    fn lines_end(&self) -> Option<OwnedFd> {
+        let state = self.state();
+        let master = state.master.as_ref().filter(|_| state.in_cell)?;
+        let modes = tcgetattr(master).ok()?.local_modes;
+        modes
+            .contains(LocalModes::ICANON)
+            .then(|| cells_end(master, OFlags::NONBLOCK).ok())?
     }
 
     /// The interpreter is gone.
@@ -142,6 +145,23 @@ impl CellTerminal for InnerTerminal {
         taken
     }
 
+    fn take_lines(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        if let Some(end) = self.lines_end() {
+            // In line mode a read gives one whole line; none is there while the cell itself waits for one.
+            let mut line = [0; 4096];
+            while let Ok(count @ 1..) = rustix::io::read(&end, &mut line) {
+                lines.extend_from_slice(&line[..count]);
+            }
+        }
+        lines
+    }
+
+    fn has_lines(&self) -> bool {
+        self.lines_end()
+            .is_some_and(|end| rustix::io::ioctl_fionread(&end).is_ok_and(|count| count > 0))
+    }
+
     fn resize(&self, size: TerminalSize) {
         let mut state = self.state();
         state.size = size;
@@ -180,6 +200,18 @@ pub(super) fn is_raw(master: impl AsFd) -> bool {
                 .local_modes
                 .intersects(LocalModes::ICANON | LocalModes::ECHO)
     })
+}
+
+/// Opens the end of a pair that the cells have.
+fn cells_end(master: &OwnedFd, more: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | more;
+    match ioctl_tiocgptpeer(master, OpenptFlags::from_bits_retain(flags.bits())) {
+        Ok(end) => Ok(end),
+        Err(_) => {
+            let name = ptsname(master, Vec::new())?;
+            Ok(rustix::fs::open(name, flags, Mode::empty())?)
+        }
+    }
 }
 
 fn make_sane(termios: &mut Termios) {

@@ -169,6 +169,7 @@ fn stage_of(
         sandbox: Sandbox::ReadOnly,
         run_cells: RunCells::Ask,
         images: crate::config::Images::Auto,
+        history_hint: true,
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),

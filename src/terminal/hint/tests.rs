@@ -17,7 +17,15 @@ struct Stage {
 }
 
 fn stage() -> Stage {
-    let hints = Hints::new(Snapshot::new(Mode::Cells));
+    stage_with(Mode::Cells, &[])
+}
+
+/// One that suggests these earlier inputs.
+fn stage_with(mode: Mode, earlier: &[&str]) -> Stage {
+    let recall = Recall::default();
+    earlier.iter().for_each(|text| recall.push(text));
+    let hints = Hints::new(Snapshot::new(mode), recall);
+    hints.suggest_history(true);
     let (ask, drafts) = mpsc::channel();
     let (say, said) = mpsc::channel();
     hints.connect(
@@ -39,6 +47,20 @@ fn stage() -> Stage {
 }
 
 impl Stage {
+    /// What is painted in grey behind `text`, and what the key for all of it takes then.
+    fn grey(&mut self, text: &str) -> (String, String) {
+        let painted = self
+            .hinter
+            .handle(text, text.len(), &self.history, true, "");
+        let key = ReedlineEvent::HistoryHintComplete;
+        self.hints.state().keys.taking += usize::from(takes(&key));
+        let grey = Style::new().fg(Color::DarkGray).paint("|").to_string();
+        let (before, after) = grey.split_once('|').unwrap();
+        let shown = painted.strip_prefix(before).unwrap_or(&painted);
+        let shown = shown.strip_suffix(after).unwrap_or(shown).to_owned();
+        (shown, self.hinter.complete_hint())
+    }
+
     /// What is painted behind `text` with the cursor at `|`.
     fn paint(&mut self, text: &str) -> String {
         let (text, cursor) = cursor(text);
@@ -204,4 +226,59 @@ fn a_missing_agent_is_told_of_once_and_other_failures_never() {
     fails(FailureKind::Missing, "not there");
     let said: Vec<String> = stage.said.try_iter().collect();
     assert_eq!(said, ["no suggestion: not logged in: do this"]);
+}
+
+#[test]
+fn an_earlier_input_goes_on_where_nothing_is_asked_for() {
+    let check = |mode, text: &str, rest: &str| {
+        let earlier = [
+            "import os",
+            "import os.path",
+            "import re",
+            ".why is it so?",
+            "def f(x):\n    return x",
+            "bad = '\x1b'",
+        ];
+        let expected = (rest.to_owned(), rest.to_owned());
+        assert_eq!(stage_with(mode, &earlier).grey(text), expected, "{text:?}");
+    };
+    check(Mode::Cells, "imp", "ort re");
+    check(Mode::Cells, "import o", "s.path");
+    check(Mode::Cells, "import os.path", "");
+    check(Mode::Cells, "", "");
+    check(Mode::Cells, " ", "");
+    check(Mode::Cells, "why", "");
+    check(Mode::Cells, ".why", " is it so?");
+    check(Mode::Prompts, "why", " is it so?");
+    check(Mode::Prompts, "imp", "");
+    check(Mode::Prompts, ";imp", "ort re");
+    // A line at a time.
+    check(Mode::Cells, "def f", "(x):");
+    check(Mode::Cells, "def f(x):", "");
+    check(Mode::Cells, "def f(x):\n    r", "eturn x");
+    check(Mode::Cells, "bad", "");
+}
+
+#[test]
+fn earlier_inputs_give_way_and_can_be_switched_off() {
+    let mut stage = stage_with(Mode::Cells, &["alpha = 1", "alpha_two beta"]);
+    stage.grey("alp");
+    // By words.
+    stage.hints.state().keys.taking += 2;
+    stage.hints.state().keys.done = 0;
+    stage.hints.state().keys.taken = 0;
+    assert_eq!(stage.hinter.next_hint_token(), "ha_two");
+    assert_eq!(stage.hinter.next_hint_token(), " beta");
+    // What the model is asked for stands in its place.
+    assert_eq!(stage.press("alp|"), None);
+    let (_, answer) = stage.drafts.recv().unwrap();
+    assert_eq!(stage.grey("alp").1, "");
+    answer(Ok("ine".into()));
+    assert_eq!(stage.grey("alp"), ("ine".into(), "ine".into()));
+    // Nobody could tell it from the text.
+    let mut plain = stage_with(Mode::Cells, &["alpha = 1"]);
+    assert_eq!(plain.paint("alp|"), "");
+    assert_eq!(plain.paint("al|p"), "");
+    plain.hints.suggest_history(false);
+    assert_eq!(plain.grey("alp").1, "");
 }

@@ -1,4 +1,5 @@
-//! Keys that came together with one that ends the editor's reading.
+//! Keys that the editor has still to read: those that came together with one that ends its reading, and those typed
+//! while something ran.
 //!
 //! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
 //! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again. Whoever lets it read again looks
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 use crossterm::event::Event;
 use rustix::process::{Signal, getpid, kill_process};
+
+use crate::terminal::ahead::{Lines, is_ctrl_c, is_enter};
 
 /// How long the editor has to ask the terminal where the cursor is, before it is woken.
 const FIRST: Duration = Duration::from_millis(5);
@@ -99,11 +102,43 @@ impl Gate {
         self.pause();
     }
 
-    /// Drops the keys up to the last one that is `so`; false when none is.
-    pub(in crate::terminal) fn drop_to(&mut self, so: impl Fn(&Event) -> bool) -> bool {
-        let last = self.held.iter().rposition(so);
-        self.held.drain(..last.map_or(0, |at| at + 1));
+    /// True when Ctrl-C is among the keys. The line it was typed in goes, as a terminal does it.
+    pub(in crate::terminal) fn take_interrupt(&mut self) -> bool {
+        let Some(at) = self.held.iter().rposition(is_ctrl_c) else {
+            return false;
+        };
+        let before = self.held.iter().take(at).rposition(is_enter);
+        self.held.drain(before.map_or(0, |at| at + 1)..=at);
+        self.held.retain(|event| !is_ctrl_c(event));
+        true
+    }
+
+    /// How the keys read.
+    pub(in crate::terminal) fn lines(&self) -> Lines {
+        Lines::of(&self.held)
+    }
+
+    /// Takes all keys.
+    pub(in crate::terminal) fn empty(&mut self) {
+        self.held.clear();
+    }
+
+    /// The last line that Enter ended is being typed again; false when more was typed since, or there is none.
+    pub(in crate::terminal) fn reopen(&mut self) -> bool {
+        let last = self.held.iter().rposition(is_enter);
+        let last = last.filter(|_| self.lines().typed.is_empty());
+        self.held.truncate(last.unwrap_or(self.held.len()));
         last.is_some()
+    }
+
+    /// Takes the last line out that Enter ended, when nothing was typed since.
+    pub(in crate::terminal) fn take_line(&mut self) -> Option<String> {
+        self.reopen().then(|| {
+            let typed = self.lines().typed;
+            let before = self.held.iter().rposition(is_enter);
+            self.held.truncate(before.map_or(0, |at| at + 1));
+            typed
+        })
     }
 }
 
@@ -121,4 +156,51 @@ pub(in crate::terminal) fn wake(gate: &SharedGate) {
     };
     // Without a thread the next key brings them.
     let _ = std::thread::Builder::new().name("wake".into()).spawn(tell);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::ahead::events;
+
+    fn gate(typed: &str) -> Gate {
+        let mut gate = Gate::default();
+        events(typed.as_bytes())
+            .into_iter()
+            .for_each(|event| gate.hold(event));
+        gate
+    }
+
+    fn check(gate: &Gate, ended: &[&str], typed: &str) {
+        let lines = gate.lines();
+        assert_eq!(
+            (lines.ended, lines.typed),
+            (
+                ended.iter().map(ToString::to_string).collect(),
+                typed.to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn lines_are_taken_back_from_the_last_on() {
+        let mut one = gate("a\rb\r");
+        assert!(one.reopen());
+        check(&one, &["a"], "b");
+        assert!(!one.reopen());
+        check(&one, &["a"], "b");
+        let mut two = gate("a\rb\rx\x7f");
+        assert_eq!(two.take_line().as_deref(), Some("b"));
+        check(&two, &["a"], "");
+        assert_eq!(two.take_line().as_deref(), Some("a"));
+        assert_eq!(two.take_line(), None);
+    }
+
+    #[test]
+    fn ctrl_c_takes_the_line_it_was_typed_in() {
+        let mut one = gate("a\rb\rlost\x03kept");
+        assert!(one.take_interrupt());
+        check(&one, &["a", "b"], "kept");
+        assert!(!one.take_interrupt());
+    }
 }

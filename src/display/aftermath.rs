@@ -1,0 +1,64 @@
+//! What a run leaves to the shell, and how it went.
+
+use crate::runtime::Ending;
+use crate::session::{Pick, ReplayStop, Replayed, TurnOutcome};
+
+/// What a run leaves to the shell.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Aftermath {
+    /// Text for the editor.
+    pub refill: String,
+    /// How it went: what was typed ahead runs after what went well.
+    pub ended: Ended,
+    /// The user asked to leave with this status.
+    pub leave: Option<i32>,
+    /// Prompt mode is to be turned on or off.
+    pub toggle_prompts: bool,
+    /// The session to go on with is to be picked.
+    pub pick: Option<Pick>,
+    /// The last thing that was shown shortened, whole, ready to print.
+    pub folded: Option<String>,
+    /// Help too long for the screen, safe to write: to be shown by [`page`].
+    pub pages: Vec<String>,
+}
+
+/// How a run went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// As it was meant to.
+    #[default]
+    Well,
+    /// With an error.
+    Failed,
+    /// Stopped by the user.
+    Interrupted,
+}
+
+impl Aftermath {
+    /// A cell of the user ended.
+    pub(super) fn cell_ended(&mut self, ending: &Ending) {
+        self.ended = match ending {
+            Ending::Ok => self.ended,
+            Ending::Interrupted => Ended::Interrupted,
+            Ending::Error | Ending::Died(_) => Ended::Failed,
+        };
+    }
+
+    /// A turn ended.
+    pub(super) fn turn_ended(&mut self, outcome: &TurnOutcome) {
+        self.ended = match outcome {
+            TurnOutcome::Complete => Ended::Well,
+            TurnOutcome::Interrupted => Ended::Interrupted,
+            TurnOutcome::Failed(_) => Ended::Failed,
+        };
+    }
+
+    /// A replay ended: whatever became of single cells.
+    pub(super) fn replay_ended(&mut self, replayed: &Replayed) {
+        self.ended = match &replayed.stopped {
+            None => Ended::Well,
+            Some(ReplayStop::Interrupted { .. }) => Ended::Interrupted,
+            Some(ReplayStop::Failed { .. } | ReplayStop::Died { .. }) => Ended::Failed,
+        };
+    }
+}
