@@ -132,6 +132,37 @@ outer()
 async def co(u):\n    return 1 / u
 await co(0)
 assert False, "why"
+%%writefile script.py\nimport sys, os\nVALUE = 42\nprint(__name__, sys.argv, os.path.basename(__file__))\ndef fun(): return VALUE\nif 'other' in sys.argv: print(other)
+%%writefile -a script.py\nif 'leaves' in sys.argv: sys.exit(0)
+%run script.py
+VALUE, fun(), __name__
+%run script "a b" s*.py
+%run -n script.py
+%run -e script.py leaves
+%run script.py leaves
+other = 7
+%run -i script.py other
+%load -s fun script.py
+%load -r 1-2,4 script.py
+%load -r 2:4 script.py
+%%capture kept\nprint('p'); display(5); 1 + 1
+kept.stdout, kept.stderr, len(kept.outputs)
+%%capture --no-stderr kept\nimport sys; print('e', file=sys.stderr)
+kept.stdout, kept.stderr
+%%capture --bad kept\n1
+!cat script.py; exit 3
+_exit_code
+%%bash --out o --err e\necho hi; echo err >&2
+o, e
+%%sh\necho sh
+!echo {other} $other $$other
+found = !echo a; echo b
+found, found.s, found.n, found.l
+%sx echo a
+%alias say echo %s said
+say 1
+%pdb on
+%pdb off
 %xmode Verbose
 %xmode Minimal
 g(0)
@@ -185,13 +216,15 @@ class AsIPython(Engine, unittest.TestCase):
 
     def compare(self, text, host):
         with tempfile.TemporaryDirectory() as folder:
-            environment = dict(os.environ, IPYTHONDIR=folder, PYTHONWARNINGS="ignore")
-            ran = subprocess.run([IPYTHON, "-c", SHELL], input=json.dumps(cells(text)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment, cwd=folder)
-            host.run("%%cd -q %s" % folder, storeHistory=False)
+            ours, theirs = (os.path.join(folder, name) for name in ("ours", "theirs"))
+            os.mkdir(ours), os.mkdir(theirs)
+            environment = dict(os.environ, IPYTHONDIR=os.path.join(folder, "ipython"), PYTHONWARNINGS="ignore")
+            ran = subprocess.run([IPYTHON, "-c", SHELL], input=json.dumps(cells(text)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment, cwd=theirs)
+            host.run("%%cd -q %s" % ours, storeHistory=False)
             host.run("import os; del _dh[:]; _dh.append(os.getcwd()); del os", storeHistory=False)
-            theirs = ran.stdout.split("\1")[1:]
-            self.assertEqual(len(theirs), len(cells(text)), ran.stdout[-2000:])
-            for cell, seen in zip(cells(text), theirs):
+            shown = ran.stdout.replace(theirs, ours).split("\1")[1:]
+            self.assertEqual(len(shown), len(cells(text)), ran.stdout[-2000:])
+            for cell, seen in zip(cells(text), shown):
                 with self.subTest(cell):
                     self.assertEqual(plain(as_seen(host.run(cell))), plain(seen))
 

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 import unittest
 
@@ -217,6 +218,51 @@ class BuiltIn(Both, unittest.TestCase):
         for code in ("/", "x = /f", "1 +? 2"):
             self.assertEqual(host.run(code).error, "SyntaxError", code)
         self.assertEqual(host.run("%reset -f out\nf is not None and Out").value, "{}")
+
+    def test_scripts(self):
+        host = self.host()
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "script.py"), "w") as file:
+                file.write("import sys\nimport sibling\nvalue = sys.argv[1:]\nif 'fails' in value:\n    1/0\nif value == ['leaves']:\n    sys.exit(3)\nlater = True\n")
+            for name in ("sibling.py", "a1.txt", "a2.txt"):
+                open(os.path.join(folder, name), "w").close()
+            host.run("import os, sys; os.chdir(%r); folder = os.getcwd()" % folder)
+            shown = host.run("%run script.py fails").of("error")[0]["traceback"]
+            self.assertIn("File %s/script.py:5" % host.run("print(folder, end='')").output, shown)
+            self.assertNotIn("runpy", "\n".join(shown))
+            self.assertEqual(host.run("value, 'later' in globals(), sys.argv, folder in sys.path").value, "(['fails'], False, [''], False)")
+            for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']")):
+                host.run("%run " + ("-G script.py a?.txt" if line == "-G" else "script.py " + line))
+                self.assertEqual(host.run("value").value, value or "['a?.txt']", line)
+            self.assertIn("SystemExit: 3", host.run("%run script.py leaves").output)
+            self.assertEqual(host.run("%run -e script.py leaves").output, "")
+            self.assertIn("Wall time", host.run("%run -t script.py").output)
+            self.assertIn("function calls", host.run("%run -p script.py").output)
+            self.assertIn("usage", host.run("%run -m json.tool --help").output)
+            self.assertNotIn("runpy", "\n".join(host.run("%run -m script fails").of("error")[0]["traceback"]))
+            self.assertEqual(host.run("%load -s nothing script.py").error, "UsageError")
+
+    def test_what_is_captured(self):
+        host = self.host()
+        cell = host.run("%%capture kept\nprint('p'); display(3); 4")
+        self.assertEqual((cell.output, cell.of("display"), cell.of("result")), ("", [], []))
+        self.assertEqual(host.run("kept.stdout, kept.outputs").value, "('p\\n', [3, 4])")
+        self.assertEqual(len(host.run("kept()").of("display")), 2)
+        self.assertEqual(len(host.run("%%capture --no-display kept\ndisplay(3)").of("display")), 1)
+        self.assertEqual(host.run("%%capture kept\ndisplay(3)\n1/0").error, "ZeroDivisionError")
+        self.assertEqual(len(host.run("display(3)").of("display")), 1)
+
+    def test_options_of_magics(self):
+        host = self.host()
+        self.assertRegex(host.run("%time 1").output, "CPU times: user .+, sys: .+, total: .+\nWall time: .+\n")
+        shown = host.run("%%time\nx = 1\n1/0").of("error")[0]["traceback"]
+        self.assertEqual([line for line in shown if line.startswith("Cell In")], ["Cell In[2], line 1", "Cell In[2], line 3"])
+        self.assertRegex(host.run("%timeit -n1 -r1 -t -p 2 1").output, "per loop")
+        self.assertIn("to 2 due to restriction", host.run("%prun -l 2 sum(range(3))").output)
+        host.run("%pdb on")
+        for code in ("%timeit", "%timeit -n x 1", "%pdb maybe", "%autoreload 9", "%load -r x script.py", "%%capture a b\n1"):
+            self.assertEqual(host.run(code, allowStdin=False).error, "UsageError", code)
+        host.run("%pdb off")
 
     def test_frames_tell_what_their_function_takes(self):
         host = self.host()

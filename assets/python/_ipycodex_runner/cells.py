@@ -323,7 +323,7 @@ class Engine:
         if not isinstance(error, SystemExit):
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         self.host.send(frame)
-        if getattr(self, "post_mortem", False) and isinstance(error, Exception):
+        if getattr(self, "post_mortem", False) and isinstance(error, Exception) and type(error).__name__ != "UsageError" and error.__traceback__ is not None:
             from . import debug
 
             debug.post_mortem(error.__traceback__)

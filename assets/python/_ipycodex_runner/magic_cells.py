@@ -80,12 +80,29 @@ def cell_script(shell, line, cell, names):
     with_file(shell, program, cell, ".txt")
 
 
+class Shown:
+    """One display that was captured."""
+
+    def __init__(self, host, bundle, metadata):
+        self.host, self.data, self.metadata = host, bundle, metadata or {}
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.data, self.metadata
+
+    def __repr__(self):
+        return self.data.get("text/plain", "<display>")
+
+    def display(self):
+        from . import mime
+
+        mime.publish(self.host, self.data, self.metadata)
+
+
 class Captured:
     """What `%%capture` kept. Called, it shows it."""
 
-    def __init__(self, stdout, stderr):
-        self.stdout, self.stderr = stdout, stderr
-        self.outputs = []
+    def __init__(self, stdout, stderr, outputs):
+        self.stdout, self.stderr, self.outputs = stdout, stderr, outputs
 
     def __str__(self):
         return self.stdout
@@ -93,25 +110,58 @@ class Captured:
     def __call__(self):
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
+        for each in self.outputs:
+            each.display()
 
     show = __call__
 
 
 def cell_capture(shell, line, cell, names):
+    """Keeps what the cell prints and displays, under a name if one is given. --no-stdout, --no-stderr, --no-display: that goes on its way."""
     import io
 
-    rest = [word for word in words(line) if not word.startswith("--")]
+    from . import figures, mime
+
+    given = words(line)
+    passing = [word for word in given if word.startswith("--")]
+    rest = [word for word in given if word not in passing]
+    unknown = set(passing) - {"--no-stdout", "--no-stderr", "--no-display"}
+    if unknown or len(rest) > 1:
+        raise UsageError("unrecognized arguments: %s" % " ".join(sorted(unknown) or rest[1:]))
     engine = shell.engine
-    saved = sys.stdout, sys.stderr, engine.show, sys.displayhook
-    out, err = io.StringIO(), io.StringIO()
-    sys.stdout, sys.stderr = out, err
-    sys.displayhook = lambda value: None if value is None else out.write(repr(value) + "\n")
+    host = engine.host
+    saved = sys.stdout, sys.stderr, sys.displayhook, vars(host).get("send")
+    out, err, outputs, send = io.StringIO(), io.StringIO(), [], host.send
+
+    def kept(frame, ordered=True):
+        if frame["type"] == "display":
+            outputs.append(Shown(host, frame["bundle"], frame["metadata"]))
+        else:
+            send(frame, ordered)
+
+    def shown(value):
+        if value is not None:
+            bundle, metadata = mime.bundle(value)
+            if bundle is not None:
+                outputs.append(Shown(host, bundle, metadata))
+
+    if "--no-stdout" not in passing:
+        sys.stdout = out
+    if "--no-stderr" not in passing:
+        sys.stderr = err
+    if "--no-display" not in passing:
+        sys.displayhook, host.send = shown, kept
     try:
         engine.run(cell, engine.new_filename(engine.current))
+        figures.publish(host)
     finally:
-        sys.stdout, sys.stderr, _show, sys.displayhook = saved
+        sys.stdout, sys.stderr, sys.displayhook = saved[:3]
+        if saved[3] is None:
+            vars(host).pop("send", None)
+        else:
+            host.send = saved[3]
         if rest:
-            shell.user_ns[rest[0]] = Captured(out.getvalue(), err.getvalue())
+            shell.user_ns[rest[0]] = Captured(out.getvalue(), err.getvalue(), outputs)
 
 
 def cell_writefile(shell, line, cell, names):

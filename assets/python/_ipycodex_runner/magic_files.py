@@ -153,10 +153,38 @@ def line_load(shell, line, names):
         raise UsageError("%load needs a file, a URL, inputs or an object")
     text = source_of(shell, " ".join(rest), names)
     if "r" in flags:
-        first, _dash, last = flags["r"].replace(":", "-").partition("-")
-        rows = text.splitlines(True)
-        text = "".join(rows[int(first or 1) - 1 : int(last) if last else None])
+        text = "".join(chosen_lines(text, flags["r"]))
+    if "s" in flags:
+        text = symbols(text, flags["s"].split(","))
     shell.set_next_input("# %%load %s\n%s" % (line.strip(), text))
+
+
+def chosen_lines(text, ranges):
+    """Lines `3`, `1-4` (both ends), `2:5` (end excluded), several with commas."""
+    rows = text.splitlines(True)
+    for part in ranges.split(","):
+        first, sign, last = part.partition("-" if "-" in part else ":")
+        try:
+            begin = int(first or 1)
+            end = begin if not sign else int(last or len(rows)) - (sign == ":" and bool(last))
+        except ValueError:
+            raise UsageError("%s: not a range of lines" % part) from None
+        yield from rows[max(0, begin - 1) : end]
+
+
+def symbols(text, names):
+    """The source of the functions and classes of these names."""
+    import ast
+
+    rows, found = text.splitlines(True), {}
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            begin = min([node.lineno] + [each.lineno for each in node.decorator_list])
+            found[node.name] = "".join(rows[begin - 1 : node.end_lineno])
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise UsageError("no function or class %s there" % ", ".join(missing))
+    return "\n".join(found[name] for name in names)
 
 
 def line_pycat(shell, line, names):

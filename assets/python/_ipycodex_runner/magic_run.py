@@ -6,10 +6,55 @@ import sys
 from .magics import UsageError, options, status, words
 
 
-def duration(seconds):
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+def duration(seconds, digits=3):
+    if seconds >= 60:
+        parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+        return " ".join("%d%s" % part for part in parts if part[0] >= 1)
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("μs", 1e-6), ("ns", 1e-9)):
         if seconds >= size or unit == "ns":
-            return "%.3g %s" % (seconds / size, unit)
+            return "%.*g %s" % (digits, seconds / size, unit)
+
+
+class Clock:
+    """Says how long what it surrounds took."""
+
+    def __enter__(self):
+        from time import perf_counter
+
+        self.now, self.before = perf_counter, rusage()
+        self.began = perf_counter()
+
+    def __exit__(self, *_error):
+        self.wall = self.now() - self.began
+        user, system = (after - before for after, before in zip(rusage(), self.before))
+        sys.stdout.flush()
+        print("CPU times: user %s, sys: %s, total: %s\nWall time: %s" % (duration(user), duration(system), duration(user + system), duration(self.wall)))
+
+
+def rusage():
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime, used.ru_stime
+
+
+def leading(line, valued, flags):
+    """({option: value or True}, rest) of a line whose rest is code: options are read by hand, the rest is left as it is."""
+    found = {}
+    while line.startswith("-") and line[1:2].isalpha():
+        option, _blank, line = line.partition(" ")
+        line = line.lstrip()
+        letter, value = option[1], option[2:]
+        if letter in valued:
+            if not value:
+                value, _blank, line = line.partition(" ")
+                line = line.lstrip()
+            found[letter] = value
+        elif set(option[1:]) <= set(flags):
+            found.update(dict.fromkeys(option[1:], True))
+        else:
+            raise UsageError("option %s not recognized" % option)
+    return found, line
 
 
 def compiled(shell, text):
@@ -35,39 +80,32 @@ def compiled(shell, text):
 
 
 def timed(shell, text, names):
-    from time import perf_counter, process_time
-
     code, value = compiled(shell, text)
     scope = dict(names) if names else None
-    result = None
-    cpu, wall = process_time(), perf_counter()
+    result, clock = None, Clock()
     try:
-        exec(code, shell.user_ns, scope)
-        if value is not None:
-            result = eval(value, shell.user_ns, scope)
+        with clock:
+            exec(code, shell.user_ns, scope)
+            if value is not None:
+                result = eval(value, shell.user_ns, scope)
     finally:
-        cpu, wall = process_time() - cpu, perf_counter() - wall
-        sys.stdout.flush()
-        print("CPU times: total: %s\nWall time: %s" % (duration(cpu), duration(wall)))
-        status(shell, "time", seconds=wall)
+        status(shell, "time", seconds=clock.wall)
     return result
 
 
 def line_time(shell, line, names):
-    if not line.strip():
-        raise UsageError("%time needs a statement")
     return timed(shell, line, names)
 
 
 def cell_time(shell, line, cell, names):
-    return timed(shell, line + "\n" + cell if line.strip() else cell, names)
+    return timed(shell, line + "\n" + cell, names)
 
 
 class TimeitResult:
     """The runs of `%timeit`: seconds for one loop each."""
 
-    def __init__(self, loops, runs):
-        self.loops, self.all_runs = loops, runs
+    def __init__(self, loops, runs, digits=3):
+        self.loops, self.all_runs, self.digits = loops, runs, digits
         self.timings = [run / loops for run in runs]
         self.best, self.worst = min(self.timings), max(self.timings)
         self.average = sum(self.timings) / len(self.timings)
@@ -76,7 +114,7 @@ class TimeitResult:
     def __str__(self):
         runs = len(self.timings)
         return "%s ± %s per loop (mean ± std. dev. of %d run%s, %s loop%s each)" % (
-            duration(self.average), duration(self.stdev), runs, "" if runs == 1 else "s", format(self.loops, ","), "" if self.loops == 1 else "s",
+            duration(self.average, self.digits), duration(self.stdev, self.digits), runs, "" if runs == 1 else "s", format(self.loops, ","), "" if self.loops == 1 else "s",
         )  # fmt: skip
 
     def _repr_pretty_(self, printer, cycle):
@@ -89,34 +127,31 @@ class TimeitResult:
 def measured(shell, line, setup_and_body, names):
     import timeit
 
-    flags, rest = {}, line
-    while rest.startswith("-"):
-        option, _blank, rest = rest.partition(" ")
-        rest = rest.lstrip()
-        letter, value = option[1:2], option[2:]
-        if letter in "nrp" and letter:
-            if not value:
-                value, _blank, rest = rest.partition(" ")
-                rest = rest.lstrip()
-            flags[letter] = int(value)
-        elif letter in "qo" and letter:
-            flags.update(dict.fromkeys(option[1:], True))
-        else:
-            raise UsageError("option -%s not recognized" % letter)
+    flags, rest = leading(line, "nrp", "qotcv")
+    try:
+        numbers = {letter: int(value) for letter, value in flags.items() if letter in "nrp"}
+    except ValueError:
+        raise UsageError("-n, -r and -p take a number") from None
+    if not rest and setup_and_body is None:
+        raise UsageError("%timeit needs a statement")
     setup, body = (rest or "pass", setup_and_body) if setup_and_body is not None else ("pass", rest)
     from . import syntax
 
     body = syntax.transform(body, shell.engine) or body
     scope = dict(shell.user_ns, **names) if names else shell.user_ns
-    timer = timeit.Timer(body, setup, globals=scope)
-    loops, repeats = flags.get("n", 0), flags.get("r", 7)
+    from time import process_time
+
+    timer = timeit.Timer(body, setup, *([process_time] if "c" in flags else []), globals=scope)
+    loops, repeats = numbers.get("n", 0), numbers.get("r", 7)
     if not loops:
         for power in range(10):
             loops = 10**power
             if timer.timeit(loops) >= 0.2:
                 break
-    result = TimeitResult(loops, timer.repeat(repeats, loops))
+    result = TimeitResult(loops, timer.repeat(repeats, loops), numbers.get("p", 3))
     if "q" not in flags:
+        if result.best and result.worst > 4 * result.best and result.worst > 1e-6:
+            print("The slowest run took %.2f times longer than the fastest: something may be cached, or the machine is busy." % (result.worst / result.best))
         print(result)
     status(shell, "timeit", seconds=result.average)
     return result if "o" in flags else None
@@ -131,38 +166,93 @@ def cell_timeit(shell, line, cell, names):
 
 
 def line_run(shell, line, names):
-    import runpy
-
-    flags, rest = options(line, "ineptd", "m")
+    """Runs a file as a script, or with -m a module, and takes its names over, also when it fails. -i: in this namespace; -n: its `__name__`
+    is not `__main__`; -e: what it exits with does not matter; -t: how long it takes; -p: profiled; -d: in the debugger; -G: `*` stays `*`."""
+    flags, rest = options(line, "ineptdG", "m", last="m")
     if "m" in flags:
-        target, run = flags["m"], runpy.run_module
-    else:
-        if not rest:
-            raise UsageError("%run needs a file")
-        target, run = os.path.expanduser(rest.pop(0)), runpy.run_path
-        if not os.path.exists(target) and os.path.exists(target + ".py"):
-            target += ".py"
-        if not os.path.isfile(target):
-            raise UsageError("File `%s` not found." % target)
+        with arranged([flags["m"]] + rest, None, sys.modules["__main__"]):
+            return performed(shell, flags, lambda: run_module(shell, flags["m"]), None, None)
+    if not rest:
+        raise UsageError("%run needs a file")
+    target = os.path.expanduser(rest[0])
+    if not os.path.exists(target) and os.path.exists(target + ".py"):
+        target += ".py"
+    if not os.path.isfile(target):
+        raise UsageError("File `%s` not found." % target)
     if target.endswith((".ipy", ".ipynb")):
         from .magic_files import source_of
 
         shell.engine.run(source_of(shell, target, names), target)
         return
-    initial = {name: value for name, value in shell.user_ns.items() if not name.startswith("__")} if "i" in flags else None
-    saved_argv, saved_path, saved_main = list(sys.argv), list(sys.path), sys.modules["__main__"]
-    sys.argv[:] = [target] + rest
-    if "m" not in flags:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(target)))
+    path = os.path.abspath(target)
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", 0, True)
+    module = shell.user_module
+    if "i" not in flags:
+        module = type(sys)("__main__" if "n" not in flags else os.path.splitext(os.path.basename(target))[0])
+    scope = vars(module)
+    scope["__file__"] = path
+    arguments = rest[1:] if "G" in flags else [each for word in rest[1:] for each in matching(word)]
+    with arranged([target] + arguments, os.path.dirname(path), module if "n" not in flags else sys.modules["__main__"]):
+        try:
+            performed(shell, flags, lambda: exec(code, scope), code, scope)
+        finally:
+            if "i" in flags:
+                del scope["__file__"]
+            else:
+                take_over(shell, scope)
+
+
+def matching(word):
+    from glob import glob, has_magic
+
+    return (sorted(glob(os.path.expanduser(word))) if has_magic(word) else []) or [word]
+
+
+def run_module(shell, name):
+    import runpy
+
+    take_over(shell, runpy.run_module(name, None, "__main__", True))
+
+
+def take_over(shell, scope):
+    shell.user_ns.update((name, value) for name, value in scope.items() if not (name.startswith("__") and name.endswith("__")))
+
+
+class arranged:
+    """What a script finds in `sys`, given back afterwards."""
+
+    def __init__(self, argv, folder, main):
+        self.argv, self.folder, self.main = argv, folder, main
+
+    def __enter__(self):
+        self.before = list(sys.argv), list(sys.path), sys.modules["__main__"]
+        sys.argv[:] = self.argv
+        if self.folder is not None:
+            sys.path.insert(0, self.folder)
+        sys.modules["__main__"] = self.main
+
+    def __exit__(self, *_error):
+        sys.argv[:], sys.path[:], sys.modules["__main__"] = self.before
+
+
+def performed(shell, flags, run, code, scope):
+    """Runs a script in the way its options say."""
+    from . import debug
+
     try:
-        result = run(target, initial, "__main__" if "n" not in flags else os.path.splitext(os.path.basename(target))[0], **({"alter_sys": True} if "m" in flags else {}))
-        shell.user_ns.update((name, value) for name, value in result.items() if not (name.startswith("__") and name.endswith("__")))
+        if "p" in flags:
+            profiled(run)
+        elif "d" in flags and code is not None:
+            debug.run(code, scope)
+        elif "t" in flags:
+            with Clock():
+                run()
+        else:
+            run()
     except SystemExit as error:
-        if error.code not in (None, 0):
+        if error.code not in (None, 0) and "e" not in flags:
             print("SystemExit: %s" % (error.code,), file=sys.stderr)
-    finally:
-        sys.argv[:], sys.path[:] = saved_argv, saved_path
-        sys.modules["__main__"] = saved_main
 
 
 def line_pip(shell, line, names):
@@ -204,7 +294,10 @@ def line_conda(shell, line, names):
 
 
 def line_pdb(shell, line, names):
-    wanted = {"on": True, "1": True, "off": False, "0": False}.get(line.strip().lower(), not getattr(shell.engine, "post_mortem", False))
+    known = {"on": True, "1": True, "off": False, "0": False, "": not getattr(shell.engine, "post_mortem", False)}
+    wanted = known.get(line.strip().lower())
+    if wanted is None:
+        raise UsageError("%pdb takes on, off or nothing, which turns it the other way round")
     shell.engine.post_mortem = wanted
     print("Automatic pdb calling has been turned", "ON" if wanted else "OFF")
 
@@ -272,20 +365,28 @@ def line_matplotlib(shell, line, names):
     os.environ["MPLBACKEND"] = chosen  # also of programs started from here
 
 
-def profiled(shell, text):
+def profiled(run, most=40):
     import cProfile
     import pstats
 
     profile = cProfile.Profile()
     try:
-        profile.runctx(text, shell.user_ns, shell.user_ns)
+        profile.runcall(run)
     finally:
-        pstats.Stats(profile).sort_stats("time").print_stats(40)
+        pstats.Stats(profile).sort_stats("time").print_stats(most)
+
+
+def prun(shell, line, body):
+    """-l N: at most so many lines; -q: none."""
+    flags, rest = leading(line, "lDTs", "qr")
+    text = rest if body is None else rest + "\n" + body
+    code, value = compiled(shell, text)
+    profiled(lambda: (exec(code, shell.user_ns), value and eval(value, shell.user_ns)), 0 if "q" in flags else int(flags.get("l", 40)))
 
 
 def line_prun(shell, line, names):
-    profiled(shell, line)
+    prun(shell, line, None)
 
 
 def cell_prun(shell, line, cell, names):
-    profiled(shell, line + "\n" + cell)
+    prun(shell, line, cell)

@@ -108,8 +108,8 @@ def words(line):
         raise UsageError(str(error)) from None
 
 
-def options(line, flags="", valued=""):
-    """({flag: True or value}, rest words): single-letter options before the first word."""
+def options(line, flags="", valued="", last=""):
+    """({flag: True or value}, rest words): single-letter options before the first word; behind one of `last` there are no more."""
     found, rest = {}, words(line)
     while rest and rest[0].startswith("-") and len(rest[0]) > 1 and rest[0] != "--":
         letters = rest.pop(0)[1:]
@@ -121,6 +121,8 @@ def options(line, flags="", valued=""):
                 if not letters and not rest:
                     raise UsageError("option -%s requires argument" % letter)
                 found[letter], letters = (letters, "") if letters else (rest.pop(0), "")
+                if letter in last:
+                    return found, rest
             else:
                 raise UsageError("option -%s not recognized" % letter)
     return found, rest

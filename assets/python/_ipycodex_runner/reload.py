@@ -10,6 +10,8 @@ import os
 import sys
 import types
 
+from .magics import UsageError
+
 mode = 0
 wanted = set()
 stamps = {}
@@ -19,10 +21,10 @@ hooked = False
 def set_mode(engine, line):
     global mode, hooked
     word = line.split()[0] if line.split() else ""
-    mode = {"": 2, "0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "complete": 2, "3": 2, "now": mode}.get(word, -1)
-    if mode == -1:
-        mode = 0
-        raise ValueError("%%autoreload takes 0, 1, 2 or now, not %r" % line)
+    chosen = {"": 2, "0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "complete": 2, "3": 2, "now": mode}.get(word)
+    if chosen is None:
+        raise UsageError("%%autoreload takes 0, 1, 2 or now, not %r" % line)
+    mode = chosen
     if not hooked:
         hooked = True
         scan(True)

@@ -18,6 +18,7 @@ REPEATS = 3
 MODES = ("Context", "Plain", "Minimal", "Verbose")
 mode = "Context"  # of `%xmode`
 MAX_FRAMES = 60
+RUNPY = ("<frozen runpy>", os.path.join(os.path.dirname(os.__file__), "runpy.py"))
 MAX_VALUE = 200  # characters of a value in Verbose mode
 WORD = re.compile(r"[^\W\d]\w*")
 
@@ -131,12 +132,16 @@ def strip(error, seen=None):
 def user_part(tb):
     """A traceback without the runner's frames, and without the event loop's on the way to the cell. The links of the one given are changed."""
     entries = []
-    begun = False
+    begun = between = False
     while tb is not None:
         if own(tb.tb_frame):
+            between = True
             if not begun:
                 del entries[:]
+        elif between and tb.tb_frame.f_code.co_filename in RUNPY:
+            pass  # `%run -m`
         else:
+            between = False
             begun = begun or not in_asyncio(tb.tb_frame)
             entries.append(tb)
         tb = tb.tb_next
@@ -242,7 +247,7 @@ def indent_of(line):
 
 
 def cell_name(file):
-    return "Cell In[%s]" % file[6:-1] if file.startswith("<cell ") else file
+    return "Cell In[%s]" % file[6:-1].partition(".")[0] if file.startswith("<cell ") else file
 
 
 def short_path(file):
