@@ -13,8 +13,8 @@ OVERVIEW = """\
 The built-in engine: Python with IPython's syntax
 
   obj?  ?obj      what obj is; obj?? ??obj with its source; *pat*? names that match
-  %name           a magic; %lsmagic lists them; %name? says what one does; without % where no variable has its name
-  %%name          a magic of the whole cell: %%bash %%time %%timeit %%capture %%writefile ...
+  %name           a magic; %lsmagic lists them, %name? says what one does
+  %%name          one for the whole cell: %%bash %%time %%capture %%writefile ...
   !command        a shell command; x = !command keeps its lines; {name} and $name are values
   /f a b          f(a, b)       ,f a b     f("a", "b")       ;f a b     f("a b")
   expr;           evaluates and shows nothing
