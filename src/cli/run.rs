@@ -44,7 +44,7 @@ pub(super) fn file(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let work = if what.file == Path::new("-") {
+    let mut work = if what.file == Path::new("-") {
         Work::of(split_piped(&batch::standard_input()?))
     } else {
         Work {
@@ -52,24 +52,19 @@ pub(super) fn file(
             ..work_of(&what.file)?
         }
     };
-    let script = match work.cells.iter().find_map(|cell| cell.place.as_ref()) {
-        Some(_) => Some(ScriptRun {
-            file: what.file.clone(),
-            arguments: what.arguments.clone(),
-            alone: true,
-        }),
-        None if what.arguments.is_empty() => None,
+    match &mut work.script {
+        Some(script) => script.arguments.clone_from(&what.arguments),
+        None if what.arguments.is_empty() => {}
         None => {
             let name = what.file.display();
             return Err(Report::usage(format!(
                 "`{name}` takes no arguments: it is not a script"
             )));
         }
-    };
+    }
     let work = Work {
         stop: !what.allow_errors,
         load: load::files(arguments, environment)?,
-        script,
         ..work
     };
     run(work, arguments, environment)
@@ -172,13 +167,11 @@ fn work_of(path: &Path) -> Result<Work, Report> {
     {
         return of_notebook(&text, &name);
     }
-    Ok(of_script(
-        &text,
-        &std::path::absolute(path).map_err(failed)?,
-    ))
+    let file = std::path::absolute(path).map_err(failed)?;
+    Ok(of_script(&text, path, &file))
 }
 
-fn of_script(text: &str, file: &Path) -> Work {
+fn of_script(text: &str, named: &Path, file: &Path) -> Work {
     let cells = read_script(text);
     let last = cells.len();
     let cells = (1..).zip(cells).map(|(number, cell)| Submission {
@@ -192,6 +185,11 @@ fn of_script(text: &str, file: &Path) -> Work {
     });
     Work {
         cells: cells.collect(),
+        script: Some(ScriptRun {
+            file: named.to_owned(),
+            arguments: Vec::new(),
+            alone: true,
+        }),
         ..Work::default()
     }
 }

@@ -33,6 +33,7 @@ const SCRIPTS: &[(&str, &[&str], &str)] = &[
     ("import sys\nprint('a')\nsys.exit(3)\n", &[], ""),
     ("import sys\nsys.exit('why')\n", &[], ""),
     ("raise SystemExit\n", &[], ""),
+    ("", &["a"], ""),
     ("print('a')\n1/0\nprint('b')\n", &[], ""),
     ("x = = 1\n", &[], ""),
     (

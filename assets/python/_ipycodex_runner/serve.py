@@ -252,9 +252,12 @@ class Server:
                 self.answer(self.actions[kind], request)
             else:
                 self.refuse(name, "unknown request type: %r" % (kind,))
-        from . import leave
+        if self.parts.dirty or not sys.modules.keys().isdisjoint(("threading", "atexit")):
+            from . import leave
 
-        leave.leave(0)
+            leave.leave(0)
+        wire.flush_streams()  # there is nothing to wait for and nothing to run at exit
+        os._exit(0)
 
     def take_back(self):
         """What was typed between the end of a cell and the host's seeing it."""
