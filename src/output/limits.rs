@@ -1,5 +1,8 @@
 //! How much of a text a model gets: head and tail around a line that tells the true sizes and where the rest is.
+//!
+//! Invariant: the sizes are those of the whole, also when the text lost its middle before (see [`super::parts`]).
 
+use crate::output::parts::parts;
 use crate::output::transcript::TranscriptText;
 
 /// Code points of one cell's output that go to the model.
@@ -29,9 +32,24 @@ pub fn shorten_naming(text: &str, limit: usize, rest: Rest<'_>) -> String {
     if !exceeds(text, limit) {
         return text.to_owned();
     }
-    let characters = text.chars().count();
-    let lines = text.lines().count();
-    join(text, limit, characters as u64, lines as u64, rest)
+    let whole = parts(text);
+    join(text, limit, whole.characters, whole.lines, rest)
+}
+
+/// `text`, or its head and tail with at most `limit` bytes of it.
+pub fn shorten_bytes(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let whole = parts(text);
+    let head = &text[..text.floor_char_boundary(limit / 2)];
+    let tail = &text[text.ceil_char_boundary(text.len() - limit / 2)..];
+    // Either may hold a line of an earlier cut.
+    let missing = whole
+        .characters
+        .saturating_sub(parts(head).characters + parts(tail).characters);
+    let middle = marker(whole.characters, whole.lines, missing, 0, Rest::Gone);
+    format!("{head}\n{middle}\n{tail}")
 }
 
 /// True when `text` has more than `limit` code points.
@@ -52,10 +70,18 @@ pub fn shorten_transcript(transcript: &TranscriptText, limit: usize, rest: Rest<
     join(&transcript.text, limit, characters, lines, rest)
 }
 
-/// The line that stands for what is left out after `before` code points.
-pub(crate) fn marker(characters: u64, lines: u64, before: usize, rest: Rest<'_>) -> String {
-    let (characters, noun) = (
+/// The line that stands for the `missing` code points that are left out after `before`, of a text of so many code
+/// points and lines. [`super::parts`] reads it, and the runner's `cut.py` writes the same.
+pub(crate) fn marker(
+    characters: u64,
+    lines: u64,
+    missing: u64,
+    before: usize,
+    rest: Rest<'_>,
+) -> String {
+    let (characters, missing, noun) = (
         grouped(characters),
+        grouped(missing),
         if lines == 1 { "line" } else { "lines" },
     );
     let how = match rest {
@@ -63,7 +89,9 @@ pub(crate) fn marker(characters: u64, lines: u64, before: usize, rest: Rest<'_>)
         Rest::Kept(id) => format!("read_output(id=\"{id}\", offset={before}) shows it"),
     };
     let lines = grouped(lines);
-    format!("[… {characters} characters, {lines} {noun} in all; the middle is left out; {how} …]")
+    format!(
+        "[… {characters} characters, {lines} {noun} in all; {missing} in the middle are left out; {how} …]"
+    )
 }
 
 /// `1,234,567`.
@@ -100,7 +128,9 @@ fn join(text: &str, limit: usize, characters: u64, lines: u64, rest: Rest<'_>) -
         Some(at) if at <= tail.len() / 2 => &tail[at + 1..],
         _ => tail,
     };
-    let middle = marker(characters, lines, head.chars().count(), rest);
+    let before = head.chars().count();
+    let missing = characters.saturating_sub((before + tail.chars().count()) as u64);
+    let middle = marker(characters, lines, missing, before, rest);
     format!("{head}\n{middle}\n{tail}")
 }
 
@@ -123,7 +153,7 @@ mod tests {
         let short = shorten(&line, 10);
         assert_eq!(
             short,
-            "xxxxx\n[… 1,234,567 characters, 1 line in all; the middle is left out; print a slice to see it …]\nxxxxx"
+            "xxxxx\n[… 1,234,567 characters, 1 line in all; 1,234,557 in the middle are left out; print a slice to see it …]\nxxxxx"
         );
         let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
         let short = shorten(&lines, 100);
@@ -141,7 +171,7 @@ mod tests {
     fn a_text_that_is_kept_says_under_which_id() {
         assert_eq!(
             shorten_naming(&"x".repeat(30), 10, Rest::Kept("cell-12")),
-            "xxxxx\n[… 30 characters, 1 line in all; the middle is left out; \
+            "xxxxx\n[… 30 characters, 1 line in all; 20 in the middle are left out; \
              read_output(id=\"cell-12\", offset=5) shows it …]\nxxxxx"
         );
         assert_eq!(shorten_naming("x", 10, Rest::Kept("cell-12")), "x");
@@ -169,7 +199,7 @@ mod tests {
             if total <= limit {
                 prop_assert_eq!(short, text);
             } else {
-                let middle = marker(total as u64, text.lines().count() as u64, limit, Rest::Gone);
+                let middle = marker(total as u64, text.lines().count() as u64, total as u64, limit, Rest::Gone);
                 prop_assert!(short.chars().count() <= limit + middle.chars().count() + 2);
             }
         }

@@ -5,6 +5,7 @@ mod html;
 mod latex;
 pub mod limits;
 pub mod mime;
+pub mod parts;
 mod picture;
 mod sequence;
 pub mod shown;

@@ -95,8 +95,11 @@ impl Transcript {
             Some(whole) => whole,
             None => {
                 let (head, tail) = store.ends();
-                let middle = marker(totals.characters, totals.lines, 0, Rest::Gone);
-                format!("{}\n{middle}\n{}", head.trim_end_matches('\n'), tail)
+                let head = head.trim_end_matches('\n');
+                let kept = (head.chars().count() + tail.chars().count()) as u64;
+                let missing = totals.characters.saturating_sub(kept);
+                let middle = marker(totals.characters, totals.lines, missing, 0, Rest::Gone);
+                format!("{head}\n{middle}\n{tail}")
             }
         };
         TranscriptText {

@@ -2,7 +2,8 @@
 //!
 //! In: a text and what it is. Out: that text, or its head and tail around a line that names the id under which the
 //! whole of it can be read; and the pieces the agent asks for. Ids: `cell-N` for what cell N showed, else the kind,
-//! the prompt's number and a count (`tool-7-1`). A text longer than [`MOST_BYTES`] is kept up to there.
+//! the prompt's number and a count (`tool-7-1`). Of a text longer than [`MOST_BYTES`] head and tail are kept; sizes and places
+//! are those of the whole text, also of one that lost its middle before it came here.
 //!
 //! Invariant: an id that stands in a cut text stays readable in this session and after a resume, while there is room;
 //! one that went away is said to be gone. Absent on purpose: output of the agent's own commands, which it has.
@@ -17,7 +18,10 @@ use crate::artifacts::{Artifacts, MOST_BYTES};
 use crate::dialog::Dialog;
 use crate::files::FileError;
 use crate::history::SessionStart;
-use crate::output::limits::{Rest, exceeds, grouped, shorten_naming, shorten_transcript};
+use crate::output::limits::{
+    Rest, exceeds, grouped, shorten_bytes, shorten_naming, shorten_transcript,
+};
+use crate::output::parts::{Part, Parts, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::session::Command;
@@ -150,13 +154,7 @@ impl Outputs {
     }
 
     fn keep(&self, id: &str, text: &str) {
-        if text.len() <= MOST_BYTES {
-            return self.artifacts.keep(id, text.to_owned());
-        }
-        let head = &text[..text.floor_char_boundary(MOST_BYTES)];
-        let missing = grouped((text.len() - head.len()) as u64);
-        let text = format!("{head}\n[… the remaining {missing} bytes were not kept …]");
-        self.artifacts.keep(id, text);
+        self.artifacts.keep(id, shorten_bytes(text, MOST_BYTES));
     }
 
     /// The tool, as the agent is told of it.
@@ -166,7 +164,8 @@ impl Outputs {
             description: "Reads more of a long output that was shortened for you. Where something is left out, a line \
                 `[… N characters … read_output(id=\"cell-12\", offset=9800) shows it …]` names the id and where the \
                 missing part begins. Give `query` to get only the lines that hold a text, with their line numbers; \
-                else you get the characters from `offset` on. It reads what was recorded; nothing is run again."
+                else you get the characters from `offset` on. It reads what was recorded; nothing is run again. Of a text \
+                over 8 MiB the middle is not kept; offsets are those of the whole text."
                 .to_owned(),
             schema: json!({
                 "type": "object",
@@ -301,29 +300,50 @@ fn number(value: &Value, name: &str) -> Result<Option<i64>, String> {
     read.map(Some).ok_or_else(wrong)
 }
 
-/// `limit` code points from `offset` on, and what there is besides.
+/// `limit` code points from `offset` on, and what there is besides. A piece ends where something is missing.
 fn slice(id: &str, text: &str, offset: i64, limit: usize) -> String {
-    let total = text.chars().count();
-    let distance = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
-    let start = if offset < 0 {
+    let Parts {
+        parts, characters, ..
+    } = parts(text);
+    let total = characters;
+    let distance = offset.unsigned_abs();
+    let wanted = if offset < 0 {
         total.saturating_sub(distance)
     } else {
         distance.min(total)
     };
-    let mut bounds = text.char_indices().map(|(at, _)| at).skip(start);
-    let from = bounds.next().unwrap_or(text.len());
-    let to = bounds.nth(limit - 1).unwrap_or(text.len());
-    let end = start + limit.min(total - start);
+    let at = parts.iter().position(|part| wanted < part.end());
+    let at = at.unwrap_or(parts.len() - 1);
+    let part = &parts[at];
+    let missing = |before: &Part<'_>, after: &Part<'_>| {
+        let (from, to) = (grouped(before.end()), grouped(after.start));
+        format!("characters {from} to {to} were not kept")
+    };
+    let start = wanted.max(part.start);
+    let skipped = match at.checked_sub(1) {
+        Some(before) if wanted < start => format!("; {}", missing(&parts[before], part)),
+        _ => String::new(),
+    };
+    let mut bounds = part.text.char_indices().map(|(at, _)| at);
+    let first = usize::try_from(start - part.start).unwrap_or(usize::MAX);
+    let from = bounds.nth(first).unwrap_or(part.text.len());
+    let mut bounds = part.text[from..].char_indices().map(|(at, _)| from + at);
+    let to = bounds.nth(limit).unwrap_or(part.text.len());
+    let end = part.end().min(start + limit as u64);
     let mut piece = format!(
-        "[{id}: characters {} to {} of {}]\n{}",
-        grouped(start as u64),
-        grouped(end as u64),
-        grouped(total as u64),
-        &text[from..to]
+        "[{id}: characters {} to {} of {}{skipped}]\n{}",
+        grouped(start),
+        grouped(end),
+        grouped(total),
+        &part.text[from..to]
     );
-    if end < total {
+    let (goes_on, why) = match parts.get(at + 1) {
+        Some(next) if end == part.end() => (next.start, format!("{}; ", missing(part, next))),
+        _ => (end, String::new()),
+    };
+    if goes_on < total {
         piece.push_str(&format!(
-            "\n[{READ_OUTPUT}(id=\"{id}\", offset={end}) goes on]"
+            "\n[{why}{READ_OUTPUT}(id=\"{id}\", offset={goes_on}) goes on]"
         ));
     }
     piece
@@ -336,15 +356,16 @@ fn found_lines(id: &str, text: &str, query: &str, limit: usize) -> String {
         true => line.contains(query),
         false => line.to_lowercase().contains(query),
     };
-    let (mut found, mut shown, mut left, mut lines) = (0_u64, String::new(), limit, 0_u64);
+    let whole = parts(text);
+    let (mut found, mut shown, mut left) = (0_u64, String::new(), limit);
     let mut full = false;
-    for line in text.lines() {
-        lines += 1;
-        if !holds(line) {
-            continue;
-        }
+    let numbered = whole
+        .parts
+        .iter()
+        .flat_map(|part| (part.line + 1..).zip(part.text.lines()));
+    for (number, line) in numbered.filter(|(_, line)| holds(line)) {
         found += 1;
-        let row = format!("\n{lines}: {}", around(line, query));
+        let row = format!("\n{number}: {}", around(line, query));
         let size = row.chars().count();
         full |= size > left && found > 1;
         if !full {
@@ -352,12 +373,17 @@ fn found_lines(id: &str, text: &str, query: &str, limit: usize) -> String {
             shown.push_str(&row);
         }
     }
-    let (all, total) = (grouped(found), grouped(lines));
-    let more = if full {
-        "\n[there are more; a longer `query` finds fewer]"
-    } else {
-        ""
-    };
+    let (all, total) = (grouped(found), grouped(whole.lines));
+    let mut more = String::new();
+    if full {
+        more.push_str("\n[there are more; a longer `query` finds fewer]");
+    }
+    for ends in whole.parts.windows(2) {
+        let (from, to) = (grouped(ends[0].end()), grouped(ends[1].start));
+        more.push_str(&format!(
+            "\n[characters {from} to {to} were not kept: nothing was looked for there]"
+        ));
+    }
     let query: String = query.chars().take(60).collect();
     format!("[{id}: {all} of {total} lines hold {query:?}]{shown}{more}")
 }

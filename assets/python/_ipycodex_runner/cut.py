@@ -4,7 +4,8 @@ In: text and a limit in code points. Out: head, a line with the true sizes, tail
 text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the host's.
 """
 
-MARKER = "[… {:,} characters, {:,} {} in all; the middle is left out; print a slice to see it …]"
+MARKER = "[… {:,} characters, {:,} {} in all; {:,} in the middle are left out; print a slice to see it …]"
+CONTINUING = bytes(range(0x80, 0xC0))  # bytes that begin no character
 
 
 def cut(text, limit):
@@ -23,7 +24,8 @@ def join(head, tail, characters, lines):
     newline = tail.find("\n")
     if 0 <= newline <= len(tail) // 2:
         tail = tail[newline + 1 :]
-    return "%s\n%s\n%s" % (head, MARKER.format(characters, lines, "line" if lines == 1 else "lines"), tail)
+    missing = max(0, characters - len(head) - len(tail))
+    return "%s\n%s\n%s" % (head, MARKER.format(characters, lines, "line" if lines == 1 else "lines", missing), tail)
 
 
 class Ends:
@@ -32,10 +34,11 @@ class Ends:
     def __init__(self, limit):
         self.half = limit // 2  # bytes
         self.head, self.tail = bytearray(), bytearray()
-        self.size = self.lines = 0
+        self.size = self.characters = self.lines = 0
 
     def add(self, data):
         self.size += len(data)
+        self.characters += len(data.translate(None, CONTINUING))
         self.lines += data.count(b"\n")
         room = self.half - len(self.head)
         if room > 0:
@@ -46,10 +49,10 @@ class Ends:
             del self.tail[: -self.half]
 
     def text(self):
-        """All of it, or its ends around the true sizes (bytes count as characters then: nobody has decoded the middle)."""
+        """All of it, or its ends around the true sizes."""
         if self.size <= 2 * self.half:
             return bytes(self.head + self.tail).decode("utf-8", "replace")
         head, tail = bytes(self.head), bytes(self.tail[-self.half :])
         ended = tail.endswith(b"\n")
         head, tail = head.decode("utf-8", "ignore"), tail.decode("utf-8", "ignore")
-        return join(head, tail, self.size, self.lines + (not ended))
+        return join(head, tail, self.characters, self.lines + (not ended))

@@ -343,8 +343,9 @@ def line_of(frame):
             bundle = frame["bundle"] = {kind: item if type(item) is str else clean(item) for kind, item in bundle.items()}
         text = bundle.get("text/plain")
         if type(text) is str and len(text) > MAX_PLAIN:
-            note = "\n... [%d of %d characters not shown]" % (len(text) - MAX_PLAIN, len(text))
-            frame["bundle"] = dict(bundle, **{"text/plain": text[:MAX_PLAIN] + note})
+            from . import cut
+
+            frame["bundle"] = dict(bundle, **{"text/plain": cut.cut(text, MAX_PLAIN)})
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data

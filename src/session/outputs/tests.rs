@@ -137,19 +137,81 @@ fn what_the_context_cuts_can_be_read_and_the_rest_is_not_kept() {
 }
 
 #[test]
-fn more_than_is_kept_says_what_is_missing() {
+fn of_more_than_is_kept_the_sizes_are_true_and_both_ends_are_there() {
     let outputs = Outputs::default();
-    let text = "é".repeat(MOST_BYTES / 2 + 5);
-    let cut = outputs.cut(Kind::Shell, 4, &text);
+    let lines: String = (0..1_000_000).map(|n| format!("línea {n:06}\n")).collect();
+    let (characters, bytes) = (lines.chars().count(), lines.len());
+    assert!(bytes > MOST_BYTES);
+    let cut = outputs.cut(Kind::Shell, 4, &lines);
+    let total = grouped(characters as u64);
     assert!(
-        cut.contains("4,194,309 characters"),
+        cut.contains(&format!("[… {total} characters, 1,000,000 lines in all; ")),
         "{}",
-        &cut[19_000..21_000]
+        &cut[9_000..11_000]
     );
-    let end = read(&outputs, json!({"id": "shell-4-1", "offset": -44}));
+    let end = read(&outputs, json!({"id": "shell-4-1", "offset": -13}));
+    assert_eq!(
+        end,
+        format!(
+            "[shell-4-1: characters {} to {total} of {total}]\nlínea 999999\n",
+            grouped(characters as u64 - 13)
+        )
+    );
+    // What is missing is said by whoever comes to it, from before and from within.
+    // A line has 14 bytes and 13 characters.
+    let from = MOST_BYTES / 2 / 14 * 13 - 1_000;
+    let before = read(
+        &outputs,
+        json!({"id": "shell-4-1", "offset": from, "limit": 20_000}),
+    );
+    let (_, said) = before.rsplit_once("\n[characters ").expect("it is said");
+    let (gap, next) = said
+        .split_once(" were not kept; read_output(id=\"shell-4-1\", offset=")
+        .expect("and how it goes on");
+    let next: usize = next.trim_end_matches(") goes on]").parse().unwrap();
     assert!(
-        end.ends_with("[… the remaining 10 bytes were not kept …]"),
-        "{end}"
+        gap.ends_with(&format!(" to {}", grouped(next as u64))),
+        "{gap}"
+    );
+    let within = read(
+        &outputs,
+        json!({"id": "shell-4-1", "offset": next - 5, "limit": 20}),
+    );
+    assert!(
+        within.starts_with(&format!(
+            "[shell-4-1: characters {} to {} of {total}; characters {gap} were not kept]\n",
+            grouped(next as u64),
+            grouped(next as u64 + 20)
+        )),
+        "{within}"
+    );
+    // Lines have the numbers of the whole.
+    let found = read(&outputs, json!({"id": "shell-4-1", "query": "ea 999999"}));
+    assert!(
+        found.starts_with(
+            "[shell-4-1: 1 of 1,000,000 lines hold \"ea 999999\"]\n1000000: línea 999999\n[characters "
+        ),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_text_that_comes_without_its_middle_is_told_by_its_true_size() {
+    let outputs = Outputs::default();
+    let came = shorten_bytes(&"x".repeat(10_400_018), 8_388_608);
+    let cut = outputs.cut(Kind::Tool, 1, &came);
+    assert!(
+        cut.contains("\n[… 10,400,018 characters, 1 line in all; "),
+        "{}",
+        &cut[9_000..11_000]
+    );
+    let piece = read(&outputs, json!({"id": "tool-1-1", "offset": 10_400_000}));
+    assert_eq!(
+        piece,
+        format!(
+            "[tool-1-1: characters 10,400,000 to 10,400,018 of 10,400,018]\n{}",
+            "x".repeat(18)
+        )
     );
 }
 

@@ -141,7 +141,9 @@ fn what_was_cut_is_read_by_its_id_also_after_a_resume() {
         let requests = program.endpoint.requests();
         let context = &asked(&requests[0]);
         assert!(
-            context.contains(" characters, 100,000 lines in all; the middle is left out; read_output(id=\"cell-1\", offset="),
+            context.contains(" characters, 100,000 lines in all; 1,")
+                && context
+                    .contains(" in the middle are left out; read_output(id=\"cell-1\", offset="),
             "{model}: {}",
             &context[9_000..11_500]
         );
@@ -230,7 +232,7 @@ fn a_huge_result_and_a_huge_value_are_cut_and_kept() {
             return;
         };
         let ran =
-            program.piped("def f(): return 'é' * 300_000 + 'end'\n\n.&`f` $`str('w' * 300_000)`\n");
+            program.piped("def f(): return 'é' * 300_000 + 'x' * 10_100_015 + 'end'\n\n.&`f` $`str('w' * 300_000)`\n");
         assert_eq!(ran.code(), 0, "{model}: {ran:?}");
         let requests = program.endpoint.requests();
         assert!(
@@ -239,12 +241,13 @@ fn a_huge_result_and_a_huge_value_are_cut_and_kept() {
         );
         let outputs: Vec<String> = (1..4).map(|n| last_output(&requests[n])).collect();
         assert!(
-            outputs[0].contains("[… 300,003 characters, 1 line in all; the middle is left out; read_output(id=\"tool-2-1\""),
+            outputs[0].contains("[… 10,400,018 characters, 1 line in all; 10,380,")
+                && outputs[0].contains(" in the middle are left out; read_output(id=\"tool-2-1\""),
             "{model}: {}",
             outputs[0].len()
         );
         assert!(
-            outputs[1].contains("300,003]") && outputs[1].contains("end"),
+            outputs[1].contains("of 10,400,018]") && outputs[1].contains("end"),
             "{model}: {}",
             outputs[1]
         );
