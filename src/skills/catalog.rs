@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::budget::{Section, section, shown};
+use super::fingerprint::fingerprint;
 use super::manifest::{self, Manifest};
 use super::roots::Roots;
 use super::{Activation, Diagnostic, Origin, Skill, blocks, bundled, read, walk};
@@ -125,12 +126,18 @@ impl Catalog {
                 (manifest::read(text.as_bytes(), name)?, None)
             }
         };
+        let blocks = blocks::marked(&manifest.text);
+        let hash = match &directory {
+            _ if blocks.is_empty() => None,
+            Some(directory) => fingerprint(directory, &skill.hash),
+            None => Some(skill.hash.clone()),
+        };
         Ok(Activation {
             name: skill.name.clone(),
             path: skill.path.clone(),
-            blocks: blocks::marked(&manifest.text),
+            blocks,
             text: manifest.text,
-            hash: skill.hash.clone(),
+            hash,
             origin: skill.origin.clone(),
             files: directory.as_deref().map(walk::files).unwrap_or_default(),
             directory,

@@ -20,6 +20,7 @@ mod bundled;
 mod catalog;
 mod check;
 mod consent;
+mod fingerprint;
 mod manifest;
 mod read;
 mod roots;
@@ -88,8 +89,9 @@ pub struct Activation {
     pub text: String,
     /// The code it wants run: its `python` and `py` blocks whose first line is `#| eval: true` (kept: a comment).
     pub blocks: Vec<String>,
-    /// SHA-256 of the file, in hexadecimal.
-    pub hash: String,
+    /// SHA-256 of the file and of all that lies beside it, in hexadecimal: what an answer about its code holds for.
+    /// `None`: it has no code, or more files than can be looked at.
+    pub hash: Option<String>,
     /// Whose it is.
     pub origin: Origin,
     /// Its other files, relative to the directory, in name order; capped.

@@ -1,5 +1,6 @@
 //! Reads a file whole, if it is one and small enough. Never waits: a pipe or device in its place is refused.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -14,25 +15,36 @@ pub(super) const MOST_BYTES: u64 = 1024 * 1024;
 /// # Errors
 /// One line that goes on after the name of the file.
 pub(super) fn whole(path: &Path) -> Result<Vec<u8>, String> {
-    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
-    let file = std::fs::File::from(file);
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err("is no regular file".into());
-    }
+    let file = regular(path)?;
+    let length = file.metadata().map_err(unreadable)?.len();
     let mut bytes = Vec::new();
     // One more than allowed: the size may have been another when it was asked for.
     file.take(MOST_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() as u64 > MOST_BYTES {
-        let length = metadata.len();
         return Err(format!("has {length} bytes, {MOST_BYTES} are allowed"));
     }
     Ok(bytes)
+}
+
+/// The file at `path`, opened.
+///
+/// # Errors
+/// As [`whole`].
+pub(super) fn regular(path: &Path) -> Result<File, String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| unreadable(error.into()))?;
+    let file = File::from(file);
+    if !file.metadata().map_err(unreadable)?.is_file() {
+        return Err("is no regular file".into());
+    }
+    Ok(file)
+}
+
+fn unreadable(error: std::io::Error) -> String {
+    format!("cannot be read: {error}")
 }
 
 /// SHA-256 in hexadecimal.

@@ -226,7 +226,7 @@ fn an_activation_has_all_there_is() {
     assert_eq!(loaded.blocks, ["#| eval: true\nx = 1"]);
     assert_eq!(loaded.files, ["notes.md", "scripts/run.py"]);
     assert_eq!(loaded.directory.as_deref(), path.parent());
-    assert_eq!(loaded.hash.len(), 64);
+    assert_eq!(loaded.hash.as_ref().unwrap().len(), 64);
     let reply = loaded.reply();
     assert!(
         reply.starts_with("---\n") && !reply.contains('\r'),

@@ -175,8 +175,9 @@ impl Shelf {
         match skill.origin {
             Origin::Bundled | Origin::Own => Some(true),
             Origin::Project(_) => {
-                let decided = self.code.get(&skill.hash).copied();
-                decided.or_else(|| self.consent().may_run(&skill.hash))
+                let hash = skill.hash.as_ref()?;
+                let decided = self.code.get(hash).copied();
+                decided.or_else(|| self.consent().may_run(hash))
             }
         }
     }
@@ -318,9 +319,10 @@ impl Session {
                 None
             }
             Loading::AskingCode(skill) => {
-                let hash = skill.hash.clone();
-                self.shelf.code.insert(hash.clone(), yes);
-                self.keep_answer(move |consent| consent.decide(&hash, yes));
+                if let Some(hash) = skill.hash.clone() {
+                    self.shelf.code.insert(hash.clone(), yes);
+                    self.keep_answer(move |consent| consent.decide(&hash, yes));
+                }
                 if yes {
                     self.next_block(skill, Vec::new())
                 } else {

@@ -155,6 +155,25 @@ fn code_runs_in_order_when_it_is_allowed_and_is_shown() {
 }
 
 #[test]
+fn code_is_asked_for_again_when_a_script_beside_it_has_changed() {
+    let (project, state) = (project(&["run"]), tempfile::tempdir().unwrap());
+    let script = project.path().join(".agents/skills/demo/scripts/run.py");
+    std::fs::create_dir(script.parent().unwrap()).unwrap();
+    std::fs::write(&script, "harmless").unwrap();
+    let turns = vec![load("demo"), load("demo"), load("demo")];
+    let stage = stage(project.path(), state.path(), true, turns);
+    let run = |replies: &[Reply]| {
+        let seen = answering(&stage, &stage.submit(".go"), replies);
+        stage.run("%ipycodex reset");
+        seen.iter().any(|word| word == "= 42")
+    };
+    assert!(run(&[ONCE, REMEMBER]));
+    assert!(run(&[]), "it is what it was");
+    std::fs::write(&script, "other").unwrap();
+    assert!(!run(&[NO]), "it may do something else now");
+}
+
+#[test]
 fn code_that_may_not_run_or_fails_is_told() {
     let check = |blocks: &[&str], asks: bool, replies: &[Reply], expected: &str| {
         let (project, state) = (project(blocks), tempfile::tempdir().unwrap());
