@@ -264,9 +264,9 @@ def turn():
         completed("failed", {"message": "a\nb\x1b[31m", "codexErrorInfo": {"future": 7}, "additionalDetails": None})
         return True
     elif at("end without id"):
-        fine()
         say({"method": "turn/completed", "params": {"turn": {"status": "completed"}}})
-        return True
+        say({"method": "turn/completed", "params": {"threadId": THREAD, "turn": {"id": "", "status": "failed"}}})
+        fine()
     else:
         fine()
     return False

@@ -1,7 +1,8 @@
 //! The running turn as a value: notifications in, events out.
 //!
-//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does).
-//! What belongs to another thread or turn is dropped, such as the late end of a command of an interrupted turn.
+//! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does). One
+//! that names no turn ends none: it may be any turn's. What belongs to another thread or turn is dropped, such as the late
+//! end of a command of an interrupted turn.
 
 use std::collections::HashMap;
 
@@ -83,11 +84,15 @@ impl Running {
         match method {
             "turn/started" => {
                 let turn = from_value::<TurnResponse>(params).ok()?.turn;
-                self.wire.get_or_insert(turn.id);
+                if !turn.id.is_empty() {
+                    self.wire.get_or_insert(turn.id);
+                }
             }
             "turn/completed" => {
-                let turn = from_value::<TurnResponse>(params).unwrap_or_default().turn;
-                return Some(self.end(turn, out));
+                let turn = from_value::<TurnResponse>(params).ok()?.turn;
+                if !turn.id.is_empty() {
+                    return Some(self.end(turn, out));
+                }
             }
             "error" => self.trouble(from_value(params).ok()?, out),
             "warning" | "configWarning" | "deprecationNotice" | "model/rerouted" => {
@@ -325,7 +330,50 @@ pub(super) fn script(command: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::script;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_its_own_end_ends_a_turn() {
+        let mut running = Running::new(TurnId(1), "T".into());
+        let mut events = Vec::new();
+        let mut ends = |running: &mut Running, params: Value| {
+            running
+                .notice("turn/completed", params, &mut events)
+                .is_some()
+        };
+        let completed = |turn: Value| json!({"threadId": "T", "turn": turn});
+        let strange = [
+            json!({}),
+            completed(json!(7)),
+            completed(json!({"status": "completed"})),
+            completed(json!({"id": "", "status": "failed"})),
+            completed(json!({"id": null, "status": "interrupted"})),
+        ];
+        for params in &strange {
+            assert!(!ends(&mut running, params.clone()), "{params}");
+        }
+        let started = completed(json!({"status": "inProgress"}));
+        assert!(
+            running
+                .notice("turn/started", started, &mut Vec::new())
+                .is_none()
+        );
+        assert_eq!(running.wire, None, "no id is no id");
+        running.wire = Some("U1".into());
+        for params in &strange {
+            assert!(!ends(&mut running, params.clone()), "{params}");
+        }
+        assert!(!ends(
+            &mut running,
+            completed(json!({"id": "U0", "status": "failed"}))
+        ));
+        assert!(ends(
+            &mut running,
+            completed(json!({"id": "U1", "status": "completed"}))
+        ));
+    }
 
     #[test]
     fn a_command_is_what_the_shell_is_told() {
