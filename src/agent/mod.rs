@@ -76,6 +76,8 @@ pub struct Capabilities {
     pub resumes: bool,
     /// The command line that logs its user in; `None`: it needs no login.
     pub login: Option<String>,
+    /// What it adds to the instructions of a turn that offers tools; empty: nothing.
+    pub beside_tools: &'static str,
 }
 
 /// Everything one turn needs: built afresh from the record each time.

@@ -146,6 +146,7 @@ impl Agent for Scripted {
             images: true,
             resumes: true,
             login: None,
+            beside_tools: "Beside the tools.",
         }
     }
 

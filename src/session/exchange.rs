@@ -94,7 +94,8 @@ impl Session {
         };
         let (request, before) = prompt.request(dialog, offered, &around);
         if let Some(preview) = &prompt.preview {
-            let text = preview.text(&request, dialog, around.thread);
+            let beside = self.exchanges.agent.get().capabilities().beside_tools;
+            let text = preview.text(&request, beside, dialog, around.thread);
             prompt.out().send(SessionEvent::Text(text));
             return self.finish_current();
         }

@@ -170,6 +170,7 @@ impl Agent for Codex {
             images: self.name == "codex",
             resumes: self.name == "codex",
             login: self.login.clone(),
+            beside_tools: images::TOLD,
         }
     }
 

@@ -44,15 +44,16 @@ impl Preview {
         self.left_out = variables.chain(shells).collect();
     }
 
-    /// The text for the user.
+    /// The text for the user; `beside` is what the agent adds to the instructions when there are tools.
     pub(in crate::session) fn text(
         &self,
         request: &TurnRequest,
+        beside: &str,
         dialog: &Dialog,
         thread: Option<&RecordedThread>,
     ) -> String {
         match self.shown {
-            Shown::Context => context(request, dialog, thread, &self.left_out),
+            Shown::Context => context(request, beside, dialog, thread, &self.left_out),
             Shown::Tools => tools(request, dialog),
         }
     }
@@ -93,6 +94,7 @@ impl Size {
 
 fn context(
     request: &TurnRequest,
+    beside: &str,
     dialog: &Dialog,
     thread: Option<&RecordedThread>,
     left_out: &[String],
@@ -113,6 +115,15 @@ fn context(
         [] => "tools: none".to_owned(),
         names => format!("tools: {} ({})", names.join(", "), told(offered)),
     });
+    if !names.is_empty() && !beside.is_empty() {
+        let size = Size::of(beside);
+        total = total.plus(size);
+        lines.push(format!(
+            "added to the instructions, because there are tools: {}",
+            told(size)
+        ));
+        lines.push(format!("  {beside}"));
+    }
 
     let exchanges = dialog.exchanges();
     let numbers = exchanges.iter().map(|exchange| exchange.line);

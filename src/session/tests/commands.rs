@@ -84,15 +84,12 @@ fn context_tells_what_is_sent() {
         )),
         "{text}"
     );
-    let names: Vec<&str> = request
-        .tools
-        .iter()
-        .map(|tool| tool.name.as_str())
-        .collect();
-    assert!(
-        text.contains(&format!("\ntools: {} (", names.join(", "))),
-        "{text}"
-    );
+    let names = request.tools.iter().map(|tool| tool.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    assert!(text.contains(&format!("\ntools: {names} (")), "{text}");
+    let beside =
+        "added to the instructions, because there are tools: 17 characters\n  Beside the tools.\n";
+    assert!(text.contains(beside), "{text}");
     for (turn, (line, pictures)) in request.history.iter().zip([(6, ", 1 picture")]) {
         let line = format!(
             "\n  [{line}] {} + {} characters{pictures}\n",
@@ -102,7 +99,7 @@ fn context_tells_what_is_sent() {
         assert!(text.contains(&line), "{line}: {text}");
     }
     // Sizes are of all there is, counted as said.
-    let mut all = request.instructions.clone() + context;
+    let mut all = request.instructions.clone() + "Beside the tools." + context;
     for tool in &request.tools {
         all.push_str(
             &[&tool.name, &tool.description, &tool.schema.to_string()]
@@ -391,6 +388,7 @@ fn scripted_mute() -> (
                 images: true,
                 resumes: true,
                 login: None,
+                beside_tools: "",
             }
         }
         fn start(&mut self, _: TurnRequest) -> TurnId {

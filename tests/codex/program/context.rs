@@ -51,6 +51,16 @@ fn context_and_request_reach_the_model_byte_for_byte() {
     // `%ipycodex context` said before what the last prompt would send.
     let (context, _) = told[3].split_once("<user-request>").unwrap();
     assert!(ran.stdout.contains(context), "{}", ran.stdout);
+    // And what stands beside the instructions, because there are tools.
+    let (_, added) = ran
+        .stdout
+        .split_once("\nadded to the instructions, because there are tools: ")
+        .expect("it is told");
+    let added = added.lines().nth(1).unwrap().trim();
+    assert!(added.starts_with("Results of the Python tools"), "{added}");
+    for request in &requests {
+        assert!(instructions(request).contains(added), "{added}");
+    }
     let lines: Vec<&str> = ran.stdout.lines().take(4).collect();
     assert_eq!(lines, ["fine", "1", "fine", "fine"]);
     assert_eq!(program.answers(), ["fine"; 4]);
