@@ -23,7 +23,19 @@ pub enum Subject {
         command: String,
         /// The directory it runs in.
         cwd: String,
-        /// The agent's reason.
+        /// The agent's reason. A command that comes with one may run outside the sandbox: agents ask for that so, and do not
+        /// say it otherwise.
+        reason: Option<String>,
+    },
+    /// May this be typed into a program that runs? Answer: [`Answer::Decided`].
+    Input {
+        /// Which program, for as long as it runs.
+        program: String,
+        /// The text, in the agent's words.
+        text: String,
+        /// The directory the program was started in.
+        cwd: String,
+        /// Why that is asked.
         reason: Option<String>,
     },
     /// May these files be changed? Answer: [`Answer::Decided`].

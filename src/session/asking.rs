@@ -4,6 +4,11 @@
 //! Invariants: who asked gets exactly one answer, or its turn has ended; where nobody can be asked, everything is
 //! answered at once in the way that changes nothing; what the user decided is in the record before anything comes of it.
 //! What was typed into a form is not recorded: it may be a secret.
+//!
+//! An agent forgets with its thread what it was allowed, so it is kept here: commands and their directories, files, and
+//! programs that may be typed into. An agent that wants to leave the sandbox gives a reason, and the request says no
+//! more than that (measured with codex 0.169.0, which also takes a reason without that wish). So a yes to a command with a
+//! reason holds for it with any reason and without one, and a yes to one without a reason for that alone.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::SystemTime;
@@ -41,8 +46,10 @@ pub(super) struct Asking {
     pub(super) resets_are_asked: bool,
     /// `pyrun` runs where nothing protects files.
     pub(super) unprotected_allowed: bool,
-    /// Commands and the directories they may run in: an agent forgets them with its thread.
-    commands: HashSet<(String, String)>,
+    /// Commands, the directories they may run in, and whether they came with a reason.
+    commands: HashSet<(String, String, bool)>,
+    /// Programs that run and may be typed into.
+    programs: HashSet<String>,
     /// Files that may be changed.
     files: HashSet<String>,
 }
@@ -65,6 +72,7 @@ impl Asking {
             resets_are_asked: false,
             unprotected_allowed: false,
             commands: HashSet::new(),
+            programs: HashSet::new(),
             files: HashSet::new(),
         }
     }
@@ -72,21 +80,25 @@ impl Asking {
     /// Forgets what was allowed for the session; true when that was to run cells.
     pub(super) fn forget(&mut self) -> bool {
         self.commands.clear();
+        self.programs.clear();
         self.files.clear();
         self.unprotected_allowed = false;
         std::mem::take(&mut self.resets_are_asked)
     }
 
-    /// Keeps what was allowed for the session. What comes with a reason may ask for more than it says (to leave the
-    /// sandbox): the agent alone remembers that.
+    /// Keeps what was allowed for the session.
     fn allow(&mut self, about: &About) {
         match about {
             About::Agent(Subject::Command {
                 command,
                 cwd,
-                reason: None,
+                reason,
             }) => {
-                self.commands.insert((command.clone(), cwd.clone()));
+                let key = (command.clone(), cwd.clone(), reason.is_some());
+                self.commands.insert(key);
+            }
+            About::Agent(Subject::Input { program, .. }) => {
+                self.programs.insert(program.clone());
             }
             About::Agent(Subject::Edit {
                 changes,
@@ -104,8 +116,15 @@ impl Asking {
             About::Agent(Subject::Command {
                 command,
                 cwd,
-                reason: None,
-            }) => self.commands.contains(&(command.clone(), cwd.clone())),
+                reason,
+            }) => {
+                let allowed = |with_reason: bool| {
+                    let key = (command.clone(), cwd.clone(), with_reason);
+                    self.commands.contains(&key)
+                };
+                allowed(true) || reason.is_none() && allowed(false)
+            }
+            About::Agent(Subject::Input { program, .. }) => self.programs.contains(program),
             About::Agent(Subject::Edit {
                 changes,
                 reason: None,
@@ -224,7 +243,10 @@ fn unasked(about: &About) -> String {
     };
     let remedy = match about {
         About::Agent(
-            Subject::Command { .. } | Subject::Edit { .. } | Subject::Permissions { .. },
+            Subject::Command { .. }
+            | Subject::Input { .. }
+            | Subject::Edit { .. }
+            | Subject::Permissions { .. },
         ) => "; with `approvals` set to `never` the sandbox decides",
         _ => "",
     };
@@ -239,6 +261,7 @@ fn told(about: &About) -> (&'static str, String) {
         About::Agent(Subject::Command { command, cwd, .. }) => {
             ("command", format!("{command}\n(in {cwd})"))
         }
+        About::Agent(Subject::Input { text, cwd, .. }) => ("input", format!("{text}\n(in {cwd})")),
         About::Agent(Subject::Edit { changes, .. }) => {
             let changes = changes
                 .iter()

@@ -217,8 +217,12 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
     let none = Edits::new();
     let edits = current.running.as_ref().map_or(&none, |it| &it.edits);
     let item = params.get("itemId").and_then(Value::as_str);
-    let item = item.unwrap_or_default().to_owned();
+    let mut item = item.unwrap_or_default().to_owned();
     let (mut subject, asking) = questions::read(method, params, edits)?;
+    if let Subject::Input { .. } = subject {
+        // It names the program, which has been allowed.
+        item.clear();
+    }
     if let Subject::Permissions { cwd, .. } = &mut subject
         && cwd.is_empty()
     {
@@ -242,6 +246,7 @@ fn settled(
     }
     let what = match subject {
         Subject::Command { command, .. } => format!("to run: {command}"),
+        Subject::Input { text, .. } => format!("to type into a program: {text}"),
         Subject::Edit { changes, .. } => {
             let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
             format!("to change: {}", paths.join(", "))
@@ -265,6 +270,7 @@ fn settled(
 fn denied(subject: &Subject, why: &str) -> String {
     let what = match subject {
         Subject::Command { command, .. } => format!("the command `{command}`"),
+        Subject::Input { text, .. } => format!("the input `{text}`"),
         Subject::Edit { changes, .. } => {
             let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
             format!("the change of {}", paths.join(", "))

@@ -104,24 +104,37 @@ fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, As
     let Some(command) = params.command.filter(|command| !command.is_empty()) else {
         return Err(invalid("an approval of a command without the command"));
     };
-    let plain = params.kind.is_empty() || params.kind == "command";
-    let mut reasons: Vec<String> = reason.into_iter().collect();
     if params.kind == "writeStdin" {
-        reasons.push("(this is typed into a program that runs)".into());
+        let subject = Subject::Input {
+            program: params.item_id,
+            text: command,
+            cwd: params.cwd,
+            reason,
+        };
+        return Ok((subject, Asking::Command { lasting: listed }));
     }
+    let plain = params.kind.is_empty() || params.kind == "command";
+    let command = if plain { script(command) } else { command };
+    let lasting = plain || listed;
     let more = params
         .additional_permissions
         .map(wanted)
         .unwrap_or_default();
-    if !more.is_empty() {
-        reasons.push(format!("(it also wants: {})", more.join(", ")));
-    }
-    let subject = Subject::Command {
-        command: if plain { script(command) } else { command },
-        cwd: params.cwd,
-        reason: (!reasons.is_empty()).then(|| reasons.join(" ")),
+    let subject = if more.is_empty() {
+        Subject::Command {
+            command,
+            cwd: params.cwd,
+            reason,
+        }
+    } else {
+        Subject::Permissions {
+            wanted: std::iter::once(format!("run: {command}"))
+                .chain(more)
+                .collect(),
+            cwd: params.cwd,
+            reason,
+        }
     };
-    let lasting = plain || listed;
     Ok((subject, Asking::Command { lasting }))
 }
 

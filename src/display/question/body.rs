@@ -57,6 +57,9 @@ fn head(about: &About) -> String {
     let server = |server: &str, rest: &str| format!("The MCP server {server} {rest}");
     match about {
         About::Agent(Subject::Command { .. }) => "The agent asks to run a command".into(),
+        About::Agent(Subject::Input { .. }) => {
+            "The agent asks to type into a program that runs".into()
+        }
         About::Agent(Subject::Edit { changes, .. }) => match changes.len() {
             1 => "The agent asks to change a file".into(),
             count => format!("The agent asks to change {count} files"),
@@ -85,6 +88,7 @@ fn head(about: &About) -> String {
 pub(super) fn ask(about: &About) -> &'static str {
     match about {
         About::Agent(Subject::Command { .. }) => "Run this command?",
+        About::Agent(Subject::Input { .. }) => "Type this?",
         About::Agent(Subject::Edit { .. }) => "Make these changes?",
         About::Agent(Subject::Permissions { .. }) => "Allow this?",
         About::Agent(Subject::Form { .. }) => "",
@@ -109,6 +113,9 @@ pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
         // A yes is for all skills of the project.
         Choice::Once if matches!(about, About::ProjectSkill { .. }) => ('y', "yes, all session"),
         Choice::Once => ('y', "yes, this once"),
+        Choice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+            ('s', "yes, all of it")
+        }
         Choice::Session => ('s', "yes, all session"),
         Choice::Remember if once => ('a', "yes, always"),
         Choice::Remember => ('y', "yes, always"),
@@ -123,6 +130,9 @@ pub(super) fn verdict(about: &About, choice: Choice) -> &'static str {
     match choice {
         Choice::Once if matches!(about, About::ProjectSkill { .. }) => "✓ allowed for this session",
         Choice::Once => "✓ allowed once",
+        Choice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+            "✓ allowed, whatever it types there"
+        }
         Choice::Session => "✓ allowed for this session",
         Choice::Remember => "✓ allowed always",
         Choice::No | Choice::NoBecause => "✗ not allowed",
@@ -135,6 +145,7 @@ pub(super) fn brief(about: &About) -> String {
     let joined = |parts: Vec<&str>| parts.join(", ");
     let text = match about {
         About::Agent(Subject::Command { command, .. }) => command.clone(),
+        About::Agent(Subject::Input { text, .. }) => text.clone(),
         About::Agent(Subject::Edit { changes, .. }) => {
             joined(changes.iter().map(|change| change.path.as_str()).collect())
         }
@@ -149,6 +160,9 @@ pub(super) fn brief(about: &About) -> String {
     visible(&text).into_owned()
 }
 
+/// Said of a command that comes with a reason.
+const OUTSIDE: &str = "it may run outside";
+
 fn agent(subject: &Subject, rows: &mut Rows) {
     match subject {
         Subject::Command {
@@ -157,6 +171,16 @@ fn agent(subject: &Subject, rows: &mut Rows) {
             reason,
         } => {
             rows.text(4, command, Style::new().bold());
+            label(rows, "in", cwd);
+            because(rows, reason.as_deref());
+            if reason.is_some() {
+                label(rows, "sandbox", OUTSIDE);
+            }
+        }
+        Subject::Input {
+            text, cwd, reason, ..
+        } => {
+            rows.text(4, text, Style::new().bold());
             label(rows, "in", cwd);
             because(rows, reason.as_deref());
         }
@@ -272,12 +296,12 @@ mod tests {
         check(
             command("rm \x1b]52;c;eA==\x07\u{202e}\r-rf"),
             60,
-            "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** `why`\n",
+            "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** `why`\n  sandbox: it may run outside\n",
         );
         check(
             command("echo one two three"),
             20,
-            "? The agent asks to \nrun a command\n    echo one two thr\n    ee\n  in: /w\n  why: **bold** `why\n       `\n",
+            "? The agent asks to \nrun a command\n    echo one two thr\n    ee\n  in: /w\n  why: **bold** `why\n       `\n  sandbox: it may ru\nn outside\n",
         );
         check(
             About::Cells(vec![
@@ -323,6 +347,12 @@ mod tests {
         let abouts = [
             About::Agent(Subject::Command {
                 command: String::new(),
+                cwd: String::new(),
+                reason: None,
+            }),
+            About::Agent(Subject::Input {
+                program: String::new(),
+                text: String::new(),
                 cwd: String::new(),
                 reason: None,
             }),

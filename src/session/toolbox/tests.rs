@@ -234,35 +234,62 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     assert!(replied(&stage, 1).1);
 }
 
-/// Agents forget it with their thread; what gives a reason may ask for more and is asked again.
+/// Agents forget it with their thread. A reason may stand for more: to leave the sandbox.
 #[test]
 fn what_is_allowed_for_the_session_is_not_asked_again() {
-    let asked = |command: &str, reason: Option<&str>| AgentEvent::Asked {
-        turn: TurnId(0),
-        question: crate::agent::Question {
-            id: format!("{command}{reason:?}"),
-            subject: Subject::Command {
-                command: command.into(),
-                cwd: "/".into(),
-                reason: reason.map(str::to_owned),
-            },
-        },
+    let command = |command: &str, cwd: &str, reason: Option<&str>| Subject::Command {
+        command: command.into(),
+        cwd: cwd.into(),
+        reason: reason.map(str::to_owned),
     };
-    let mut turn: Vec<_> = [("a", None), ("a", None), ("b", None), ("a", Some("r"))]
-        .map(|(command, reason)| asked(command, reason))
-        .into();
+    let input = |program: &str, text: &str| Subject::Input {
+        program: program.into(),
+        text: text.into(),
+        cwd: "/".into(),
+        reason: Some("outside".into()),
+    };
+    // With what it is about: whether it is asked.
+    let subjects = [
+        (command("a", "/", None), true),
+        (command("a", "/", None), false),
+        (command("a", "/else", None), true),
+        (command("b", "/", None), true),
+        (command("a", "/", Some("r")), true),
+        (command("a", "/", Some("in other words")), false),
+        (command("c", "/", Some("r")), true),
+        (command("c", "/", None), false),
+        (input("p", "x"), true),
+        (input("p", "y"), false),
+        (input("q", "x"), true),
+    ];
+    let mut turn: Vec<_> = subjects
+        .iter()
+        .enumerate()
+        .map(|(number, (subject, _))| AgentEvent::Asked {
+            turn: TurnId(0),
+            question: crate::agent::Question {
+                id: number.to_string(),
+                subject: subject.clone(),
+            },
+        })
+        .collect();
     turn.extend(says("ok"));
     let stage = asking(vec![turn]);
     let run = stage.submit(".go");
-    let mut questions = 0;
+    let mut asked = Vec::new();
     while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
         if let SessionEvent::Asked(question) = *event {
-            questions += 1;
             let session = Reply::Chosen(Choice::Session);
             stage.session.answer(question.id, session);
+            asked.push(question.about);
         }
     }
-    assert_eq!((questions, stage.agent.replies().len()), (3, 4));
+    let expected = subjects.iter().filter(|(_, asked)| *asked);
+    let expected: Vec<_> = expected
+        .map(|(subject, _)| About::Agent(subject.clone()))
+        .collect();
+    assert_eq!(asked, expected);
+    assert_eq!(stage.agent.replies().len(), subjects.len());
 }
 
 #[test]

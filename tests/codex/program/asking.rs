@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::toolbox::{cells, outputs, unasked};
 use super::{MODELS, asked, call, instructions, leave, program};
-use crate::support::responses::{Endpoint, Reply};
+use crate::support::responses::{Endpoint, Reply, tool_outputs};
 
 #[test]
 fn a_skill_is_listed_loaded_and_not_loaded_twice() {
@@ -136,6 +136,88 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
             "project skill no",
             "project skill once",
             "skill code remember"
+        ]
+    );
+}
+
+/// Asks to run a command outside the sandbox.
+fn outside(command: &str, reason: &str) -> Reply {
+    let arguments = json!({
+        "cmd": command,
+        "tty": true,
+        "yield_time_ms": 300,
+        "sandbox_permissions": "require_escalated",
+        "justification": reason,
+    });
+    Reply::calls(&[("c", "exec_command", arguments)])
+}
+
+#[test]
+fn a_yes_for_the_session_outlives_the_thread_and_covers_input() {
+    let endpoint = Endpoint::answering(|index, request| {
+        let types = |text: &str| {
+            let told = tool_outputs(request).last().unwrap().to_string();
+            let (_, after) = told.split_once("session ID ").expect(&told);
+            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+            let arguments = json!({
+                "session_id": digits.parse::<u64>().unwrap(),
+                "chars": text,
+                "yield_time_ms": 300,
+            });
+            Reply::calls(&[("t", "write_stdin", arguments)])
+        };
+        match index {
+            0 => outside("echo a >> made", "to see it"),
+            2 => outside("echo a >> made", "in other words"),
+            4 => outside("cat >> typed", "to type"),
+            5 => types("first\n"),
+            6 => types("second\n"),
+            _ => Reply::text("done"),
+        }
+    });
+    let Some(program) = program("gpt-5.5", endpoint) else {
+        return;
+    };
+    // All of it runs outside the sandbox, which not every machine can make.
+    let settings = json!({"approvals": "ask", "sandbox": "workspace-write"});
+    std::fs::create_dir_all(program.home.config()).unwrap();
+    std::fs::write(
+        program.home.config().join("config.json"),
+        settings.to_string(),
+    )
+    .unwrap();
+    let pty = program.repl();
+    pty.send_line(".go");
+    pty.wait_for("Run this command?");
+    pty.wait_for("▸ n no");
+    let screen = pty.screen_text();
+    assert!(screen.contains("sandbox: it may run outside"), "{screen}");
+    pty.send("s");
+    pty.wait_for("In [2]:");
+    pty.send_line("%ipycodex reset");
+    pty.wait_for("In [3]:");
+    pty.send_line(".again, in a new thread");
+    pty.wait_for("In [4]:");
+    pty.send_line(".type");
+    pty.wait_for("cat >> typed");
+    pty.wait_for("▸ n no");
+    pty.send("y");
+    pty.wait_for("Type this?");
+    pty.wait_for("▸ n no");
+    pty.send("s");
+    pty.wait_for("In [5]:");
+    leave(&pty);
+    let read = |name: &str| std::fs::read_to_string(program.home.work().join(name)).unwrap();
+    assert_eq!(read("made"), "a\na\n");
+    assert_eq!(read("typed"), "first\nsecond\n");
+    assert_eq!(
+        program.recorded("SELECT kind || ' ' || decision FROM ipycodex_decisions ORDER BY id"),
+        [
+            "command session",
+            "command session",
+            "command once",
+            "input session",
+            "input session"
         ]
     );
 }

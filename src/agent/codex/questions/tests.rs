@@ -52,16 +52,6 @@ fn a_command_is_shown_as_it_runs() {
             Some("why not"),
         ),
         (
-            json!({"command": "quit()", "kind": "writeStdin", "cwd": "/p"}),
-            "quit()",
-            Some("(this is typed into a program that runs)"),
-        ),
-        (
-            json!({"command": "a", "cwd": "/p", "reason": "r", "additionalPermissions": {"network": {"enabled": true}, "fileSystem": {"write": ["/w"], "read": null}}}),
-            "a",
-            Some("r (it also wants: network, write /w)"),
-        ),
-        (
             json!({"command": "a\0b\u{202e}\u{1b}[2J\n", "cwd": "/p", "future": [1]}),
             "a\0b\u{202e}\u{1b}[2J\n",
             None,
@@ -76,6 +66,21 @@ fn a_command_is_shown_as_it_runs() {
         assert_eq!(subject, expected);
         assert!(asking.is_approval());
     }
+    let input = json!({"command": "quit()", "kind": "writeStdin", "itemId": "c0", "approvalId": "c1", "cwd": "/p", "reason": "r"});
+    let expected = Subject::Input {
+        program: "c0".into(),
+        text: "quit()".into(),
+        cwd: "/p".into(),
+        reason: Some("r".into()),
+    };
+    assert_eq!(asked(COMMAND, input).0, expected);
+    let more = json!({"command": "a", "cwd": "/p", "reason": "r", "additionalPermissions": {"network": {"enabled": true}, "fileSystem": {"write": ["/w"], "read": null}}});
+    let expected = Subject::Permissions {
+        wanted: vec!["run: a".into(), "network".into(), "write /w".into()],
+        cwd: "/p".into(),
+        reason: Some("r".into()),
+    };
+    assert_eq!(asked(COMMAND, more).0, expected);
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub(crate) struct CommandExecutionRequestApprovalParams {
     /// `command`, `humanCommand`, `writeStdin`; absent means `command`.
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) kind: String,
+    /// What of the turn it belongs to; of input the command that started the program.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) item_id: String,
     pub(crate) command: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     pub(crate) cwd: String,
