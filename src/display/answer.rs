@@ -61,6 +61,8 @@ pub(super) struct AnswerView {
     printing: Option<Filter>,
     /// What was shown shortened last, whole.
     folded: Option<String>,
+    /// Python blocks of the answer that stand on the screen; `None`: they show no numbers.
+    blocks: Option<usize>,
     started: Instant,
     /// Something was printed: a blank line separates what comes next.
     printed: bool,
@@ -79,6 +81,7 @@ impl AnswerView {
     pub(super) fn new(screen: Screen, appearance: Appearance, pictures: Pictures) -> Self {
         let live = LiveRegion::new(screen.colour());
         AnswerView {
+            blocks: (screen.rich() && screen.colour()).then_some(0),
             screen,
             appearance,
             pictures,
@@ -218,6 +221,7 @@ impl AnswerView {
             stream.finish();
             let size = self.screen.size();
             let frame = stream.frame(usize::from(size.columns), usize::MAX);
+            self.blocks = stream.count().or(self.blocks);
             self.printed |= !frame.settled.is_empty();
             self.lines_and_pictures(&frame, &[])?;
         } else {
@@ -268,7 +272,7 @@ impl AnswerView {
             self.settle()?;
             self.separate()?;
             let stream = match kind {
-                Kind::Text(_) => MarkdownStream::new(self.appearance),
+                Kind::Text(_) => MarkdownStream::numbered(self.appearance, self.blocks),
                 Kind::Thought(_) => MarkdownStream::quoted(self.appearance),
             };
             self.stream = Some((kind, stream));

@@ -39,6 +39,8 @@ pub(crate) struct Item {
     /// Where its marker stands.
     pub(crate) at: usize,
     pub(crate) blank_before: bool,
+    /// A task, and whether it is done.
+    pub(crate) task: Option<bool>,
     pub(crate) children: Vec<Block>,
 }
 
@@ -119,6 +121,7 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         passed: 0,
         paragraph_end: 0,
         depth: 0,
+        task: None,
         styles: vec![Style::new()],
         links: Vec::new(),
     };
@@ -171,6 +174,8 @@ pub(crate) struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
     /// Where the paragraph being read ends; a place before is in it.
     pub(crate) paragraph_end: usize,
     depth: usize,
+    /// The box of the item being read.
+    pub(crate) task: Option<bool>,
     pub(crate) styles: Vec<Style>,
     pub(crate) links: Vec<OpenLink>,
 }
@@ -277,11 +282,14 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
                 self.unit_start = range.start;
             }
             self.depth += 1;
+            let outer = self.task.take();
             let children = self.blocks();
+            let task = std::mem::replace(&mut self.task, outer);
             self.depth -= 1;
             items.push(Item {
                 at: range.start,
                 blank_before: blank_line_before(self.source, range.start),
+                task,
                 children,
             });
         }

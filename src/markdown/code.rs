@@ -200,6 +200,8 @@ pub(crate) struct CodeCache {
 
 struct CachedBlock {
     info: String,
+    /// Text of it was settled and is gone from the tail.
+    cut: bool,
     lines: Vec<(String, Runs)>,
     highlighter: CodeHighlighter,
 }
@@ -213,8 +215,14 @@ impl CodeCache {
     /// The first `count` lines of the last block are gone from the tail.
     pub(crate) fn forget_lines(&mut self, count: usize) {
         if let Some(last) = self.blocks.last_mut() {
-            last.lines.drain(..count.min(last.lines.len()));
+            let mut gone = last.lines.drain(..count.min(last.lines.len()));
+            last.cut |= gone.any(|(text, _)| !text.trim().is_empty());
         }
+    }
+
+    /// Text of the `block`th code block has been settled: the block has its number.
+    pub(crate) fn is_cut(&self, block: usize) -> bool {
+        self.blocks.get(block).is_some_and(|known| known.cut)
     }
 
     /// Line `number` of the `block`th code block of the tail. Lines are asked for in order.
@@ -234,6 +242,7 @@ impl CodeCache {
             self.blocks.truncate(block);
             self.blocks.push(CachedBlock {
                 info: info.to_owned(),
+                cut: false,
                 lines: Vec::new(),
                 highlighter: CodeHighlighter::new(info, theme),
             });

@@ -8,6 +8,7 @@ use nu_ansi_term::Style;
 
 use super::Appearance;
 use super::code::{CodeHighlighter, Runs};
+use super::fences::is_python;
 use super::layout::expand_tabs;
 
 /// The open block.
@@ -19,6 +20,8 @@ pub(crate) struct OpenFence {
     highlighter: Option<CodeHighlighter>,
     /// An empty row is due before its first line.
     pub(crate) gap: bool,
+    /// It is Python whose first line that is not blank has not come.
+    pub(crate) uncounted: bool,
 }
 
 impl OpenFence {
@@ -27,6 +30,7 @@ impl OpenFence {
         let content = line.trim_start_matches(' ');
         let mark = content.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let info = content.trim_start_matches(mark);
+        let uncounted = is_python(info);
         Some(OpenFence {
             mark,
             length: content.len() - info.len(),
@@ -34,6 +38,7 @@ impl OpenFence {
             info: info.trim().to_owned(),
             highlighter: None,
             gap: false,
+            uncounted,
         })
     }
 

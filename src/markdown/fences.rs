@@ -1,12 +1,18 @@
 //! The Python blocks of an answer.
 //!
 //! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists, stripped,
-//! without the empty ones, in order. Absent on purpose: indented code, other tags (`python3`, `Python`), blocks inside
-//! quotes.
+//! without the empty ones, in order. Their numbers on the screen follow the same rule: [`is_python`], not in a quote, and
+//! counted when their first line that is not blank comes. Absent on purpose: indented code, other tags (`python3`,
+//! `Python`), blocks inside quotes.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::blocks::options;
+
+/// Whether a fence with this info string holds Python that keys can insert.
+pub(crate) fn is_python(info: &str) -> bool {
+    matches!(info.trim(), "python" | "py")
+}
 
 /// The Python blocks of `markdown`.
 pub fn python_blocks(markdown: &str) -> Vec<String> {
@@ -18,8 +24,7 @@ pub fn python_blocks(markdown: &str) -> Vec<String> {
             Event::Start(Tag::BlockQuote(_)) => quotes += 1,
             Event::End(TagEnd::BlockQuote(_)) => quotes -= 1,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                let python = matches!(info.trim(), "python" | "py");
-                current = (python && quotes == 0).then(String::new);
+                current = (is_python(&info) && quotes == 0).then(String::new);
             }
             Event::Text(text) => {
                 if let Some(block) = &mut current {

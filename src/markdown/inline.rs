@@ -101,9 +101,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             }
             Event::SoftBreak => self.push(" ", range.start, false, out),
             Event::HardBreak => self.push("\n", range.start, false, out),
-            Event::TaskListMarker(done) => {
-                self.push(if done { "[x] " } else { "[ ] " }, range.start, false, out);
-            }
+            Event::TaskListMarker(done) => self.task = Some(done),
             // Written out: its definition may come after it is settled, or never.
             Event::FootnoteReference(label) => {
                 self.push(&format!("[^{label}]"), range.start, false, out);

@@ -10,6 +10,7 @@ use nu_ansi_term::Style;
 
 use super::blocks::{Block, Item, Kind, Piece};
 use super::code::{CodeCache, Runs};
+use super::fences::is_python;
 use super::line::Line;
 use super::settle::OpenList;
 use super::table::{Columns, lay_out_table};
@@ -47,6 +48,10 @@ pub(crate) struct Layout<'a> {
     /// Widths that the first table of this pass got.
     pub(crate) first_table: Option<Columns>,
     prefixes: Vec<Prefix>,
+    /// Quotes that are open.
+    quotes: usize,
+    /// Python blocks so far, when they are numbered.
+    numbered: Option<usize>,
     /// An empty row is due before the next one, behind that many prefixes.
     gap: Option<usize>,
     /// Rows so far, those left out included.
@@ -62,6 +67,7 @@ impl<'a> Layout<'a> {
         code: &'a mut CodeCache,
         fixed: Option<&'a Columns>,
         quoted: bool,
+        numbered: Option<usize>,
     ) -> Self {
         let mut layout = Layout {
             rows: Vec::new(),
@@ -73,6 +79,8 @@ impl<'a> Layout<'a> {
             fixed,
             first_table: None,
             prefixes: Vec::new(),
+            quotes: 0,
+            numbered,
             gap: None,
             shown: 0,
             quoted,
@@ -105,9 +113,22 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// One complete or unfinished line of a top-level code block.
-    pub(crate) fn code_line(&mut self, runs: &Runs, at: usize) {
-        self.code_rows(runs, at);
+    /// One complete or unfinished line of a top-level code block; `first`: the first of Python that is not blank.
+    pub(crate) fn code_line(&mut self, runs: &Runs, first: bool) {
+        let number = self.number(first);
+        self.code_rows(runs, 0, number);
+    }
+
+    /// Python blocks so far, when they are numbered.
+    pub(crate) fn numbered(&self) -> Option<usize> {
+        self.numbered
+    }
+
+    /// The number of the block that begins, if one does.
+    fn number(&mut self, begins: bool) -> Option<usize> {
+        let number = self.numbered.as_mut().filter(|_| begins)?;
+        *number += 1;
+        Some(*number)
     }
 
     fn children(&mut self, blocks: &[Block]) {
@@ -137,11 +158,16 @@ impl<'a> Layout<'a> {
                 self.paragraph(&marked);
             }
             Kind::Code {
-                info, lines, open, ..
-            } => self.code_block(info, lines, *open),
+                info,
+                fenced,
+                lines,
+                open,
+            } => self.code_block(info, *fenced && is_python(info), lines, *open),
             Kind::Quote(children) => {
                 self.enter("> ", "> ");
+                self.quotes += 1;
                 self.children(children);
+                self.quotes -= 1;
                 self.leave();
             }
             Kind::List(start, items) => self.list(*start, items, false),
@@ -180,23 +206,36 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn code_block(&mut self, info: &str, lines: &[(usize, String)], open: bool) {
-        let number = self.code_blocks;
+    fn code_block(&mut self, info: &str, python: bool, lines: &[(usize, String)], open: bool) {
+        let block = self.code_blocks;
         self.code_blocks += 1;
+        let mut uncounted = python && self.quotes == 0;
+        if uncounted && self.code.is_cut(block) {
+            // Its number stands above.
+            self.number(true);
+            uncounted = false;
+        }
         for (n, (at, line)) in lines.iter().enumerate() {
+            let first = uncounted && !line.trim().is_empty();
+            uncounted &= !first;
+            let number = self.number(first);
             let line = expand_tabs(line);
             let runs = if open && n + 1 == lines.len() {
                 vec![(line, Style::new())]
             } else {
-                self.code.line(number, info, self.code_theme, n, &line)
+                self.code.line(block, info, self.code_theme, n, &line)
             };
-            self.code_rows(&runs, *at);
+            self.code_rows(&runs, *at, number);
         }
     }
 
-    fn code_rows(&mut self, runs: &Runs, at: usize) {
+    /// `number` stands where the indent is, for the keys that take one block.
+    fn code_rows(&mut self, runs: &Runs, at: usize, number: Option<usize>) {
         let indent = if self.width >= 12 { "  " } else { "" };
-        self.enter(indent, indent);
+        match number.filter(|number| *number < 10 && !indent.is_empty()) {
+            Some(number) => self.enter(&format!("{number} "), indent),
+            None => self.enter(indent, indent),
+        }
         for (n, row) in chop(runs, self.available()).into_iter().enumerate() {
             self.emit(row, at, n == 0);
         }
@@ -205,9 +244,15 @@ impl<'a> Layout<'a> {
 
     fn list(&mut self, start: Option<u64>, items: &[Item], gap_before: bool) {
         for (n, item) in items.iter().enumerate() {
+            let tick = match item.task {
+                Some(true) => "☑ ",
+                Some(false) => "☐ ",
+                None => "",
+            };
             let marker = match start {
-                Some(first) => format!("{}. ", first.saturating_add(n as u64)),
-                None => "• ".to_owned(),
+                Some(first) => format!("{}. {tick}", first.saturating_add(n as u64)),
+                None if tick.is_empty() => "• ".to_owned(),
+                None => tick.to_owned(),
             };
             let indent = " ".repeat(columns(&marker));
             let gap = if n == 0 {

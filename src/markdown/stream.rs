@@ -35,6 +35,8 @@ struct LaidOut {
     rows: Vec<Row>,
     /// Pictures they name: how many rows stand above each, and its target.
     pictures: Vec<(usize, String)>,
+    /// Python blocks with theirs, when they are numbered.
+    numbered: Option<usize>,
     /// Widths of their first table.
     first_table: Option<Columns>,
     /// The last block showed nothing, and an empty row stands before what it will show.
@@ -45,6 +47,10 @@ struct LaidOut {
 pub struct MarkdownStream {
     appearance: Appearance,
     quoted: bool,
+    /// Python blocks that are settled, when they are numbered.
+    numbered: Option<usize>,
+    /// As many there were before.
+    numbered_from: Option<usize>,
     /// Source of what is not settled.
     tail: String,
     /// Bytes of `tail`, whole lines, that were already searched for what can be settled.
@@ -73,6 +79,8 @@ impl MarkdownStream {
         MarkdownStream {
             appearance,
             quoted: false,
+            numbered: None,
+            numbered_from: None,
             tail: String::new(),
             searched: 0,
             frozen: 0,
@@ -97,6 +105,20 @@ impl MarkdownStream {
         }
     }
 
+    /// A stream whose Python blocks show their number, from the one after `count` on, if there is a count.
+    pub fn numbered(appearance: Appearance, count: Option<usize>) -> Self {
+        MarkdownStream {
+            numbered: count,
+            numbered_from: count,
+            ..MarkdownStream::new(appearance)
+        }
+    }
+
+    /// The number of the last Python block that is settled, when they are numbered.
+    pub fn count(&self) -> Option<usize> {
+        self.numbered
+    }
+
     /// Takes the next piece of text; nothing is parsed before the next [`frame`](Self::frame).
     pub fn push(&mut self, delta: &str) {
         self.finished = false;
@@ -117,6 +139,7 @@ impl MarkdownStream {
         self.fence = None;
         self.list = None;
         self.resumed = false;
+        self.numbered = self.numbered_from;
         self.settled_to_the_end();
     }
 
@@ -166,9 +189,10 @@ impl MarkdownStream {
         from: usize,
         cache: &'a mut CodeCache,
         columns: Option<&'a Columns>,
+        numbered: Option<usize>,
     ) -> Layout<'a> {
         let theme = appearance.colour.then_some(appearance.theme);
-        Layout::new(width, from, theme, cache, columns, quoted)
+        Layout::new(width, from, theme, cache, columns, quoted, numbered)
     }
 
     /// Whole code lines of the open fence. True: the fence is closed, there may be more to do.
@@ -183,6 +207,7 @@ impl MarkdownStream {
             0,
             &mut self.cache,
             None,
+            self.numbered,
         );
         let mut used = 0;
         let mut closed = false;
@@ -197,8 +222,11 @@ impl MarkdownStream {
                 layout.gap();
             }
             let runs = fence.highlight(line);
-            layout.code_line(&runs, 0);
+            let first = fence.uncounted && !line.trim().is_empty();
+            fence.uncounted &= !first;
+            layout.code_line(&runs, first);
         }
+        self.numbered = layout.numbered();
         settled.extend(layout.rows.into_iter().map(|row| row.line));
         self.started |= !settled.is_empty();
         self.tail.drain(..used);
@@ -238,6 +266,7 @@ impl MarkdownStream {
         }
         collect_definitions(&self.tail[..cut.bytes], &mut self.definitions);
         let laid_out = self.lay_out(&blocks, width);
+        self.numbered = laid_out.numbered;
         let above = frame.settled.len();
         let below = |(rows, target)| (above + rows, target);
         frame
@@ -300,6 +329,7 @@ impl MarkdownStream {
             self.frozen,
             &mut self.cache,
             self.columns.as_ref().filter(|_| self.frozen > 0),
+            self.numbered,
         );
         let mut started = self.started;
         let mut pictures = Vec::new();
@@ -320,6 +350,7 @@ impl MarkdownStream {
         }
         LaidOut {
             pictures,
+            numbered: layout.numbered(),
             gap_due: layout.gap_is_due(),
             first_table: layout.first_table,
             rows: layout.rows,
@@ -340,11 +371,13 @@ impl MarkdownStream {
             0,
             &mut self.cache,
             None,
+            self.numbered,
         );
         if fence.gap {
             layout.gap();
         }
-        layout.code_line(&fence.plain(&self.tail), 0);
+        let first = fence.uncounted && !self.tail.trim().is_empty();
+        layout.code_line(&fence.plain(&self.tail), first);
         layout.rows
     }
 

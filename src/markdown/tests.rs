@@ -1,5 +1,7 @@
 //! Tests of streamed markdown: snapshots, splits, settling, safety, cost. How it looks on a terminal: `screen::live`.
 
+mod numbers;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -123,6 +125,14 @@ pub(crate) fn answer() -> impl Strategy<Value = String> {
         6 => Just(String::new()),
     ];
     proptest::collection::vec(line, 0..25).prop_map(|lines| lines.join("\n"))
+}
+
+#[test]
+fn tasks_have_boxes() {
+    assert_eq!(
+        plain("- [ ] a\n- [x] b\n  - [ ] c\n- d\n\n1. [x] e\n", 80),
+        "☐ a\n☑ b\n  ☐ c\n• d\n\n1. ☑ e\n"
+    );
 }
 
 proptest! {
