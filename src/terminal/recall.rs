@@ -21,8 +21,9 @@ pub(super) struct EditorHistory {
     looked: Once,
 }
 
-/// How long the first look into the history waits for the record to be read.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long the first look into the history waits for the record to be read: it takes a few ms, and on a machine that is
+/// busy with other things far longer. Whoever presses Up wants what is there.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl EditorHistory {
     pub(super) fn new(recall: Recall) -> Self {

