@@ -139,15 +139,29 @@ impl Typist {
         let tail = self.typed.len().saturating_sub(4);
         let tail = &self.typed[tail..];
         self.pty.wait_until("the key's echo", |screen| {
-            let text = before_cursor(screen);
-            screen.cursor_position() != before
-                && (text.ends_with(tail) || tail.ends_with(text.as_str()))
+            screen.cursor_position() != before && echoed(screen, tail)
         });
         let wall = begin.elapsed().as_secs_f64() * 1e3;
         let now = cpu(self.pty.pid());
         let spent = now - std::mem::replace(&mut self.cpu, now);
         Key { cpu: spent, wall }
     }
+}
+
+/// These letters stand before the cursor; where the row has wrapped, the last of them, behind whatever an editor puts in
+/// front of a row that goes on (`ipython` does), or in the row above.
+fn echoed(screen: &vt100::Screen, letters: &str) -> bool {
+    let here = before_cursor(screen);
+    let word = here.rsplit([' ', ':']).next().unwrap_or_default();
+    if !word.is_empty() {
+        return word.ends_with(letters) || letters.ends_with(word);
+    }
+    let (row, _) = screen.cursor_position();
+    let columns = screen.size().1.get();
+    let above = row
+        .checked_sub(1)
+        .map(|above| screen.contents_between(above, 0, above, columns));
+    above.is_some_and(|above| above.ends_with(letters))
 }
 
 fn before_cursor(screen: &vt100::Screen) -> String {
