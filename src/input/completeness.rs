@@ -1,7 +1,8 @@
 //! Whether Enter submits a text or begins a new line, and how far that line is indented.
 //!
-//! IPython's rules (`check_complete`, 9.x) without compiling: a block ends with a blank line, a cell magic too, an open
-//! bracket, string, `try`, decorator or trailing backslash goes on. A prompt goes on only after `\`.
+//! IPython's rules (`check_complete`, 9.x) without compiling: a block ends with a blank line, a cell magic with two,
+//! since scripts and texts have single ones inside; an open bracket, string, `try`, decorator or trailing backslash goes
+//! on. A prompt goes on only after `\`.
 
 use super::scan::{self, End, Kind, Line};
 use super::{Mode, without_leading_blank_lines};
@@ -54,7 +55,8 @@ fn python(body: &str) -> Completeness {
     let last_physical = body.rsplit('\n').next().unwrap_or(body);
     let ends_blank = body.contains('\n') && last_physical.trim().is_empty();
     if body.trim_start().starts_with("%%") {
-        return if ends_blank {
+        let mut ends = body.rsplit('\n').take(2);
+        return if ends_blank && ends.all(|line| line.trim().is_empty()) {
             Complete
         } else {
             Incomplete {

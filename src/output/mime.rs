@@ -227,7 +227,7 @@ impl MimeBundle {
             "text/html",
             "application/json",
         ];
-        let told = !more.iter().any(|mime| self.get(mime).is_some()) || !says_nothing(text.trim());
+        let told = !more.iter().any(|mime| self.get(mime).is_some()) || !says_nothing(&text);
         told.then_some(text)
     }
 
@@ -286,6 +286,9 @@ fn plain_text(text: &str) -> String {
 
 /// `<PIL.Image.Image …>`, `<Figure size 640x480 with 1 Axes>`, `[image/png]`: says nothing beside the picture.
 fn says_nothing(text: &str) -> bool {
+    // A printer that users put in place of Python's may have coloured it.
+    let text = plain_text(text);
+    let text = text.trim();
     let between = |begin: &str, end: char| text.starts_with(begin) && text.ends_with(end);
     !text.contains('\n') && (between("<", '>') || between("[image/", ']'))
 }
@@ -397,6 +400,15 @@ mod tests {
         check(
             json!({"text/plain": "<IPython.core.display.HTML object>", "text/html": "<b>h</b>"}),
             plain("h"),
+        );
+        let coloured = "\x1b[1m<\x1b[0m\x1b[1;95mIPython.core.display.HTML\x1b[0m\x1b[39m object\x1b[0m\x1b[1m>\x1b[0m";
+        check(
+            json!({"text/plain": coloured, "text/html": "<b>h</b>"}),
+            plain("h"),
+        );
+        check(
+            json!({"text/plain": coloured, "application/json": {"a": 1}}),
+            plain("{\n  \"a\": 1\n}"),
         );
         check(
             json!({"text/plain": "<IPython.core.display.Math object>", "text/latex": r"$\alpha$"}),

@@ -143,6 +143,44 @@ class BuiltIn(Both, unittest.TestCase):
 class WithIPython(Both, unittest.TestCase):
     ipython = IPYTHON
 
+    def test_the_magics_of_history(self):
+        host = self.host()
+        host.run("z = 26", executionCount=3)
+        self.note(5, 1, "early = 1")  # before this interpreter
+        for line, text in ((3, "z = 26"), (4, "%hist")):
+            self.note(5, line, text)
+        for code, printed in (
+            ("%hist -n", "   1: early = 1\n   3: z = 26\n   4: %hist -n\n"),
+            ("%hist ~1/", "c = 4\na = 1\n"),
+            ("%hist -n ~1/1-2", " 4/1: c = 4\n 4/2: a = 1\n"),
+            ("%hist 1/3-2/1", "print('one')\na\nb = 2\n"),
+            ("%hist -g a = 1", " 1/1: a = 1\n 4/2: a = 1\n"),
+            ("%hist -u -g a = 1", " 4/2: a = 1\n"),
+            ("%hist -l 3", "a = 1\nearly = 1\nz = 26\n"),
+            ("%hist -o 2/4", "%time b\n2\n"),
+        ):
+            self.assertEqual(host.run(code, executionCount=4).output, printed, code)
+        self.assertEqual(host.run("%rerun ~1/1").output, "=== Executing: ===\nc = 4\n=== Output: ===\n")
+        for code in ("%macro m 2/3 ~1/2", "m"):
+            host.run(code)
+        self.assertEqual(host.run("c, a, f()").value, "(4, 1, 3)")
+        self.assertEqual(host.run("%recall 1/3").of("next_input")[0]["text"], SESSIONS[1][3])
+        target = os.path.join(os.path.dirname(self.path), "saved.py")
+        host.run("%%save %s 2/1 ~1/1-2" % target)
+        with open(target) as file:
+            self.assertEqual(file.read(), "# coding: utf-8\nb = 2\nc = 4\na = 1\n")
+        self.assertIn("c = 4", host.run("%load ~1/1").of("next_input")[0]["text"])
+        self.assertEqual(self.db.execute("SELECT count(*) FROM history").fetchone(), (13,), "nothing was written")
+
+    def test_magics_without_a_record(self):
+        host = self.host()
+        host.record = None
+        host.run("y = 1")
+        self.assertEqual(host.run("%hist").output, "y = 1\n%hist\n")
+        for code in ("%hist -g y", "%hist ~1/", "%hist -l 2"):
+            cell = host.run(code)
+            self.assertEqual((cell.error, cell.output), ("UsageError", ""), code)
+
 
 if __name__ == "__main__":
     unittest.main()

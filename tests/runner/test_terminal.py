@@ -31,7 +31,7 @@ class Both(Engine):
                 self.assertIn(prompt, question["prompt"])
                 host.send(type="input_reply", id=question["call"], **({"eof": True} if answer is None else {"value": answer}))
         cell = host.finish()
-        cell.output = re.sub(r"\x1b\[[0-9;]*m", "", cell.output)
+        cell.output = re.sub(r"\x1b\[\??[0-9;]*[a-zA-Z]", "", cell.output)
         return cell
 
     def host(self, **options):

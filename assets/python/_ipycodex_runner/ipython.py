@@ -1,7 +1,7 @@
 """The IPython engine: IPython's `InteractiveShell`, its output turned into frames.
 
 In: cell source. Out: frames. Invariants: the user's history file and configuration are left alone; nothing is read from or drawn on
-a terminal by IPython itself. Absent on purpose: IPython's prompt, pager and history store. For IPython 7.13-9.
+a terminal by IPython itself, but for its debugger's prompt. Absent on purpose: IPython's prompt, pager and history store. For IPython 7.13-9.
 """
 
 import contextlib
@@ -25,6 +25,10 @@ from traitlets import Type  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 
+from .ipython_history import RecordedHistory  # noqa: E402
+from .ipython_terminal import Terminal  # noqa: E402
+
+GROUP = getattr(sys.modules["builtins"], "BaseExceptionGroup", ())
 SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))  # what calls the display hook in a cell's code
 
 
@@ -63,6 +67,8 @@ class FrameDisplayHook(DisplayHook):
         if storing:
             self.update_user_ns(result)
             self.fill_exec_result(result)
+            if bundle:
+                self.log_output(bundle)
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
             frame = {"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number}
@@ -134,7 +140,7 @@ class Compiler(CachingCompiler):
         return super().ast_parse(source, filename, symbol)
 
 
-class Shell(InteractiveShell):
+class Shell(Terminal, InteractiveShell):
     compiler_class = Type(Compiler)
     displayhook_class = Type(FrameDisplayHook)
     display_pub_class = Type(FramePublisher)
@@ -158,9 +164,8 @@ class Shell(InteractiveShell):
         """The host has chosen the environment."""
 
     def init_history(self):
-        """History of this session only: nothing is opened on disk."""
-        super().init_history()
-        self.history_manager.enabled = False
+        self.history_manager = RecordedHistory(shell=self, parent=self)
+        self.configurables.append(self.history_manager)
 
     def init_readline(self):
         pass
@@ -183,7 +188,11 @@ class Shell(InteractiveShell):
 
     def system(self, command):
         command = self.var_expand(command, depth=1)
-        self.user_ns["_exit_code"] = system.run(host(), command)
+        try:
+            self.user_ns["_exit_code"] = system.run(host(), command)
+        except KeyboardInterrupt as error:
+            error._render_traceback_ = lambda: ["KeyboardInterrupt"]  # where the program was when it was stopped tells nothing
+            raise
 
     system_raw = system_piped = system
 
@@ -224,8 +233,25 @@ class Shell(InteractiveShell):
                 exc_tuple = (KeyboardInterrupt, KeyboardInterrupt(), tb)
         if etype is not None and issubclass(etype, SystemExit):
             self._showtraceback(etype, value, ["SystemExit: %s" % ("" if value.code is None else value.code)])
-            return None
-        return super().showtraceback(exc_tuple, *arguments, **options)
+            return
+        if holds_group(value):  # which IPython prints itself
+            import traceback
+
+            self._showtraceback(etype, value, "".join(traceback.format_exception(etype, value, tb)).splitlines())
+            if self.call_pdb:
+                self.debugger(force=True)
+            return
+        super().showtraceback(exc_tuple, *arguments, **options)
+        self.failed = self.failed or "error"  # what IPython has printed in some other way is not shown again
+
+    def show_usage_error(self, error):
+        self._showtraceback(type(error), error, ["UsageError: %s" % error])
+
+
+def holds_group(error):
+    while error is not None and not isinstance(error, GROUP):
+        error = error.__context__
+    return error is not None
 
 
 def page(_shell, data, start=0, screen_lines=0, pager_cmd=None):
@@ -257,7 +283,7 @@ class Engine:
         self.count = 0
         self.warmed = False
         config = Config()
-        config.HistoryManager.enabled = False
+        config.HistoryManager.enabled = True  # what there is of it; left open, `sqlite3` would be imported to find out
         config.HistoryManager.hist_file = ":memory:"
         config.InteractiveShell.colors = "linux" if here.pty and IPython.version_info[0] >= 9 else "Linux" if here.pty else "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
         config.InteractiveShell.autoindent = False
@@ -285,9 +311,7 @@ class Engine:
         if name:
             sys.__breakpointhook__(*arguments, **options)
             return
-        from IPython.core.debugger import Pdb
-
-        Pdb(nosigint=True).set_trace(frame)
+        self.shell.debugger_cls(nosigint=True).set_trace(frame)
 
     def set_names(self, values):
         self.ns.update(values)
@@ -336,6 +360,8 @@ class Engine:
             return "ok"
         if shell.failed is None:
             error = result.error_in_exec or result.error_before_exec
+            if isinstance(error, shell.custom_exceptions):
+                return "error"  # shown by the user's own handler
             return "cancelled" if isinstance(error, KeyboardInterrupt) else self.fail(error)
         return shell.failed
 

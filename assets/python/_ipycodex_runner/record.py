@@ -17,25 +17,43 @@ class Unrecorded(Exception):
     """There is no record to be read; says why."""
 
 
+class Place:
+    """Where the record is, and the number of the session that runs."""
+
+    def __init__(self, path, session):
+        self.path, self.session = path, session
+
+
+def place(host):
+    """As the host says now: a session may be taken up, or get its number late."""
+    told = host.ask({"type": "record_request"}) or {}
+    if not told.get("path"):
+        raise Unrecorded("this session is not recorded, and without a record there are no earlier inputs")
+    return Place(told["path"], told["session"])
+
+
+def connect(where):
+    """A connection that can only read, with IPython's tables."""
+    try:
+        import sqlite3
+    except ImportError:
+        raise Unrecorded("this Python has no sqlite3, which earlier inputs are read with") from None
+    from urllib.parse import quote
+
+    try:
+        db = sqlite3.connect("file:%s?mode=ro" % quote(where.path), uri=True)
+        db.execute(CELLS)
+    except sqlite3.Error as error:
+        raise Unrecorded("%s cannot be read: %s" % (where.path, error)) from None
+    return db
+
+
 class Record:
     """The record at this moment. `session` is the number of the one that runs, `db` the connection, which names IPython's tables."""
 
-    def __init__(self, host, **options):
-        place = host.ask({"type": "record_request"}) or {}
-        if not place.get("path"):
-            raise Unrecorded("this session is not recorded, and without a record there are no earlier inputs")
-        try:
-            import sqlite3
-        except ImportError:
-            raise Unrecorded("this Python has no sqlite3, which earlier inputs are read with") from None
-        from urllib.parse import quote
-
-        self.session = place["session"]
-        try:
-            self.db = sqlite3.connect("file:%s?mode=ro" % quote(place["path"]), uri=True, **options)
-            self.db.execute(CELLS)
-        except sqlite3.Error as error:
-            raise Unrecorded("%s cannot be read: %s" % (place["path"], error)) from None
+    def __init__(self, host):
+        where = place(host)
+        self.session, self.db = where.session, connect(where)
 
     def number(self, session):
         """The number of a session that may be given relative to this one: 0, -1, …"""
