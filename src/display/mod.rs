@@ -399,7 +399,9 @@ impl Showing for Display {
     }
 
     fn listens(&self) -> bool {
-        let types = |keyboard: &Arc<dyn Keyboard>| keyboard.quiet() < TYPING;
+        let types = |keyboard: &Arc<dyn Keyboard>| {
+            keyboard.quiet() < TYPING && keyboard.ahead() != Ahead::default()
+        };
         self.talk.is_open() || (self.answer.is_some() && self.keyboard.as_ref().is_some_and(types))
     }
 

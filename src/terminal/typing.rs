@@ -190,9 +190,20 @@ impl<F: Fn(Signal)> Keys<F> {
         if let Some(asked) = &mut state.asked {
             asked.extend_from_slice(bytes);
         } else if !state.replay {
-            if bytes != UP && bytes != UP_TOO || !state.take_back() {
-                state.keep(bytes);
+            let mut rest = bytes;
+            while let Some(at) = rest
+                .windows(UP.len())
+                .position(|three| three == UP || three == UP_TOO)
+            {
+                let (before, up) = rest.split_at(at);
+                let (up, behind) = up.split_at(UP.len());
+                state.keep(before);
+                if !state.take_back() {
+                    state.keep(up);
+                }
+                rest = behind;
             }
+            state.keep(rest);
         } else if state.kept.is_empty() && bytes == [SKIP] {
             drop(state);
             self.hands.session.skip_step();

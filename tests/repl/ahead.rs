@@ -206,6 +206,13 @@ fn up_takes_the_last_line_back() {
         shell.pty.send(UP);
         shell.pty.send(CTRL_U);
         shell.echoes("");
+        // A key that repeats takes one line; so does the other spelling.
+        shell.pty.send(&format!("{UP}{UP}"));
+        shell.echoes("a = 2");
+        shell.pty.send(&format!("{CTRL_U}a = 2\r"));
+        shell
+            .pty
+            .wait_for("queued after 1 more: a = 2 (Up takes it back)");
         shell.pty.send("\x1bOA");
         shell.echoes("a = 2");
         shell.pty.send("0\r");
