@@ -263,6 +263,19 @@ class BuiltIn(Both, unittest.TestCase):
         for code in ("%timeit", "%timeit -n x 1", "%pdb maybe", "%autoreload 9", "%load -r x script.py", "%%capture a b\n1"):
             self.assertEqual(host.run(code, allowStdin=False).error, "UsageError", code)
         host.run("%pdb off")
+        host.run("1/0")
+        self.assertEqual(host.run("%nothing_of_the_kind").error, "UsageError")
+        self.assertIn("ZeroDivisionError: division by zero", host.run("%tb").output)
+
+    def test_every_magic_says_what_it_does(self):
+        host = self.host()
+        listed = host.run("%lsmagic").output.split()
+        self.assertGreater(len(listed), 100)
+        for magic in listed:
+            if magic.startswith("%") and magic != "%%!":
+                shown = host.run(magic + "?").of("page")[0]["bundle"]["text/plain"]
+                self.assertRegex(shown, "(?s)^%s\n\n.*[.]" % re.escape(magic))
+                self.assertNotIn("Magic of the built-in engine", shown)
 
     def test_frames_tell_what_their_function_takes(self):
         host = self.host()

@@ -320,7 +320,7 @@ class Engine:
         frame = tracebacks.describe(error, self.sources, self.host.pty)  # which leaves the user's part of the traceback
         frame["type"] = "error"
         self.ns.pop("__exception__", None)
-        if not isinstance(error, SystemExit):
+        if not isinstance(error, SystemExit) and type(error).__name__ != "UsageError":
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         self.host.send(frame)
         if getattr(self, "post_mortem", False) and isinstance(error, Exception) and type(error).__name__ != "UsageError" and error.__traceback__ is not None:

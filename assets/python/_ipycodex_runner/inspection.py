@@ -163,11 +163,11 @@ def fields(target, value, level):
     rows = []
     if callable(value):
         try:
-            rows.append("Signature: %s%s" % (target.rpartition(".")[2], python_inspect.signature(value)))
+            rows.append("Signature: %s%s" % (target, python_inspect.signature(value)))
         except Exception:
             pass
     rows.append("Type:      %s" % type(value).__name__)
-    if not callable(value) and not python_inspect.ismodule(value):
+    if not callable(value):
         text = mime.plain(value)
         rows.append("String form: %s" % (text if len(text) < 400 else text[:200] + "..." + text[-100:]))
         try:
@@ -175,7 +175,8 @@ def fields(target, value, level):
         except Exception:
             pass
     try:
-        rows.append("File:      %s" % python_inspect.getsourcefile(value))
+        known = callable(value) or python_inspect.ismodule(value)
+        rows.append("File:      %s" % python_inspect.getsourcefile(value if known else type(value)))
     except Exception:
         pass
     if level:

@@ -39,14 +39,17 @@ def script(shell, program, line, cell):
 
 
 def cell_bash(shell, line, cell, names):
+    """Runs the cell with bash. --out NAME, --err NAME: kept there; --no-raise-error."""
     script(shell, ["bash"], line, cell)
 
 
 def cell_sh(shell, line, cell, names):
+    """Runs the cell with sh; options as of `%%bash`."""
     script(shell, ["sh"], line, cell)
 
 
 def cell_python(shell, line, cell, names):
+    """Runs the cell in a Python of its own; options as of `%%bash`."""
     script(shell, [sys.executable], line, cell)
 
 
@@ -64,14 +67,17 @@ def with_file(shell, program, cell, suffix):
 
 
 def cell_perl(shell, line, cell, names):
+    """Runs the cell with perl."""
     with_file(shell, ["perl"] + words(line), cell, ".pl")
 
 
 def cell_ruby(shell, line, cell, names):
+    """Runs the cell with ruby."""
     with_file(shell, ["ruby"] + words(line), cell, ".rb")
 
 
 def cell_script(shell, line, cell, names):
+    """Runs the cell with a program: `%%script PROGRAM ARGUMENTS`."""
     program = words(line)
     if not program:
         raise UsageError("%%script needs a program")
@@ -165,6 +171,7 @@ def cell_capture(shell, line, cell, names):
 
 
 def cell_writefile(shell, line, cell, names):
+    """Writes the cell to a file. -a: to its end."""
     flags, rest = options(line, "a")
     if len(rest) != 1:
         raise UsageError("%%writefile needs one file name")
@@ -184,6 +191,7 @@ def shown_as(mime):
 
         bundles.publish(shell.engine.host, {mime: cell, "text/plain": cell}, {})
 
+    show.__doc__ = "Shows the cell as %s." % mime
     return show
 
 
@@ -195,10 +203,12 @@ cell_javascript = shown_as("application/javascript")
 
 
 def line_sx(shell, line, names):
+    """The lines a shell command prints, as `!!command`."""
     return system.capture(shell.engine.host, line)
 
 
 def cell_sx(shell, line, cell, names):
+    """The lines the cell prints as a shell script."""
     return system.capture(shell.engine.host, line + "\n" + cell)
 
 

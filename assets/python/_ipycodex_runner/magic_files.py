@@ -60,10 +60,12 @@ def line_dhist(shell, line, names):
 
 
 def line_pwd(shell, line, names):
+    """The working directory."""
     return os.getcwd()
 
 
 def line_ls(shell, line, names):
+    """Lists files."""
     from . import system
 
     colour = " --color=auto" if shell.engine.host.pty and sys.platform.startswith("linux") else ""
@@ -86,6 +88,7 @@ line_lx = listing("programs only", " | grep ^-..x")
 
 
 def line_env(shell, line, names):
+    """The environment, one variable of it (`%env NAME`), or sets one (`%env NAME=value`)."""
     if not line.strip():
         return dict(sorted(os.environ.items()))
     if "=" in line or " " in line.strip():
@@ -96,6 +99,7 @@ def line_env(shell, line, names):
 
 
 def line_set_env(shell, line, names):
+    """Sets a variable of the environment: `%set_env NAME=value`."""
     name, sign, value = line.partition("=")
     if not sign:
         name, _blank, value = line.strip().partition(" ")
@@ -148,6 +152,7 @@ def source_of(shell, target, names):
 
 
 def line_load(shell, line, names):
+    """Puts a file, a URL, inputs (`%load 1-3`) or the source of an object into the next input. -r 1-4,7: these lines; -s NAME: these functions and classes."""
     flags, rest = options(line, "yn", "rs")
     if not rest:
         raise UsageError("%load needs a file, a URL, inputs or an object")
@@ -188,6 +193,7 @@ def symbols(text, names):
 
 
 def line_pycat(shell, line, names):
+    """Pages a file."""
     shell.engine.host.send({"type": "page", "bundle": {"text/plain": source_of(shell, line.strip(), names)}})
 
 

@@ -48,10 +48,12 @@ def chosen(shell, line):
 
 
 def line_who_ls(shell, line, names):
+    """The names of the namespace, those of some types (`%who_ls int str`), as a list."""
     return chosen(shell, line)
 
 
 def line_who(shell, line, names):
+    """The names of the namespace, or those of some types: `%who int str`."""
     found = chosen(shell, line)
     if not found:
         print("No variables match your requested type." if line.strip() else "Interactive namespace is empty.")
@@ -61,6 +63,7 @@ def line_who(shell, line, names):
 
 
 def line_whos(shell, line, names):
+    """The names of the namespace with types and values, or those of some types."""
     found = chosen(shell, line)
     if not found:
         print("No variables match your requested type." if line.strip() else "Interactive namespace is empty.")
@@ -110,6 +113,7 @@ def of_container(value):
 
 
 def line_reset(shell, line, names):
+    """Removes all variables. -f: without asking; -s: `In` and `Out` stay; `in`, `out`, `dhist`, `array`: only these."""
     flags, rest = options(line, "fs")
     unknown = [part for part in rest if part.lower() not in PARTS]
     if unknown:
@@ -180,6 +184,7 @@ def line_reset_selective(shell, line, names):
 
 
 def line_xdel(shell, line, names):
+    """Removes a name, and results that are the same object."""
     name = " ".join(options(line, "n")[1])
     if name not in shell.user_ns:
         raise UsageError("name '%s' is not defined" % name)
@@ -206,10 +211,12 @@ def page(shell, target, level):
 
 
 def line_pinfo(shell, line, names):
+    """What an object is, as `obj?`."""
     page(shell, line.strip(), 0)
 
 
 def line_pinfo2(shell, line, names):
+    """What an object is, with its source, as `obj??`."""
     page(shell, line.strip(), 1)
 
 
@@ -283,6 +290,7 @@ def line_page(shell, line, names):
 
 
 def line_psearch(shell, line, names):
+    """Names that match a pattern: `%psearch a*`, `%psearch module.*x*`."""
     from fnmatch import fnmatchcase
 
     owner, _dot, pattern = line.strip().rpartition(".")
@@ -302,6 +310,7 @@ def line_psearch(shell, line, names):
 
 
 def line_lsmagic(shell, line, names):
+    """The magics there are."""
     print("Available line magics:")
     print("  ".join("%" + name for name in sorted(set(magics.LINE) | set(magics.added["line"]))))
     print("\nAvailable cell magics:")
@@ -309,6 +318,7 @@ def line_lsmagic(shell, line, names):
 
 
 def line_exit(shell, line, names):
+    """Leaves."""
     shell.engine.ask_exit(int(line) if line.strip().lstrip("-").isdigit() else None)
 
 
@@ -379,6 +389,7 @@ def filled(name, rest):
 
 
 def line_unalias(shell, line, names):
+    """Removes an alias."""
     name = line.strip()
     if aliases.pop(name, None) is None:
         raise UsageError("Undefined alias: `%s`" % name)

@@ -94,10 +94,12 @@ def timed(shell, text, names):
 
 
 def line_time(shell, line, names):
+    """Runs a statement once and says how long it took."""
     return timed(shell, line, names)
 
 
 def cell_time(shell, line, cell, names):
+    """Runs the cell once and says how long it took."""
     return timed(shell, line + "\n" + cell, names)
 
 
@@ -158,10 +160,12 @@ def measured(shell, line, setup_and_body, names):
 
 
 def line_timeit(shell, line, names):
+    """Runs a statement often and says how long one run takes. -n N: loops; -r N: runs; -o: as a value; -q: says nothing; -p N: digits; -c: processor time."""
     return measured(shell, line.strip(), None, names)
 
 
 def cell_timeit(shell, line, cell, names):
+    """Runs the cell often, its first line once as set-up; options as of `%timeit`."""
     return measured(shell, line.strip(), cell, names)
 
 
@@ -256,6 +260,7 @@ def performed(shell, flags, run, code, scope):
 
 
 def line_pip(shell, line, names):
+    """Runs pip (or uv) for this Python; what it installs can be imported at once."""
     import importlib
     import importlib.util
     import shutil
@@ -282,18 +287,21 @@ def line_pip(shell, line, names):
 
 
 def line_uv(shell, line, names):
+    """Runs uv."""
     from . import system
 
     system.run(shell.engine.host, "uv " + line)
 
 
 def line_conda(shell, line, names):
+    """Runs conda."""
     from . import system
 
     system.run(shell.engine.host, "conda " + line)
 
 
 def line_pdb(shell, line, names):
+    """The debugger starts after an error: on, off, or nothing for the other way round."""
     known = {"on": True, "1": True, "off": False, "0": False, "": not getattr(shell.engine, "post_mortem", False)}
     wanted = known.get(line.strip().lower())
     if wanted is None:
@@ -303,6 +311,7 @@ def line_pdb(shell, line, names):
 
 
 def line_debug(shell, line, names):
+    """Opens the debugger at the last error, or on a statement."""
     from . import debug
 
     if line.strip():
@@ -314,12 +323,14 @@ def line_debug(shell, line, names):
 
 
 def cell_debug(shell, line, cell, names):
+    """Runs the cell in the debugger."""
     from . import debug
 
     debug.run(cell, shell.user_ns)
 
 
 def line_tb(shell, line, names):
+    """The last traceback again."""
     if getattr(sys, "last_value", None) is None:
         raise UsageError("No previous exception.")
     from . import tracebacks
@@ -328,18 +339,21 @@ def line_tb(shell, line, names):
 
 
 def line_autoreload(shell, line, names):
+    """Reloads changed modules before each cell: 0 never, 1 those of `%aimport`, 2 all, now at once."""
     from . import reload
 
     reload.set_mode(shell.engine, line.strip())
 
 
 def line_aimport(shell, line, names):
+    """Imports modules that `%autoreload 1` reloads; `-name` takes one out."""
     from . import reload
 
     reload.aimport(shell, line)
 
 
 def line_load_ext(shell, line, names):
+    """Loads an IPython extension."""
     import importlib
 
     name = line.strip()
@@ -354,6 +368,7 @@ def line_load_ext(shell, line, names):
 
 
 def line_matplotlib(shell, line, names):
+    """Where figures are drawn: inline (nothing is the same), qt, tk, ...; --list tells them."""
     backend = line.strip().strip("'\"")
     if backend in ("--list", "-l"):
         print("Available matplotlib backends: ['agg', 'inline', 'qt', 'tk', 'gtk3', 'gtk4', 'wx', 'osx']")
@@ -385,8 +400,10 @@ def prun(shell, line, body):
 
 
 def line_prun(shell, line, names):
+    """Profiles a statement. -l N: so many lines; -q: none."""
     prun(shell, line, None)
 
 
 def cell_prun(shell, line, cell, names):
+    """Profiles the cell. -l N: so many lines; -q: none."""
     prun(shell, line, cell)
