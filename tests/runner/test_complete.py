@@ -97,6 +97,19 @@ class Both(Engine):
                 self.assertTrue(all(item["start"] == start for item in items), items[:5])
         self.assertEqual(host.run("ran").value, "[]")
 
+    def test_in_a_string_only_keys_and_files_are_offered(self):
+        host = self.host()
+        host.run("table = {'alpha': 1}\nlist_of = [1]")
+        for code, texts in (
+            ('nosuch["', []), ("x = nosuch['a", []), ('nosuch["x"]["', []), ('list_of["', []), ('table["alpha"]["', []), ('table["', ['alpha"]']),
+            ('"abs', []), ("print('pri", []), ('f("tab', []), ("r'impor", []), ('"""tab', []), ("f'{tab", ["table"]), ('f\'{table["al', ['alpha"]']),
+        ):  # fmt: skip
+            found = host.ask("complete", code=code, pos=len(code), engine="plain")["completions"]
+            self.assertEqual([item["text"] for item in found], texts, code)
+        for code in ('open("/tm', '"/tm', "x = '/tm"):
+            found = host.ask("complete", code=code, pos=len(code), engine="plain")["completions"]
+            self.assertTrue(any(item["text"].endswith("tmp/") for item in found), code)
+
     def test_nothing_is_run_to_follow_a_chain(self):
         host = self.host()
         host.run(SETTING)

@@ -340,13 +340,14 @@ def of_ipython(shell, code, position):
     chosen, completer.use_jedi = completer.use_jedi, False
     answer = Answer(code, position)
     look = Look(shell.user_ns, code, position)
+    fits = kinds_at(look.line)
     try:
         with provisionalcompleter():
             for item in rectify_completions(code, completer.completions(code, position)):
                 start, text, kind = item.start, item.text, KINDS.get(item.type, "")
                 if text.startswith(".") and code[start : start + 1] == ".":
                     start, text = start + 1, text[1:]
-                if kind == "magic" and not code[start:position]:
+                if kind == "magic" and not code[start:position] or fits and kind not in fits:
                     continue
                 dot = 0 if kind else code.rfind(".", start, position) + 1
                 if dot and text.startswith(code[start:dot]):
@@ -363,6 +364,14 @@ def of_ipython(shell, code, position):
     if not answer.found and not MAGIC.match(look.line):
         return complete(shell.user_ns, code, position)  # a name that is no text stops IPython's own
     return answer.found
+
+
+def kinds_at(line):
+    """The kinds that make sense at the end of the line, or None: in a string IPython offers names and magics too."""
+    match = KEY.search(line)
+    if match and match.group(2):
+        return ("key",)
+    return ("key", "path") if in_string(line) and line.lstrip()[:1] not in ("!", "%") else None
 
 
 class Look:
