@@ -34,16 +34,29 @@ const MOST: usize = 1 << 16;
 
 /// One line of the machine's list of processes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Process {
+struct Process {
     id: i32,
     parent: i32,
     began: u64,
+    /// A zombie: only a link between others.
+    ended: bool,
     ours: bool,
 }
 
-/// Room for the list, to be made before the fork.
-pub(super) fn room() -> Vec<Process> {
-    Vec::with_capacity(MOST)
+/// Room for what the guard has to remember, to be made before the fork.
+pub(super) struct Room {
+    list: Vec<Process>,
+    /// Who was sent SIGTERM: ids and beginnings.
+    told: Vec<(i32, u64)>,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Room {
+            list: Vec::with_capacity(MOST),
+            told: Vec::with_capacity(MOST),
+        }
+    }
 }
 
 /// Forks: returns in the child; the caller's process becomes its guard and does not return.
@@ -51,7 +64,7 @@ pub(super) fn room() -> Vec<Process> {
 /// # Errors
 /// The operating system's, when no process can be made.
 #[allow(unsafe_code)]
-pub(super) fn fork_guarded(calls: BorrowedFd<'_>, room: &mut Vec<Process>) -> std::io::Result<()> {
+pub(super) fn fork_guarded(calls: BorrowedFd<'_>, room: &mut Room) -> std::io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     // SAFETY: the sets are plain memory that is filled before it is read; `fork` is followed by system calls only.
     unsafe {
@@ -73,16 +86,16 @@ pub(super) fn fork_guarded(calls: BorrowedFd<'_>, room: &mut Vec<Process>) -> st
 }
 
 /// The guard's life; gives the child's status.
-fn guard(child: i32, calls: BorrowedFd<'_>, room: &mut Vec<Process>) -> Result<i32, Errno> {
+fn guard(child: i32, calls: BorrowedFd<'_>, room: &mut Room) -> Result<i32, Errno> {
     // Apart from the group that the terminal's signals go to; a failure costs nothing, since all signals are blocked.
     let _ = setpgid(None, None);
     let _ = rustix::process::chdir(c"/");
     let (calls, deaths) = descriptors(calls)?;
     let leader = Pid::from_raw(child).ok_or(Errno::SRCH)?;
-    let mut status = None;
+    let mut status;
     let mut whole = true;
     loop {
-        status = status.or(reap(leader));
+        status = reap(leader).0;
         if status.is_some() {
             break;
         }
@@ -154,9 +167,10 @@ fn drain(deaths: &OwnedFd) {
     while rustix::io::read(deaths, &mut told).is_ok_and(|count| count > 0) {}
 }
 
-/// Reaps what has ended; the status of `leader` if that is among it, whose group is killed while the id is still its own.
+/// Reaps what has ended. Gives the status of `leader` if that is among it, whose group is killed while the id is still its
+/// own; and whether nothing is left below: whoever loses its parent becomes a child of the guard.
 #[allow(unsafe_code)]
-fn reap(leader: Pid) -> Option<i32> {
+fn reap(leader: Pid) -> (Option<i32>, bool) {
     let mut found = None;
     loop {
         // SAFETY: `told` and `status` are plain memory for the kernel to fill.
@@ -165,10 +179,10 @@ fn reap(leader: Pid) -> Option<i32> {
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
             let id = match libc::waitid(libc::P_ALL, 0, &raw mut told, options) {
                 0 => told.si_pid(),
-                _ => 0,
+                _ => return (found, true),
             };
             if id <= 0 {
-                return found;
+                return (found, false);
             }
             if id == leader.as_raw_nonzero().get() {
                 let _ = kill_process_group(leader, Signal::KILL);
@@ -184,28 +198,25 @@ fn reap(leader: Pid) -> Option<i32> {
 }
 
 /// SIGTERM to everything below, then SIGKILL; gives the status of `leader`, which may have been known before.
-fn end_all(
-    deaths: &OwnedFd,
-    leader: Pid,
-    mut status: Option<i32>,
-    room: &mut Vec<Process>,
-) -> Option<i32> {
+fn end_all(deaths: &OwnedFd, leader: Pid, mut status: Option<i32>, room: &mut Room) -> Option<i32> {
     for signal in [Signal::TERM, Signal::KILL] {
         let until = Instant::now() + GRACE;
-        let mut told = false;
         loop {
-            status = status.or(reap(leader));
-            list(room);
-            let mut left = false;
-            for process in room.iter().filter(|process| process.ours) {
-                left = true;
-                if !told || signal == Signal::KILL {
+            let (ended, alone) = reap(leader);
+            status = status.or(ended);
+            if alone {
+                return status;
+            }
+            // Those who lose their parent meanwhile may be missing in one list; they are in the next.
+            list(&mut room.list);
+            for process in room.list.iter().filter(|it| it.ours && !it.ended) {
+                let who = (process.id, process.began);
+                if signal == Signal::KILL {
+                    tell(process, signal);
+                } else if !room.told.contains(&who) && room.told.len() < MOST {
+                    room.told.push(who);
                     tell(process, signal);
                 }
-            }
-            told = true;
-            if !left {
-                return status.or(reap(leader));
             }
             if Instant::now() > until {
                 break;
@@ -300,7 +311,7 @@ fn path<'a>(prefix: &[u8], id: i32, room: &'a mut [u8; 24]) -> &'a CStr {
     CStr::from_bytes_until_nul(room).unwrap_or_default()
 }
 
-/// A process that runs, from its `stat`.
+/// A process, from its `stat`.
 fn described(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
     let file = openat(
         folder,
@@ -314,8 +325,7 @@ fn described(folder: BorrowedFd<'_>, path: &CStr) -> Option<Process> {
     parsed(&text[..count])
 }
 
-/// `ID (NAME) STATE PARENT …`, the name of any bytes; the time it began is the 20th word after the name. Zombies do not
-/// count.
+/// `ID (NAME) STATE PARENT …`, the name of any bytes; the time it began is the 20th word after the name.
 fn parsed(stat: &[u8]) -> Option<Process> {
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let id = stat.split(|byte| *byte == b' ').next().and_then(number)?;
@@ -325,10 +335,11 @@ fn parsed(stat: &[u8]) -> Option<Process> {
     let state = words.next()?;
     let parent = words.next().and_then(number)?;
     let began = std::str::from_utf8(words.nth(17)?).ok()?.parse().ok()?;
-    (!matches!(state, b"Z" | b"X")).then_some(Process {
+    Some(Process {
         id,
         parent,
         began,
+        ended: matches!(state, b"Z" | b"X"),
         ours: false,
     })
 }
@@ -364,7 +375,12 @@ mod tests {
         let stat = "42 (a ) Z 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3";
         let found = parsed(stat.as_bytes()).unwrap();
         assert_eq!((found.id, found.parent, found.began), (42, 7, 98765));
-        assert!(parsed(stat.replace(") S 7", ") Z 7").as_bytes()).is_none());
+        assert!(
+            !found.ended
+                && parsed(stat.replace(") S 7", ") Z 7").as_bytes())
+                    .unwrap()
+                    .ended
+        );
         assert!(parsed(b"").is_none());
         let mut room = [0; 24];
         assert_eq!(path(b"/proc/", 4_194_304, &mut room), c"/proc/4194304/stat");

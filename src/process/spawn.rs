@@ -17,7 +17,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, ioctl_tiocsctty, set_parent_process_death_signal, setpgid, setsid};
 
 use super::Child;
-use super::guard::{fork_guarded, room};
+use super::guard::{Room, fork_guarded};
 
 /// What the child leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn spawn(plan: Plan) -> io::Result<Child> {
         .collect();
     let (calls, our_calls) = pipe_with(PipeFlags::CLOEXEC)?;
     ioctl_fionbio(&our_calls, true)?;
-    let mut room = room();
+    let mut room = Room::new();
     let prepare = move || -> io::Result<()> {
         let guard = rustix::process::getpid();
         fork_guarded(calls.as_fd(), &mut room)?;
