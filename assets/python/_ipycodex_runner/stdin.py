@@ -108,7 +108,9 @@ def ask_password(prompt="Password: ", stream=None, **_options):
 
 
 def ask_input(prompt="", /):
-    return ask(str(prompt), False) if installed else python_input(prompt)
+    if installed and isinstance(sys.stdin, AskedStdin):
+        return ask(str(prompt), False)
+    return python_input(prompt)  # of a stream that user code put in its place, too
 
 
 def ask(prompt, password):
