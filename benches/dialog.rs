@@ -151,6 +151,7 @@ pub fn begin(
             cwd: "/w".into(),
             resume,
             provider: "codex".into(),
+            once: false,
         },
     )
 }

@@ -28,6 +28,8 @@ pub struct Wanted {
     pub flags: ConfigFlags,
     /// An earlier session to take up.
     pub resume: Option<i64>,
+    /// The session is one command line or one text.
+    pub once: bool,
     /// Cells get a pseudo-terminal of their own.
     pub cells_own_a_terminal: bool,
     /// Who answers `input()`.
@@ -84,6 +86,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         cwd: cwd.to_string_lossy().into_owned(),
         resume: wanted.resume,
         provider: settings.agent.to_string(),
+        once: wanted.once,
     };
     let theme = Theme::named(&settings.code_theme).unwrap_or_default();
     let appearance = Appearance {

@@ -41,6 +41,7 @@ fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report
             cwd: "/some/where".into(),
             resume,
             provider: "codex".into(),
+            once: false,
         },
     )
 }

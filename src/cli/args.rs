@@ -87,10 +87,10 @@ pub(super) struct Ask {
 /// `sessions`.
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
-    /// Of all directories
+    /// All of them: of every directory, and those of one `-c` or of piped text
     #[arg(long)]
     pub all: bool,
-    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt
+    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt, last_input, once (of one `-c` or of piped text)
     #[arg(long)]
     pub json: bool,
 }

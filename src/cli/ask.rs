@@ -41,6 +41,7 @@ pub(super) fn run(
             Some(session) => Some(session),
             None => resume::named(arguments, environment)?,
         },
+        once: false,
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
         python_at_once: false,

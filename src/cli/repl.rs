@@ -16,6 +16,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume,
+        once: false,
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
         python_at_once: true,

@@ -31,6 +31,7 @@ pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<
     let work = Work {
         stop,
         stdin_is_free: stop,
+        once: true,
         script: load::script(&load),
         load,
         ..Work::of(cells)
@@ -45,7 +46,10 @@ pub(super) fn file(
     environment: &Environment,
 ) -> Result<i32, Report> {
     let mut work = if what.file == Path::new("-") {
-        Work::of(split_piped(&batch::standard_input()?))
+        Work {
+            once: true,
+            ..Work::of(split_piped(&batch::standard_input()?))
+        }
     } else {
         Work {
             stdin_is_free: true,
@@ -80,6 +84,8 @@ struct Work {
     script: Option<ScriptRun>,
     stop: bool,
     stdin_is_free: bool,
+    /// A command line or a text that is nowhere else.
+    once: bool,
 }
 
 impl Work {
@@ -99,6 +105,7 @@ fn run(work: Work, arguments: &Arguments, environment: &Environment) -> Result<i
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
+        once: work.once,
         cells_own_a_terminal: false,
         stdin: if work.stdin_is_free {
             Stdin::Ask

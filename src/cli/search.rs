@@ -52,7 +52,7 @@ pub(super) fn run(
         let scope = if search.all {
             Scope::All
         } else {
-            archive.near(&cwd)?
+            archive.searched(&cwd)?
         };
         let (mut before, mut most) = (i64::MAX, FIRST);
         loop {

@@ -42,6 +42,7 @@ pub(super) fn run(
                 json!({
                     "id": row.id, "start": row.start, "end": row.end, "commands": row.commands,
                     "name": row.name, "cwd": row.cwd, "last_prompt": row.last_prompt,
+                    "last_input": row.last_input, "once": row.once,
                 })
             })
             .collect();

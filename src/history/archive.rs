@@ -17,7 +17,7 @@ use super::listing::{self, Scope};
 use super::look::Look;
 use super::schema::{Kind, Schema};
 use super::search::Found;
-use super::{SessionRow, saved, sessions};
+use super::{SessionRow, further, saved, sessions};
 use crate::artifacts;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -83,6 +83,14 @@ impl Archive {
     /// The file cannot be read.
     pub fn near(&mut self, cwd: &Path) -> Result<Scope, Report> {
         self.read(|db| listing::near(db, cwd))
+    }
+
+    /// The same to search in: what is in no list of a directory counts too.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn searched(&mut self, cwd: &Path) -> Result<Scope, Report> {
+        self.read(|db| listing::near_any(db, cwd))
     }
 
     /// At most `most` sessions with a number below `before`, newest first; those nothing was recorded of are left out.
@@ -287,6 +295,8 @@ fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
             [session],
         )?;
     }
+    // What is left of its texts in the index goes, too.
+    further::forget(&change)?;
     change.commit()?;
     Ok(None)
 }

@@ -1,6 +1,7 @@
 //! Inputs, outputs and turns: each write as one short transaction, the dialog read back.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -57,14 +58,19 @@ fn apply(
     entry: &Entry,
 ) -> rusqlite::Result<()> {
     match &entry.write {
-        Write::Input { line, source, raw } => {
+        Write::Input {
+            line,
+            source,
+            raw,
+            at,
+        } => {
             let line = free_line(change, session, places, *line)?;
             change
                 .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![session, line, source, raw])?;
             change
-                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state) VALUES (?1, ?2, 'running')")?
-                .execute(params![session, line])?;
+                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state, began_at) VALUES (?1, ?2, 'running', ?3)")?
+                .execute(params![session, line, seconds(*at)])?;
         }
         Write::Output {
             line,
@@ -175,6 +181,11 @@ fn apply(
         Write::Reset => super::sessions::reset(change, session)?,
     }
     Ok(())
+}
+
+fn seconds(at: SystemTime) -> Option<i64> {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 /// Stores the rich forms of an output in their order.

@@ -1,11 +1,13 @@
 //! Sessions as a list: newest first, of one directory or of all.
 //!
-//! Invariant: a session nothing was recorded of is in no list. A directory is compared as recorded: the `cwd` of the
-//! remark, or a remark that is a plain path.
+//! Invariants: a session nothing was recorded of is in no list; one of a single command line or text is listed among all
+//! sessions alone, unless it has a name. A directory is compared as recorded: the `cwd` of the remark, or a remark that
+//! is a plain path. Sessions are put beside their directories after they began; of the newest, and of a file of others,
+//! the remarks are read.
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::SessionRow;
 
@@ -22,7 +24,7 @@ pub enum Scope {
 }
 
 /// The directory of a remark.
-const CWD: &str =
+pub(super) const CWD: &str =
     "CASE WHEN json_valid(s.remark) THEN json_extract(s.remark, '$.cwd') ELSE s.remark END";
 
 /// Newest first, 20 at most; of `cwd`, else of the git root above it.
@@ -31,10 +33,19 @@ pub(super) fn list(db: &Connection, cwd: &Path, all: bool) -> rusqlite::Result<V
     page(db, &scope, i64::MAX, LISTED)
 }
 
-/// The sessions of `cwd`, or of the git root above it when it has none.
+/// The sessions of `cwd`, or of the git root above it when none are listed there.
 pub(super) fn near(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
+    nearest(db, cwd, LISTED_HERE)
+}
+
+/// The same, where those that are not listed count too.
+pub(super) fn near_any(db: &Connection, cwd: &Path) -> rusqlite::Result<Scope> {
+    nearest(db, cwd, "1")
+}
+
+fn nearest(db: &Connection, cwd: &Path, which: &str) -> rusqlite::Result<Scope> {
     let here = Scope::Directory(cwd.to_owned());
-    if !page(db, &here, i64::MAX, 1)?.is_empty() {
+    if !of(db, cwd, which, i64::MAX, 1)?.is_empty() {
         return Ok(here);
     }
     let root = cwd
@@ -53,21 +64,74 @@ pub(super) fn page(
     before: i64,
     most: u32,
 ) -> rusqlite::Result<Vec<SessionRow>> {
+    match scope {
+        Scope::All => rows(
+            db,
+            "s.session < ?1 AND ?3 IS NULL",
+            before,
+            most,
+            [None, None],
+        ),
+        Scope::Directory(directory) => of(db, directory, LISTED_HERE, before, most),
+    }
+}
+
+/// Those of a directory for which this holds, too.
+fn of(
+    db: &Connection,
+    directory: &Path,
+    which: &str,
+    before: i64,
+    most: u32,
+) -> rusqlite::Result<Vec<SessionRow>> {
+    let placed = placed(db)?;
+    let values = self::directory(&Scope::Directory(directory.to_owned()));
+    let cwd = values[0].clone();
+    let read = format!(
+        "s.session < ?1 AND s.session > {placed} AND {} AND {which}",
+        within("?3", "?4")
+    );
+    let mut found = rows(db, &read, before, most, values)?;
+    let left = most.saturating_sub(u32::try_from(found.len()).unwrap_or(most));
+    if left > 0 {
+        let beside = "s.session IN (SELECT p.session FROM ipycodex_places p WHERE p.directory = ?3 AND p.session < ?1)";
+        let before = before.min(placed.saturating_add(1));
+        found.extend(rows(
+            db,
+            &format!("{beside} AND {which}"),
+            before,
+            left,
+            [cwd, None],
+        )?);
+    }
+    Ok(found)
+}
+
+/// What is no single command line or text, or has a name.
+const LISTED_HERE: &str = "NOT EXISTS (SELECT 1 FROM ipycodex_sessions i
+    WHERE i.session = s.session AND i.once = 1 AND i.name IS NULL)";
+
+/// Rows of the sessions for which this holds; it may use ?1 (`before`), ?3 and ?4.
+fn rows(
+    db: &Connection,
+    which: &str,
+    before: i64,
+    most: u32,
+    [cwd, inside]: [Option<String>; 2],
+) -> rusqlite::Result<Vec<SessionRow>> {
     let mut rows = db.prepare_cached(&format!(
         "SELECT s.session, coalesce(s.start, ''),
              CASE WHEN s.end LIKE '%+__:__' THEN strftime('%Y-%m-%d %H:%M:%f000', s.end, 'localtime') ELSE s.end END,
              (SELECT count(*) FROM history h WHERE h.session = s.session),
              coalesce((SELECT prompt FROM ai_prompts p WHERE p.session = s.session ORDER BY id DESC LIMIT 1), ''),
-             (SELECT name FROM ipycodex_sessions i WHERE i.session = s.session), coalesce({CWD}, ''),
+             i.name, coalesce({CWD}, ''),
              coalesce((SELECT substr(prompt, 1, 2000) FROM ai_prompts p WHERE p.session = s.session ORDER BY id LIMIT 1), ''),
              coalesce((SELECT substr(coalesce(source_raw, source, ''), 1, 2000) FROM history h WHERE h.session = s.session
-                       ORDER BY line DESC LIMIT 1), '')
-         FROM sessions s WHERE s.session < ?1 AND {}
-             AND EXISTS (SELECT 1 FROM history h WHERE h.session = s.session)
-         ORDER BY s.session DESC LIMIT ?2",
-        within("?3", "?4")
+                       ORDER BY line DESC LIMIT 1), ''), coalesce(i.once, 0)
+         FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session
+         WHERE {which} AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE h.session = s.session)
+         ORDER BY s.session DESC LIMIT ?2"
     ))?;
-    let [cwd, inside] = directory(scope);
     rows.query_map(params![before, most, cwd, inside], |row| {
         Ok(SessionRow {
             id: row.get(0)?,
@@ -79,9 +143,50 @@ pub(super) fn page(
             cwd: row.get(6)?,
             first_prompt: row.get(7)?,
             last_input: row.get(8)?,
+            once: row.get(9)?,
         })
     })?
     .collect()
+}
+
+/// Sessions put beside their directories in one transaction.
+const AT_ONCE: i64 = 1_000;
+
+/// Up to which number sessions stand beside their directories.
+fn placed(db: &Connection) -> rusqlite::Result<i64> {
+    let known = db.query_row(
+        "SELECT value FROM ipycodex_meta WHERE key = 'placed'",
+        [],
+        |row| row.get::<_, String>(0),
+    );
+    // A file of others has no such table.
+    let known = known.optional().unwrap_or_default();
+    Ok(known.and_then(|known| known.parse().ok()).unwrap_or(0))
+}
+
+/// Puts some more sessions beside their directories; true when there are others.
+pub(super) fn place(db: &mut Connection) -> rusqlite::Result<bool> {
+    let last = "SELECT coalesce(max(session), 0) FROM sessions";
+    let last: i64 = db.query_row(last, [], |row| row.get(0))?;
+    if placed(db)? >= last {
+        return Ok(false);
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let from = placed(&change)?;
+    let to = from.saturating_add(AT_ONCE).min(last);
+    change.execute(
+        &format!(
+            "INSERT OR IGNORE INTO ipycodex_places SELECT {CWD}, s.session FROM sessions s
+             WHERE s.session > ?1 AND s.session <= ?2 AND {CWD} IS NOT NULL"
+        ),
+        [from, to],
+    )?;
+    change.execute(
+        "INSERT OR REPLACE INTO ipycodex_meta VALUES ('placed', ?1)",
+        [to.to_string()],
+    )?;
+    change.commit()?;
+    Ok(to < last)
 }
 
 /// The condition on `sessions s` that goes with the values of [`directory`], bound to these parameters.
@@ -169,5 +274,35 @@ mod tests {
             [],
             "another directory"
         );
+    }
+    #[test]
+    fn one_command_line_is_listed_among_all_sessions_alone_unless_it_has_a_name() {
+        let mut db = file::memory();
+        db.execute_batch(
+            "INSERT INTO sessions (session, remark) VALUES (1, '/a'), (2, '/a'), (3, '/a'), (4, '/b'), (5, '/a');
+             INSERT INTO history SELECT session, 1, 'x', 'x' FROM sessions;
+             INSERT INTO ipycodex_sessions (session, name, once) VALUES (1, NULL, NULL), (2, NULL, 1), (3, 'kept', 1);",
+        )
+        .unwrap();
+        let ids = |db: &Connection, scope: &Scope, before| {
+            let rows = page(db, scope, before, 9).unwrap();
+            rows.iter()
+                .map(|row| (row.id, row.once))
+                .collect::<Vec<_>>()
+        };
+        let here = Scope::Directory("/a".into());
+        let all = [(5, false), (4, false), (3, true), (2, true), (1, false)];
+        assert_eq!(ids(&db, &Scope::All, i64::MAX), all);
+        assert_eq!(ids(&db, &here, i64::MAX), [all[0], all[2], all[4]]);
+        // Beside their directories they are found alike; what came since, too.
+        assert!(!place(&mut db).unwrap());
+        db.execute_batch("INSERT INTO sessions (session, remark) VALUES (6, '/a'); INSERT INTO history VALUES (6, 1, 'x', 'x')")
+            .unwrap();
+        assert_eq!(
+            ids(&db, &here, i64::MAX),
+            [(6, false), all[0], all[2], all[4]]
+        );
+        assert_eq!(ids(&db, &here, 5), [all[2], all[4]]);
+        assert_eq!(ids(&db, &Scope::Directory("/nowhere".into()), i64::MAX), []);
     }
 }

@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::mpsc;
+use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
@@ -24,6 +25,8 @@ pub(super) enum Write {
         line: u32,
         source: String,
         raw: String,
+        /// When it was submitted.
+        at: SystemTime,
     },
     Output {
         line: u32,

@@ -11,6 +11,7 @@ mod decisions;
 mod earlier;
 mod entries;
 mod file;
+mod further;
 mod lines;
 mod listing;
 mod look;
@@ -47,6 +48,7 @@ use crate::report::Report;
 
 pub use archive::{Archive, Glance};
 pub use earlier::{Earlier, EarlierEntry, RecordedCell};
+pub use further::{Facts, Further, Typed};
 pub use listing::{LISTED, Scope};
 pub use recall::Recall;
 pub use search::{Found, FoundKind};
@@ -78,6 +80,8 @@ pub struct Begin {
     pub resume: Option<i64>,
     /// Name of the agent.
     pub provider: String,
+    /// It is one command line or one text, and nobody goes on with it: it is listed among all sessions alone.
+    pub once: bool,
 }
 
 /// The session as it began.
@@ -140,6 +144,8 @@ pub struct SessionRow {
     pub first_prompt: String,
     /// Its last input of any kind, up to 2,000 characters.
     pub last_input: String,
+    /// It was one command line or one text.
+    pub once: bool,
 }
 
 /// An agent thread that holds the conversation, and the digest of what it holds.
@@ -298,6 +304,7 @@ impl History {
             line,
             source: source.to_owned(),
             raw: source_raw.to_owned(),
+            at: SystemTime::now(),
         });
         if !self.stuck.load(Ordering::Relaxed) {
             let (reply, tried) = mpsc::sync_channel(1);

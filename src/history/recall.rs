@@ -2,14 +2,16 @@
 //!
 //! Its order is the one in which people look back, the last first: what was typed in this session, what was typed in
 //! this directory, all else; each from old to new. Invariant: no text is in it twice; where it stands last it stays.
-//! Never touches the database; holds the newest few thousand inputs plus what is typed now.
+//! Never touches the database; holds the newest few thousand inputs plus what is typed now. What is further back is
+//! looked up in the record ([`Recall::further`]).
 
 use std::collections::HashSet;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use rusqlite::{Connection, ToSql};
 
+use super::further::{Further, Source, Typed};
 use super::listing::{self, Scope};
 
 /// Inputs loaded from the record, at most; of other directories than this half as many.
@@ -21,7 +23,7 @@ pub(super) fn earlier(
     session: i64,
     cwd: &str,
     newest: i64,
-) -> rusqlite::Result<Vec<Arc<str>>> {
+) -> rusqlite::Result<Vec<Typed>> {
     let mut found = Vec::new();
     let scope = Scope::Directory(cwd.into());
     let [cwd, inside] = listing::directory(&scope);
@@ -36,14 +38,17 @@ pub(super) fn earlier(
     ] {
         // CROSS: sessions from the newest on, so that the scan ends with the last row wanted.
         let mut rows = db.prepare(&format!(
-            "SELECT h.source_raw FROM sessions s CROSS JOIN history h ON h.session = s.session
+            "SELECT h.source_raw, h.rowid FROM sessions s CROSS JOIN history h ON h.session = s.session
              WHERE {sessions} AND h.source_raw <> '' AND h.rowid <= ?2
              ORDER BY s.session DESC, h.line DESC LIMIT ?1"
         ))?;
         let values: [&dyn ToSql; 5] = [&most, &newest, &session, &cwd, &inside];
         let mut rows = rows.query(&values[..rows.parameter_count()])?;
         while let Some(row) = rows.next()? {
-            found.push(Arc::from(row.get_ref(0)?.as_str()?));
+            found.push(Typed {
+                text: Arc::from(row.get_ref(0)?.as_str()?),
+                row: row.get(1)?,
+            });
         }
         if found.len() >= LOADED as usize {
             break;
@@ -56,12 +61,14 @@ pub(super) fn earlier(
 /// Typed inputs; cheap to clone, all clones are one list.
 #[derive(Debug, Clone, Default)]
 pub struct Recall {
-    inputs: Arc<RwLock<Vec<Arc<str>>>>,
+    inputs: Arc<RwLock<Vec<Typed>>>,
     loaded: Arc<(Mutex<bool>, Condvar)>,
+    /// The file; not there before it is loaded, nor without one.
+    source: Arc<OnceLock<Source>>,
 }
 
 impl Recall {
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<str>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Typed>> {
         self.inputs.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -77,14 +84,27 @@ impl Recall {
 
     /// The input at `index`, 0 being the oldest. Indices move up once, when the record has been loaded.
     pub fn get(&self, index: usize) -> Option<Arc<str>> {
-        self.read().get(index).cloned()
+        self.read().get(index).map(|typed| Arc::clone(&typed.text))
+    }
+
+    /// All of them, the newest first.
+    pub fn newest_first(&self) -> Vec<Typed> {
+        self.read().iter().rev().cloned().collect()
+    }
+
+    /// A look at what the record has beyond these; `None` when there is no file, or it cannot be read.
+    /// It gives what may hold `text` (all for an empty one), those in memory among them.
+    pub fn further(&self, text: &str) -> Option<Further> {
+        Further::open(self.source.get()?, text).ok()
     }
 
     /// The input that people would find first among those that begin with `start` and go on. Never waits.
     pub fn going_on(&self, start: &str) -> Option<Arc<str>> {
         let inputs = self.inputs.try_read().ok()?;
-        let goes_on = |known: &&Arc<str>| known.len() > start.len() && known.starts_with(start);
-        inputs.iter().rev().find(goes_on).cloned()
+        let texts = inputs.iter().rev().map(|typed| &typed.text);
+        let mut goes_on =
+            texts.filter(|known| known.len() > start.len() && known.starts_with(start));
+        goes_on.next().cloned()
     }
 
     /// Waits until the record has been loaded, at most `patience`.
@@ -98,17 +118,26 @@ impl Recall {
     /// Adds an input as the newest; the same text from before is not there any more.
     pub fn push(&self, text: &str) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
-        inputs.retain(|known| **known != *text);
-        inputs.push(text.into());
+        inputs.retain(|known| *known.text != *text);
+        inputs.push(Typed {
+            text: text.into(),
+            row: 0,
+        });
     }
 
     /// Puts `older` (newest first, in the order in which people look back) before what was typed in the meantime.
-    pub(super) fn load(&self, older: impl IntoIterator<Item = Arc<str>>) {
+    /// `source`: where there is more.
+    pub(super) fn load(&self, older: impl IntoIterator<Item = Typed>, source: Option<Source>) {
+        if let Some(source) = source {
+            // It is loaded once.
+            let _ = self.source.set(source);
+        }
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
-        let mut seen: HashSet<Arc<str>> = inputs.iter().cloned().collect();
+        let mut seen: HashSet<Arc<str>> =
+            inputs.iter().map(|typed| Arc::clone(&typed.text)).collect();
         let mut before: Vec<_> = older
             .into_iter()
-            .filter(|text| seen.insert(Arc::clone(text)))
+            .filter(|typed| seen.insert(Arc::clone(&typed.text)))
             .collect();
         before.reverse();
         inputs.splice(..0, before);
@@ -133,10 +162,17 @@ mod tests {
     fn no_text_is_there_twice_and_the_last_place_counts() {
         let recall = Recall::default();
         ["a", "b", "a"].iter().for_each(|text| recall.push(text));
-        recall.load(["b", "c", "d", "c"].map(Arc::from));
+        let older = ["b", "c", "d", "c"].map(|text| Typed {
+            text: text.into(),
+            row: 1,
+        });
+        recall.load(older, None);
         assert_eq!(texts(&recall), ["d", "c", "b", "a"]);
         recall.push("c");
         assert_eq!(texts(&recall), ["d", "b", "a", "c"]);
+        recall.push("cab");
+        assert_eq!(recall.going_on("c").as_deref(), Some("cab"));
+        assert_eq!(recall.going_on("cab"), None);
     }
 
     #[test]
@@ -151,7 +187,7 @@ mod tests {
         )
         .unwrap();
         let found = earlier(&db, 2, "/here", 8).unwrap();
-        let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
+        let found: Vec<&str> = found.iter().map(|typed| &*typed.text).collect();
         let expected = [
             "own 2", "own 1", "here 3", "here 2", "here 1", "else 2", "else 1",
         ];

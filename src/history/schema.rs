@@ -49,6 +49,12 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE ipycodex_entries ADD COLUMN layout TEXT;
     CREATE TABLE ipycodex_openers (session INTEGER NOT NULL, process INTEGER NOT NULL, process_start INTEGER,
         PRIMARY KEY (session, process)) WITHOUT ROWID;
+", "
+    ALTER TABLE ipycodex_sessions ADD COLUMN once INTEGER;
+    ALTER TABLE ipycodex_entries ADD COLUMN began_at INTEGER;
+    CREATE TABLE ipycodex_places (directory TEXT NOT NULL, session INTEGER NOT NULL, PRIMARY KEY (directory, session))
+        WITHOUT ROWID;
+    CREATE VIRTUAL TABLE ipycodex_recall USING fts5(texts, content='', columnsize=0, detail=none, tokenize='trigram');
 "];
 
 /// Whose tables these are.
@@ -122,7 +128,8 @@ pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
     let whole = Connection::open_in_memory()?;
     whole.execute_batch(&MIGRATIONS.concat())?;
     let mut tables = whole.prepare(
-        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+             AND name NOT LIKE 'ipycodex_recall%'",
     )?;
     let mut tables = tables.query([])?;
     while let Some(table) = tables.next()? {

@@ -55,6 +55,10 @@ pub(super) fn begin(
     if begin.resume.is_none() {
         openers::join(&change, number)?;
     }
+    change.execute(
+        "UPDATE ipycodex_sessions SET once = ?2 WHERE session = ?1",
+        params![number, (begin.once && begin.resume.is_none()).then_some(1)],
+    )?;
     let last = last_line(&change, number)?;
     change.commit()?;
     let start = SessionStart {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::entries::{self, Places};
 use super::file::{self, Failed};
+use super::further::{self, Source};
 use super::store::{PATIENT, Store};
-use super::{Write, recall, sessions};
+use super::{Write, listing, recall, sessions};
 use crate::report::Report;
 
 /// Writes of one transaction, when many wait.
@@ -202,7 +203,21 @@ impl Store {
         let found = self.read(Vec::new(), |db, session| {
             recall::earlier(db, session, &cwd, newest)
         });
-        self.shared.recall.load(found);
+        let source = self.identity.map(|_| Source {
+            path: self.opening.path.clone(),
+            cwd,
+            newest,
+        });
+        self.shared.recall.load(found, source);
+    }
+
+    /// Goes on with what is found faster later; true when there is more of it.
+    pub(super) fn catalogue(&mut self) -> bool {
+        let Some(db) = &mut self.db else { return false };
+        // Another program holds it, or it is full: the next start goes on.
+        let more = listing::place(db).and_then(|more| Ok(more || further::index(db)?));
+        self.logged |= more.is_ok();
+        more.unwrap_or(false)
     }
 
     pub(super) fn trouble(&mut self, error: &rusqlite::Error) {

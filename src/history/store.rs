@@ -67,6 +67,8 @@ pub(super) struct Store {
     /// When writing was last tried.
     pub(super) tried: Instant,
     pub(super) loaded: bool,
+    /// There may be something to index; a run that ends at once leaves that to others.
+    pub(super) catalogues: bool,
     /// The last row when the file was opened: ours come later.
     pub(super) newest: i64,
     /// The caller knows numbers of the file: what it says is about those.
@@ -83,10 +85,6 @@ impl Store {
         shared: Shared,
     ) -> Self {
         Store {
-            opening,
-            begin,
-            tell,
-            shared,
             db: None,
             identity: None,
             session: None,
@@ -98,9 +96,14 @@ impl Store {
             troubled: false,
             tried: Instant::now(),
             loaded: false,
+            catalogues: opening.record && !opening.leave_log,
             newest: 0,
             told: false,
             logged: false,
+            opening,
+            begin,
+            tell,
+            shared,
         }
     }
 
@@ -119,6 +122,14 @@ impl Store {
                     Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
                     Ok(message) => self.serve(message),
                     Err(TryRecvError::Empty) => self.load_recall(),
+                }
+                continue;
+            }
+            if self.catalogues && settled {
+                match inbox.try_recv() {
+                    Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
+                    Ok(message) => self.serve(message),
+                    Err(TryRecvError::Empty) => self.catalogues = self.catalogue(),
                 }
                 continue;
             }

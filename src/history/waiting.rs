@@ -185,6 +185,7 @@ mod tests {
                     line,
                     source: "x".repeat(1 << 20),
                     raw: String::new(),
+                    at: std::time::UNIX_EPOCH,
                 },
                 false,
             );

@@ -1,17 +1,20 @@
-//! The editor's history: reedline's trait over the record's tail in memory.
+//! The editor's history: reedline's trait over the record's tail in memory, and what is further back in the record.
 //!
-//! An item's id is its place in the tail plus one. No text is in the tail twice, so none is offered again. Nothing here
-//! writes to the record: the session does that when an input begins.
+//! An item's id is its place in the tail plus one; what is further back goes on with 0, -1, …, and is looked up for what
+//! is looked for now alone. No text comes twice. Nothing here writes to the record: the session does that when an input
+//! begins.
 
-use std::sync::Once;
-use std::time::Duration;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::{Arc, Once};
+use std::time::{Duration, Instant};
 
 use reedline::{
     CommandLineSearch, History, HistoryItem, HistoryItemId, HistorySessionId, ReedlineError,
     ReedlineErrorVariants, Result, SearchDirection, SearchQuery,
 };
 
-use crate::history::Recall;
+use crate::history::{Further, Recall};
 use crate::terminal::typing::editable;
 
 /// Inputs of this and earlier sessions, oldest first.
@@ -19,21 +22,103 @@ pub(super) struct EditorHistory {
     recall: Recall,
     /// The first look waits for the record, once.
     looked: Once,
+    back: RefCell<Option<Back>>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wanted {
+    All,
+    Start(String),
+    Part(String),
+    Whole(String),
+}
+
+impl Wanted {
+    fn of(query: &SearchQuery) -> Self {
+        match &query.filter.command_line {
+            Some(CommandLineSearch::Prefix(start)) => Wanted::Start(start.clone()),
+            Some(CommandLineSearch::Substring(part)) => Wanted::Part(part.clone()),
+            Some(CommandLineSearch::Exact(whole)) => Wanted::Whole(whole.clone()),
+            None => Wanted::All,
+        }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Start(start) => text.starts_with(start),
+            Wanted::Part(part) => text.contains(part),
+            Wanted::Whole(whole) => text == whole,
+        }
+    }
+
+    /// What stands in all that fits.
+    fn text(&self) -> &str {
+        match self {
+            Wanted::All => "",
+            Wanted::Start(text) | Wanted::Part(text) | Wanted::Whole(text) => text,
+        }
+    }
+}
+
+/// What is further back than the tail and fits, as far as it has been looked up.
+struct Back {
+    wanted: Wanted,
+    further: Option<Further>,
+    /// The newest first.
+    found: Vec<String>,
+    /// Texts of the tail and of `found`.
+    seen: HashSet<Arc<str>>,
+}
+
+impl Back {
+    fn new(recall: &Recall, wanted: &Wanted) -> Self {
+        let tail = recall.newest_first().into_iter();
+        Back {
+            wanted: wanted.clone(),
+            further: recall.further(wanted.text()),
+            found: Vec::new(),
+            seen: tail.map(|typed| typed.text).collect(),
+        }
+    }
+
+    /// The one at this place, looked up if need be; for so long at most.
+    fn at(&mut self, place: usize, until: Instant) -> Option<&String> {
+        while self.found.len() <= place && Instant::now() < until {
+            let wanted = &self.wanted;
+            match self.further.as_mut()?.more(|text| wanted.fits(text)) {
+                Some(more) => {
+                    let new = more.into_iter().map(|typed| typed.text);
+                    let new = new.filter(|text| self.seen.insert(Arc::clone(text)));
+                    self.found
+                        .extend(new.map(|text| editable(&text).into_owned()));
+                }
+                None => self.further = None,
+            }
+        }
+        self.found.get(place)
+    }
 }
 
 /// How long the first look into the history waits for the record to be read: it takes a few ms, and on a machine that is
 /// busy with other things far longer. Whoever presses Up wants what is there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a key waits for what is further back; the next one goes on there.
+const LOOK: Duration = Duration::from_millis(150);
+
 impl EditorHistory {
     pub(super) fn new(recall: Recall) -> Self {
         EditorHistory {
             recall,
             looked: Once::new(),
+            back: RefCell::default(),
         }
     }
 
-    fn matches<'a>(&'a self, query: &'a SearchQuery) -> impl Iterator<Item = (i64, String)> + 'a {
+    /// At most `most` that fit, in the order of the query; what is further back counts where there is a bound.
+    fn matches(&self, query: &SearchQuery, most: Option<usize>) -> Vec<(i64, String)> {
         self.looked.call_once(|| self.recall.wait_loaded(PATIENCE));
         let backward = query.direction == SearchDirection::Backward;
         let count = i64::try_from(self.recall.len()).unwrap_or(i64::MAX - 1);
@@ -43,21 +128,50 @@ impl EditorHistory {
             (query.start_id, query.end_id)
         };
         // Both ends are exclusive.
-        let first = oldest.map_or(1, |id| id.0.saturating_add(1)).max(1);
+        let first = oldest.map(|id| id.0.saturating_add(1));
         let last = newest.map_or(count, |id| id.0.saturating_sub(1)).min(count);
-        let steps = (last - first + 1).max(0);
-        (0..steps)
-            .map(move |step| if backward { last - step } else { first + step })
-            .filter_map(move |id| {
-                let text = self.text(HistoryItemId(id))?;
-                let fits = match &query.filter.command_line {
-                    Some(CommandLineSearch::Prefix(start)) => text.starts_with(start),
-                    Some(CommandLineSearch::Substring(part)) => text.contains(part),
-                    Some(CommandLineSearch::Exact(whole)) => text == *whole,
-                    None => true,
+        let wanted = Wanted::of(query);
+        let from = first.unwrap_or(1).max(1);
+        let steps = (last - from + 1).max(0);
+        let tail = (0..steps)
+            .map(|step| if backward { last - step } else { from + step })
+            .filter_map(|id| Some((id, self.text(HistoryItemId(id))?)))
+            .filter(|(_, text)| wanted.fits(text));
+        let Some(most) = most else {
+            return tail.collect();
+        };
+        let mut found = Vec::new();
+        if backward {
+            found.extend(tail.take(most));
+            let mut id = last.min(0);
+            while found.len() < most && first.is_none_or(|first| id >= first) {
+                let Some(text) = self.further_back(id, &wanted) else {
+                    break;
                 };
-                fits.then_some((id, text))
-            })
+                found.push((id, text));
+                id -= 1;
+            }
+        } else {
+            let back = (first.unwrap_or(1)..=last.min(0))
+                .map_while(|id| Some((id, self.further_back(id, &wanted)?)));
+            found.extend(back.chain(tail).take(most));
+        }
+        found
+    }
+
+    /// What has this id (0 or below) of what fits.
+    fn further_back(&self, id: i64, wanted: &Wanted) -> Option<String> {
+        let mut back = self.back.borrow_mut();
+        let same = |back: &&mut Back| back.wanted == *wanted;
+        let place = usize::try_from(id.checked_neg()?).ok()?;
+        let until = Instant::now() + LOOK;
+        match back.as_mut().filter(same) {
+            Some(back) => back.at(place, until).cloned(),
+            None => back
+                .insert(Back::new(&self.recall, wanted))
+                .at(place, until)
+                .cloned(),
+        }
     }
 
     fn text(&self, id: HistoryItemId) -> Option<String> {
@@ -75,24 +189,28 @@ impl History for EditorHistory {
     }
 
     fn load(&self, id: HistoryItemId) -> Result<HistoryItem> {
+        let back = || {
+            self.back
+                .borrow()
+                .as_ref()
+                .and_then(|back| back.found.get(usize::try_from(-id.0).ok()?).cloned())
+        };
         let text = self
             .text(id)
+            .or_else(back)
             .ok_or_else(|| unsupported("loading an id that is not there"))?;
         Ok(item(id.0, text))
     }
 
     fn count(&self, query: SearchQuery) -> Result<i64> {
-        Ok(i64::try_from(self.matches(&query).count()).unwrap_or(i64::MAX - 1))
+        Ok(i64::try_from(self.matches(&query, None).len()).unwrap_or(i64::MAX - 1))
     }
 
     fn search(&self, query: SearchQuery) -> Result<Vec<HistoryItem>> {
-        let limit = query
-            .limit
-            .and_then(|limit| usize::try_from(limit).ok())
-            .unwrap_or(usize::MAX);
+        let limit = query.limit.and_then(|limit| usize::try_from(limit).ok());
         Ok(self
-            .matches(&query)
-            .take(limit)
+            .matches(&query, limit)
+            .into_iter()
             .map(|(id, text)| item(id, text))
             .collect())
     }

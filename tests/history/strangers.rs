@@ -338,6 +338,7 @@ fn a_record_overwritten_while_it_is_open_is_not_renamed_where_the_user_named_it(
         cwd: "/w".into(),
         resume: None,
         provider: "codex".into(),
+        once: false,
     };
     let opening = Opening {
         path: path.clone(),

@@ -127,6 +127,7 @@ fn without_a_file_there_is_nothing_to_take_up() {
         cwd: "/".into(),
         resume: None,
         provider: "codex".into(),
+        once: false,
     };
     let (history, reports) = open(opening, begin);
     assert!(refused(&history, "1").contains("kept out of the history"));

@@ -17,6 +17,70 @@ pub fn ran_in(home: &Home, folder: &str, cells: &[&str]) {
         let ran = crate::support::home::finish(command, b"");
         assert_eq!(ran.code(), 0, "{}", ran.stderr);
     }
+    // As if they had been typed in a shell.
+    let db = rusqlite::Connection::open(home.history()).unwrap();
+    db.execute("UPDATE ipycodex_sessions SET once = NULL", [])
+        .unwrap();
+}
+
+/// So many inputs more of this directory and of another, in one session each.
+fn recorded(home: &Home, here: i64, elsewhere: i64) {
+    ran_in(home, "", &["1"]);
+    let db = rusqlite::Connection::open(home.history()).unwrap();
+    let directory = home.work().to_string_lossy().into_owned();
+    for (session, cwd, rows) in [(2, directory.as_str(), here), (3, "/elsewhere", elsewhere)] {
+        db.execute(
+            "INSERT INTO sessions VALUES (?1, '2026-01-02 03:04:05.000000', 'x', 1, ?2)",
+            (session, cwd),
+        )
+        .unwrap();
+        db.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+             INSERT INTO history SELECT ?1, i, 'x', 'session_' || ?1 || ' = ' || i FROM n",
+            (session, rows),
+        )
+        .unwrap();
+    }
+}
+
+#[test]
+fn what_is_further_back_than_memory_is_found_too() {
+    let home = Home::new();
+    recorded(&home, 6_000, 9_000);
+    let shell = Shell::start(home, &["--agent", "demo"], (110, 24));
+    shell.at(1);
+    // Of this directory 5,000 are in memory, of the others none.
+    shell.pty.send(CTRL_R);
+    shell.pty.wait_for("(reverse-search)");
+    shell.pty.send("session_3 = 77");
+    shell.pty.wait_for("> session_3 = 7799");
+    shell.pty.wait_for("1/111");
+    shell.pty.wait_for("── 2026-01-02 03:04 · /elsewhere ──");
+    shell.pty.send("\x15session_2 = 99");
+    shell.pty.wait_for("> session_2 = 999");
+    shell.pty.send("\r");
+    shell.at_with(1, "session_2 = 999");
+    shell.pty.send(CTRL_C);
+    shell.at(1);
+    // Up with a text: what begins with it, in the record, and back.
+    shell.pty.send("session_3 = 12");
+    shell.at_with(1, "session_3 = 12");
+    for text in ["session_3 = 1299", "session_3 = 1298"] {
+        shell.pty.send(UP);
+        shell.at_with(1, text);
+    }
+    for text in ["session_3 = 1299", "session_3 = 12"] {
+        shell.pty.send(DOWN);
+        shell.at_with(1, text);
+    }
+    shell.pty.send(CTRL_C);
+    shell.at(1);
+    shell.cell(1, "mine = 1 / 0");
+    shell.shows("ZeroDivisionError");
+    shell.at(2);
+    shell.pty.send(CTRL_R);
+    shell.pty.wait_for("── error · 20");
+    shell.pty.wait_for("> mine = 1 / 0");
 }
 
 #[test]

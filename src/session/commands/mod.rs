@@ -249,7 +249,7 @@ pub(super) fn recorded_sessions(
     }
 }
 
-/// Sessions as a table, newest first. One with a name shows it before its last prompt.
+/// Sessions as a table, newest first. One with a name shows it before its last prompt, or its last cell without any.
 pub fn listing(rows: &[SessionRow]) -> String {
     if rows.is_empty() {
         return "No sessions found for this directory.".to_owned();
@@ -257,7 +257,10 @@ pub fn listing(rows: &[SessionRow]) -> String {
     let mut lines = vec!["    ID  Start                  Cmds  Last prompt".to_owned()];
     lines.extend(rows.iter().map(|row| {
         let start: String = row.start.chars().take(19).collect();
-        let prompt = row.last_prompt.replace('\n', " ");
+        // One that holds only cells is known by its last.
+        let said = [&row.last_prompt, &row.last_input];
+        let said = said.into_iter().find(|text| !text.is_empty());
+        let prompt = said.map_or(String::new(), |text| text.replace('\n', " "));
         let mut shown: String = prompt.chars().take(60).collect();
         if prompt.chars().count() > 60 {
             shown.push_str("...");

@@ -153,6 +153,7 @@ fn stage_of(
         cwd: "/".into(),
         resume: None,
         provider: "scripted".into(),
+        once: false,
     };
     let (history, reports) = crate::history::open(opening, begin);
     let choices = Choices {

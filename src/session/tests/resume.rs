@@ -43,6 +43,7 @@ fn open(
             cwd: "/".into(),
             resume,
             provider: "scripted".into(),
+            once: false,
         },
     )
 }

@@ -45,7 +45,9 @@ pub(super) fn look_up(
                 Values::Models => fitting(session.models().into_iter(), *start, typed),
                 Values::Sessions => {
                     let rows = session.sessions(false).into_iter().map(|row| {
-                        let said = row.name.unwrap_or(row.last_prompt);
+                        let said = [row.last_prompt, row.last_input];
+                        let said = said.into_iter().find(|text| !text.is_empty());
+                        let said = row.name.or(said).unwrap_or_default();
                         (row.id.to_string(), said)
                     });
                     fitting(rows, *start, typed)

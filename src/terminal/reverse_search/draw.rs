@@ -2,6 +2,7 @@
 //!
 //! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
 
+use crate::history::{Facts, State};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{Line, Look};
 use crate::terminal::panel::Frame;
@@ -9,6 +10,10 @@ use crate::terminal::reverse_search::state::Search;
 use crate::text::columns;
 use crate::text::escape::{cut, visible};
 use crate::text::needle::Needle;
+
+/// From so many columns on each row of the list says what is known of it, in so many of them.
+const WIDE: usize = 100;
+const FACTS: usize = 52;
 
 /// Rows of the list that stay beside a long input.
 const FEWEST: usize = 3;
@@ -20,7 +25,7 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
     let (place, count) = search.places();
     let typed = visible(search.needle().text()).into_owned();
-    let label = if count == 0 {
+    let label = if count == 0 && search.is_complete() {
         "(failing reverse-search) "
     } else {
         "(reverse-search) "
@@ -28,7 +33,8 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
     let cursor = label.len() + columns(&typed);
     let mut lines = vec![Line::of(Look::Strong, label).and(Look::Plain, typed)];
     if count > 0 && cursor + 16 < width {
-        let counted = format!("  {}/{count}", place + 1);
+        let more = if search.is_complete() { "" } else { "+" };
+        let counted = format!("  {}/{count}{more}", place + 1);
         lines[0] = std::mem::take(&mut lines[0]).and(Look::Dim, counted);
     }
     let help = usize::from(height > 6);
@@ -46,10 +52,13 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
         .min(count.saturating_sub(list));
     for place_here in (newest..newest + list).rev() {
         if let Some(text) = search.at(place_here) {
-            lines.push(row(text, search.needle(), width, place_here == place));
+            let facts = search.facts(place_here).filter(|_| width >= WIDE);
+            let chosen = place_here == place;
+            let mark = if chosen { "> " } else { "  " };
+            lines.push(row(mark, text, search.needle(), width, facts).chosen(chosen));
         }
     }
-    lines.push(Line::of(Look::Dim, "─".repeat(width)));
+    lines.push(rule(search.facts(place), width));
     let left = height.saturating_sub(lines.len() + help);
     // What was found stays in sight.
     let skip = (whole.1 + 1).saturating_sub(left);
@@ -66,10 +75,33 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
     }
 }
 
+/// The line between list and input, with what is known of it.
+fn rule(facts: Option<&Facts>, width: usize) -> Line {
+    let known = facts.map(|facts| {
+        let parts = [ended(facts.state), &facts.time, &facts.directory];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        format!("── {} ", parts.collect::<Vec<_>>().join(" · "))
+    });
+    let known = known.unwrap_or_default();
+    let known = visible(&known);
+    let known = cut(&known, width);
+    let rest = "─".repeat(width.saturating_sub(columns(&known)));
+    Line::of(Look::Dim, known.into_owned() + &rest)
+}
+
+fn ended(state: Option<State>) -> &'static str {
+    match state {
+        Some(State::Complete) => "ok",
+        Some(State::Failed) => "error",
+        Some(State::Cancelled) => "interrupted",
+        None => "",
+    }
+}
+
 /// One row of the list.
-fn row(text: &str, needle: &Needle, width: usize, chosen: bool) -> Line {
-    let mark = Line::of(Look::Plain, if chosen { "> " } else { "  " });
-    let room = width.saturating_sub(2);
+fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Facts>) -> Line {
+    let mark = Line::of(Look::Plain, mark);
+    let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
         Some(at) => mark.sighted(text, &at, room),
         None => {
@@ -77,7 +109,20 @@ fn row(text: &str, needle: &Needle, width: usize, chosen: bool) -> Line {
             mark.and(Look::Plain, cut(&visible(&start), room))
         }
     };
-    line.chosen(chosen)
+    let Some(facts) = facts else {
+        return line;
+    };
+    let used: usize = line.pieces().iter().map(|(_, piece)| columns(piece)).sum();
+    let gap = " ".repeat((width - FACTS).saturating_sub(used) + 1);
+    // Of a directory the end says most.
+    let directory = visible(&facts.directory).into_owned();
+    let over = directory.chars().count().saturating_sub(20);
+    let directory: String = match over {
+        0 => directory,
+        over => format!("…{}", directory.chars().skip(over + 1).collect::<String>()),
+    };
+    let known = format!("{:11}  {:16}  {directory}", ended(facts.state), facts.time);
+    line.and(Look::Dim, gap + &cut(&known, FACTS - 1))
 }
 
 /// All rows of an input, every place marked, and the first row with one.
@@ -108,18 +153,21 @@ fn safe(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     use super::*;
+    use crate::history::Typed;
 
     fn searched(inputs: &[String], typed: &str, older: usize) -> Search {
         let mut search = Search::new(
             inputs
                 .iter()
-                .map(|input| Arc::from(input.as_str()))
+                .map(|input| Typed {
+                    text: input.as_str().into(),
+                    row: 0,
+                })
                 .collect(),
+            false,
         );
         search.on_paste(typed);
         for _ in 0..older {
@@ -162,6 +210,33 @@ mod tests {
         assert_eq!(lines, expected);
         let failing = drawn(&searched(&inputs, "zzz", 0), 60, 9);
         assert_eq!(failing[0], "(failing reverse-search) zzz");
+    }
+
+    #[test]
+    fn what_is_known_of_an_input_stands_beside_it_where_there_is_room() {
+        let mut search = searched(&["beta = 2".into(), "1 / beta".into()], "beta", 0);
+        for (index, state) in [(0, State::Complete), (1, State::Failed)] {
+            let facts = Facts {
+                directory: "/home/somebody/a/long/way/down".into(),
+                state: Some(state),
+                time: "2026-11-22 10:00".into(),
+            };
+            search.learn(index, Some(facts));
+        }
+        let lines = drawn(&search, 110, 9);
+        let row = |text: &str, state: &str| {
+            format!("{text:58} {state:11}  2026-11-22 10:00  …ody/a/long/way/down")
+        };
+        assert_eq!(lines[1], row("  1 / beta", "error"));
+        assert_eq!(lines[2], row("> beta = 2", "ok"));
+        let rule = "── ok · 2026-11-22 10:00 · /home/somebody/a/long/way/down ─";
+        assert!(lines[3].starts_with(rule), "{lines:?}");
+        let narrow = drawn(&search, 50, 9);
+        assert_eq!(narrow[2], "> beta = 2");
+        assert!(
+            narrow[3].starts_with("── ok · 2026-11-22 10:00 · /home"),
+            "{narrow:?}"
+        );
     }
 
     #[test]

@@ -1,23 +1,26 @@
 //! Ctrl-R: an earlier input looked up by a part of it, the whole of it shown.
 //!
-//! In: the inputs in memory, in the order in which people look back. Out: the text that takes the place of what is
-//! being typed, or nothing: then that stays as it was. The editor's own search shows no lines of a longer input.
+//! In: the inputs in memory, in the order in which people look back, and those of the record that are further back: they
+//! are looked up between keys. Out: the text that takes the place of what is being typed, or nothing: then that stays as
+//! it was. The editor's own search shows no lines of a longer input.
 
 mod draw;
 mod state;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 
-use crate::history::Recall;
+use crate::history::{Further, Recall};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
-use crate::terminal::typing::editable;
 use state::{Search, Wish};
+
+/// How long a key that was typed ahead waits for what it is about.
+const AHEAD: Duration = Duration::from_secs(1);
 
 /// How long the first look waits for the record to be read.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,19 +56,40 @@ fn look_back(
     ahead: Ahead<'_>,
 ) -> Result<Option<Taken>, Report> {
     recall.wait_loaded(PATIENCE);
-    let inputs = (0..recall.len())
-        .rev()
-        .filter_map(|index| recall.get(index));
-    let mut search = Search::new(inputs.map(|input| editable(&input).into()).collect());
+    let mut back = Back {
+        recall,
+        further: recall.further(""),
+        text: String::new(),
+    };
+    let mut search = Search::new(recall.newest_first(), back.further.is_some());
     let panel = Panel::open(screen, guard)?;
     loop {
         let event = match ahead() {
             Some(event) => Some(event),
             None => {
-                panel.show(&draw::frame(&search, panel.size()))?;
-                panel.next(None)?
+                let size = panel.size();
+                back.learn(&mut search, usize::from(size.rows));
+                panel.show(&draw::frame(&search, size))?;
+                loop {
+                    let patience = search.wants_more().then_some(Duration::ZERO);
+                    if let Some(event) = panel.next(patience)? {
+                        break Some(event);
+                    }
+                    if patience.is_none() || back.step(&mut search) {
+                        break None;
+                    }
+                }
             }
         };
+        // Typed ahead of what was found: the key is about that.
+        if let Some(Event::Key(key)) = &event
+            && !search.narrows(key)
+        {
+            let until = Instant::now() + AHEAD;
+            while search.chosen().is_none() && search.wants_more() && Instant::now() < until {
+                back.step(&mut search);
+            }
+        }
         let wish = match event {
             Some(Event::Key(key)) => search.on_key(&key),
             Some(Event::Paste(text)) => search.on_paste(&text),
@@ -75,6 +99,38 @@ fn look_back(
             Wish::Nothing => {}
             Wish::Back => return Ok(None),
             Wish::Take(taken) => return Ok(Some(taken)),
+        }
+    }
+}
+
+/// What is further back than memory.
+struct Back<'a> {
+    recall: &'a Recall,
+    further: Option<Further>,
+    /// What it looks for.
+    text: String,
+}
+
+impl Back<'_> {
+    /// Looks through a part; true when there is something new to see.
+    fn step(&mut self, search: &mut Search) -> bool {
+        if self.text != search.needle().text() {
+            self.text = search.needle().text().to_owned();
+            self.further = self.recall.further(&self.text);
+        }
+        let further = self.further.as_mut();
+        let found = further.and_then(|further| further.more(|text| search.fits(text)));
+        search.add(found)
+    }
+
+    /// Looks up what is known of the inputs around the chosen one.
+    fn learn(&mut self, search: &mut Search, rows: usize) {
+        let Some(further) = &mut self.further else {
+            return;
+        };
+        let (place, _) = search.places();
+        for (index, typed) in search.unknown(place.saturating_sub(rows)..place + rows) {
+            search.learn(index, further.facts(&typed));
         }
     }
 }

@@ -1,13 +1,19 @@
 //! The search as a pure machine: inputs and keys in, wishes out.
 //!
-//! Invariant: while what is chosen still fits a longer text, it stays chosen; else the newest older one that fits is.
+//! Invariants: while what is chosen still fits a longer text, it stays chosen; else the newest older one that fits is.
+//! No text is there twice. What is further back than the inputs it begins with comes later, when it is wanted.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::history::{Facts, Typed};
 use crate::terminal::field::Field;
 use crate::terminal::reverse_search::Taken;
+use crate::terminal::typing::editable;
 use crate::text::needle::Needle;
 
 /// What a key asks for.
@@ -19,10 +25,41 @@ pub(super) enum Wish {
     Take(Taken),
 }
 
+/// So many that fit are known beyond the chosen one, if there are any.
+const AHEAD: usize = 200;
+
+struct Input {
+    typed: Typed,
+    /// As it stands in the editor.
+    text: Arc<str>,
+    /// `None`: nobody has looked yet.
+    facts: Option<Option<Facts>>,
+}
+
+impl Input {
+    fn of(typed: Typed) -> Self {
+        let text = match editable(&typed.text) {
+            Cow::Borrowed(_) => Arc::clone(&typed.text),
+            Cow::Owned(text) => text.into(),
+        };
+        Input {
+            typed,
+            text,
+            facts: None,
+        }
+    }
+}
+
 /// The machine.
 pub(super) struct Search {
     /// Newest first.
-    inputs: Vec<Arc<str>>,
+    inputs: Vec<Input>,
+    /// So many of them were there from the beginning.
+    first: usize,
+    /// There may be others further back.
+    more: bool,
+    /// All of those that fit are known.
+    complete: bool,
     typed: Field,
     needle: Needle,
     /// Indices of those that fit, newest first.
@@ -32,15 +69,78 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Over these inputs, newest first.
-    pub(super) fn new(inputs: Vec<Arc<str>>) -> Self {
+    /// Over these inputs, newest first; `more`: there may be others further back.
+    pub(super) fn new(inputs: Vec<Typed>, more: bool) -> Self {
         Search {
             fitting: (0..inputs.len()).collect(),
-            inputs,
+            first: inputs.len(),
+            more,
+            complete: !more,
+            inputs: inputs.into_iter().map(Input::of).collect(),
             typed: Field::default(),
             needle: Needle::new(""),
             chosen: 0,
         }
+    }
+
+    /// True when others have to be looked for further back.
+    pub(super) fn wants_more(&self) -> bool {
+        !self.complete && self.fitting.len() < self.chosen + AHEAD
+    }
+
+    /// There may be more than are known.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// True for a text that is looked for.
+    pub(super) fn fits(&self, text: &str) -> bool {
+        self.needle.text().is_empty() || self.needle.find(text).is_some()
+    }
+
+    /// Takes some from further back; `None`: there are no more. True when there is something new to see.
+    pub(super) fn add(&mut self, found: Option<Vec<Typed>>) -> bool {
+        let Some(found) = found else {
+            self.complete = true;
+            return true;
+        };
+        let before = self.inputs.len();
+        let known = self
+            .inputs
+            .iter()
+            .map(|input| Arc::clone(&input.typed.text));
+        let mut known: HashSet<Arc<str>> = if found.is_empty() {
+            HashSet::new()
+        } else {
+            known.collect()
+        };
+        let new = found
+            .into_iter()
+            .filter(|typed| known.insert(Arc::clone(&typed.text)));
+        self.inputs.extend(new.map(Input::of));
+        self.fitting.extend(before..self.inputs.len());
+        self.inputs.len() > before
+    }
+
+    /// Inputs at these places of which nobody has looked up what is known.
+    pub(super) fn unknown(&self, places: Range<usize>) -> Vec<(usize, Typed)> {
+        let places = places.start.min(self.fitting.len())..places.end.min(self.fitting.len());
+        let indices = self.fitting[places].iter();
+        let unknown = indices.filter(|index| self.inputs[**index].facts.is_none());
+        unknown
+            .map(|index| (*index, self.inputs[*index].typed.clone()))
+            .collect()
+    }
+
+    /// What is known of an input.
+    pub(super) fn learn(&mut self, index: usize, facts: Option<Facts>) {
+        self.inputs[index].facts = Some(facts);
+    }
+
+    /// What is known of the one at this place.
+    pub(super) fn facts(&self, place: usize) -> Option<&Facts> {
+        let index = self.fitting.get(place)?;
+        self.inputs.get(*index)?.facts.as_ref()?.as_ref()
     }
 
     /// What is looked for.
@@ -56,12 +156,22 @@ impl Search {
     /// The one at this place, 0 being the newest that fits.
     pub(super) fn at(&self, place: usize) -> Option<&str> {
         let index = self.fitting.get(place)?;
-        self.inputs.get(*index).map(AsRef::as_ref)
+        self.inputs.get(*index).map(|input| &*input.text)
     }
 
     /// The one that Enter takes.
     pub(super) fn chosen(&self) -> Option<&str> {
         self.at(self.chosen)
+    }
+
+    /// True for a key of the text that is looked for, or of none.
+    pub(super) fn narrows(&self, key: &KeyEvent) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char(_) => !control,
+            KeyCode::Backspace | KeyCode::Esc => true,
+            _ => false,
+        }
     }
 
     /// Takes a key.
@@ -119,9 +229,13 @@ impl Search {
         let before = self.fitting.get(self.chosen).copied();
         let longer = self.typed.text().starts_with(self.needle.text());
         self.needle = Needle::new(self.typed.text());
-        let fits = |text: &str| self.typed.text().is_empty() || self.needle.find(text).is_some();
+        if !longer || self.needle.text().is_empty() {
+            self.inputs.truncate(self.first);
+        }
+        // What has been looked through for a shorter text has no others for a longer one.
+        self.complete = !self.more || self.complete && longer;
         self.fitting = (0..self.inputs.len())
-            .filter(|index| fits(&self.inputs[*index]))
+            .filter(|index| self.fits(&self.inputs[*index].text))
             .collect();
         // A shorter text begins anew, as people expect of a corrected one.
         self.chosen = match before {
@@ -145,7 +259,11 @@ mod tests {
             "beta = 2",
             "alpha = 1",
         ];
-        let mut search = Search::new(inputs.map(Arc::from).to_vec());
+        let inputs = inputs.map(|text| Typed {
+            text: text.into(),
+            row: 0,
+        });
+        let mut search = Search::new(inputs.to_vec(), false);
         let mut wish = Wish::Nothing;
         for word in script {
             let keys: Vec<(KeyCode, KeyModifiers)> = match *word {
@@ -196,6 +314,38 @@ mod tests {
         check(&["alpha", "^r"], Some("alpha = 1"));
         check(&["zzz"], None);
         check(&["zzz", "Back", "Back", "Back"], Some("x = Alpha"));
+    }
+
+    #[test]
+    fn what_is_further_back_comes_when_it_is_wanted() {
+        let typed = |text: &str| Typed {
+            text: text.into(),
+            row: 7,
+        };
+        let key = |search: &mut Search, c| {
+            search.on_key(&KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
+        };
+        let mut search = Search::new(vec![typed("a = 1"), typed("b = 2")], true);
+        key(&mut search, 'a');
+        assert!(search.wants_more());
+        assert!(search.add(Some(vec![
+            typed("a = 1"),
+            typed("data = 3"),
+            typed("a = 4")
+        ])));
+        assert_eq!((search.places(), search.at(2)), ((0, 3), Some("a = 4")));
+        assert!(!search.add(Some(Vec::new())), "nothing new");
+        search.step(1);
+        key(&mut search, ' ');
+        assert_eq!(
+            (search.chosen(), search.places()),
+            (Some("data = 3"), (1, 3))
+        );
+        assert!(search.wants_more() && search.add(None) && !search.wants_more());
+        key(&mut search, '=');
+        assert!(search.is_complete(), "all that fit less fit more");
+        search.on_key(&KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+        assert_eq!((search.places(), search.wants_more()), ((0, 1), true));
     }
 
     #[test]

@@ -14,6 +14,7 @@ fn picker() -> Picker {
         cwd: "/home/me/work".into(),
         first_prompt: String::new(),
         last_input: "x\x1b[31m = 1".into(),
+        once: false,
     };
     let long = "explain\nwhat this does and why it takes so very long to do it";
     picker.add(

@@ -14,6 +14,7 @@ fn row(id: i64, name: &str, prompt: &str) -> SessionRow {
         cwd: "/a".into(),
         first_prompt: prompt.into(),
         last_input: "x = 1".into(),
+        once: false,
     }
 }
 

@@ -1,0 +1,515 @@
+//! Looking back further than what is in memory: over the whole record, however long it is.
+//!
+//! In: a text. Out: the inputs that may hold it, a few hundred rows looked through at a time, in the order in which
+//! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks; an index
+//! of the blocks says in which of them every three characters of the text stand, so that those without it are never
+//! read. The index is made beside the writing, of whole blocks that are no longer new; what it has not yet (rows of
+//! IPython's, too) is read through. Invariant: it only leaves out; what comes out was read from its row.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::State;
+use super::listing::CWD;
+use super::look::Look;
+
+/// Rows of a block: the rows whose numbers differ only in what is below this.
+const ROWS: i64 = 256;
+
+/// Blocks that are not indexed yet though they are full: the newest rows may still be taken back.
+const NEW: i64 = 2;
+
+/// Blocks indexed in one transaction: it holds up others for a few ms.
+const AT_ONCE: i64 = 2;
+
+/// Blocks looked through at a time.
+const LOOKED_THROUGH: usize = 12;
+
+/// Groups of three characters looked up at most: more tell no more.
+const GROUPS: usize = 24;
+
+/// How long a file that another program holds is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Where the rows are.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    /// The directory that comes first.
+    pub(super) cwd: String,
+    /// The last row that was there at the beginning.
+    pub(super) newest: i64,
+}
+
+/// What is known of an input beside its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Directory of its session.
+    pub directory: String,
+    /// How it ended, where that was recorded.
+    pub state: Option<State>,
+    /// When it began, or its session: local time, `YYYY-MM-DD HH:MM`.
+    pub time: String,
+}
+
+/// An input of the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    /// As it was typed.
+    pub text: Arc<str>,
+    /// Its row; 0 while it is not known.
+    pub row: i64,
+}
+
+/// A look back that goes on where it stopped.
+#[derive(Debug)]
+pub struct Further {
+    look: Look,
+    source: Source,
+    text: String,
+    /// Those of this directory are still being looked through.
+    here: bool,
+    /// Blocks still to be looked through, the next one last; `None`: not known yet.
+    blocks: Option<Vec<i64>>,
+    /// Whether a session is of this directory.
+    sessions: HashMap<i64, bool>,
+}
+
+impl Further {
+    pub(super) fn open(source: &Source, text: &str) -> rusqlite::Result<Self> {
+        Ok(Further {
+            look: Look::open(&source.path, PATIENCE)?.0,
+            source: source.clone(),
+            text: text.to_owned(),
+            here: true,
+            blocks: None,
+            sessions: HashMap::new(),
+        })
+    }
+
+    /// The next ones that fit, maybe none of a part; `None`: there are no more.
+    pub fn more(&mut self, fits: impl Fn(&str) -> bool) -> Option<Vec<Typed>> {
+        // A record that cannot be read any more has nothing further back.
+        self.step(fits).ok().flatten()
+    }
+
+    /// What is known of an input.
+    pub fn facts(&mut self, input: &Typed) -> Option<Facts> {
+        let newest = self.source.newest;
+        self.look.read(|db| facts(db, input, newest)).ok().flatten()
+    }
+
+    fn step(&mut self, fits: impl Fn(&str) -> bool) -> rusqlite::Result<Option<Vec<Typed>>> {
+        let Further {
+            look,
+            source,
+            text,
+            here,
+            blocks,
+            sessions,
+        } = self;
+        let mut left = match blocks.take() {
+            Some(left) => left,
+            None => {
+                let directory = here.then_some(source.cwd.as_str());
+                look.read(|db| candidates(db, source.newest, directory, text))?
+            }
+        };
+        let mut found = Vec::new();
+        for _ in 0..LOOKED_THROUGH {
+            let Some(block) = left.pop() else { break };
+            let rows = look.read(|db| rows(db, block, source.newest, &fits))?;
+            for (row, session, text) in rows {
+                let of_here = match sessions.get(&session) {
+                    Some(known) => *known,
+                    None => look.read(|db| is_of(db, session, &source.cwd))?,
+                };
+                sessions.insert(session, of_here);
+                if of_here == *here {
+                    found.push(Typed { text, row });
+                }
+            }
+        }
+        if left.is_empty() && !std::mem::take(here) {
+            *blocks = Some(left);
+            return Ok((!found.is_empty()).then_some(found));
+        }
+        if !left.is_empty() {
+            *blocks = Some(left);
+        }
+        Ok(Some(found))
+    }
+}
+
+/// Rows of a block that fit, the newest first.
+fn rows(
+    db: &Connection,
+    block: i64,
+    newest: i64,
+    fits: &impl Fn(&str) -> bool,
+) -> rusqlite::Result<Vec<(i64, i64, Arc<str>)>> {
+    let mut rows = db.prepare_cached(
+        "SELECT rowid, session, source_raw FROM history WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid DESC",
+    )?;
+    let last = (block * ROWS + ROWS - 1).min(newest);
+    let mut rows = rows.query([block * ROWS, last])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let Ok(text) = row.get_ref(2)?.as_str()
+            && !text.is_empty()
+            && fits(text)
+        {
+            found.push((row.get(0)?, row.get(1)?, Arc::from(text)));
+        }
+    }
+    Ok(found)
+}
+
+/// Blocks that may have what is looked for, the newest last.
+fn candidates(
+    db: &Connection,
+    newest: i64,
+    directory: Option<&str>,
+    text: &str,
+) -> rusqlite::Result<Vec<i64>> {
+    let indexed = Mark::read(db)?.blocks;
+    let mut terms: Vec<String> = directory.map(token).into_iter().collect();
+    terms.extend(groups(text));
+    let mut blocks: Vec<i64> = if terms.is_empty() {
+        (0..indexed).collect()
+    } else if indexed == 0 {
+        Vec::new()
+    } else {
+        let quoted = terms
+            .iter()
+            .map(|term| format!("\"{}\"", term.replace('"', "\"\"")));
+        let asked = quoted.collect::<Vec<_>>().join(" AND ");
+        let mut rows = db.prepare_cached(
+            "SELECT rowid FROM ipycodex_recall WHERE ipycodex_recall MATCH ?1 ORDER BY rowid",
+        )?;
+        rows.query_map([asked], |row| row.get(0))?
+            .collect::<Result<_, _>>()?
+    };
+    blocks.extend(indexed..=newest / ROWS);
+    Ok(blocks)
+}
+
+/// The groups of three characters of a text, as the index has them; none of a shorter one.
+fn groups(text: &str) -> BTreeSet<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let groups = characters.windows(3).filter(|group| !group.contains(&'\0'));
+    groups
+        .map(|group| group.iter().collect())
+        .take(GROUPS)
+        .collect()
+}
+
+/// What stands in a block for a directory: one group of characters nobody types.
+fn token(directory: &str) -> String {
+    // FNV-1a: the same in every version of this program.
+    let hash = directory
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    let private = |part: u64| {
+        let code = 0xE000 + u32::try_from(part % 6_400).unwrap_or(0);
+        char::from_u32(code).unwrap_or('\u{E000}')
+    };
+    [hash, hash / 6_400, hash / 40_960_000]
+        .map(private)
+        .iter()
+        .collect()
+}
+
+fn is_of(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result<bool> {
+    Ok(directory_of(db, session)?.as_deref() == Some(cwd))
+}
+
+fn directory_of(db: &Connection, session: i64) -> rusqlite::Result<Option<String>> {
+    let found: Option<Option<String>> = db
+        .prepare_cached(&format!(
+            "SELECT {CWD} FROM sessions s WHERE s.session = ?1"
+        ))?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
+}
+
+/// What is known of an input beside its text.
+pub(super) fn facts(
+    db: &Connection,
+    input: &Typed,
+    newest: i64,
+) -> rusqlite::Result<Option<Facts>> {
+    let row = match input.row {
+        // Typed since: the newest row with this text.
+        0 => db
+            .prepare_cached("SELECT max(rowid) FROM history WHERE rowid > ?1 AND source_raw = ?2")?
+            .query_row(params![newest, &*input.text], |row| {
+                row.get::<_, Option<i64>>(0)
+            })?
+            .unwrap_or(0),
+        row => row,
+    };
+    db.prepare_cached(&format!(
+        "SELECT coalesce({CWD}, ''), coalesce(e.state, ''),
+             coalesce(strftime('%Y-%m-%d %H:%M', e.began_at, 'unixepoch', 'localtime'), substr(s.start, 1, 16), '')
+         FROM history h JOIN sessions s ON s.session = h.session
+         LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line WHERE h.rowid = ?1"
+    ))?
+    .query_row([row], |row| {
+        Ok(Facts {
+            directory: row.get(0)?,
+            state: match row.get_ref(1)?.as_str()? {
+                "complete" => Some(State::Complete),
+                "cancelled" => Some(State::Cancelled),
+                "failed" => Some(State::Failed),
+                _ => None,
+            },
+            time: row.get(2)?,
+        })
+    })
+    .optional()
+}
+
+/// How far the index goes: so many blocks, and what the last row in it was, since other programs may number rows anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Mark {
+    blocks: i64,
+    session: i64,
+    line: i64,
+}
+
+impl Mark {
+    /// Nothing, when the rows are not those that were indexed.
+    fn read(db: &Connection) -> rusqlite::Result<Mark> {
+        let stored: Option<String> = db
+            .query_row(
+                "SELECT value FROM ipycodex_meta WHERE key = 'recalled'",
+                [],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let stored = stored.unwrap_or_default();
+        let mut numbers = stored.split(' ').map_while(|number| number.parse().ok());
+        let mut next = || numbers.next().unwrap_or(0);
+        let mark = Mark {
+            blocks: next(),
+            session: next(),
+            line: next(),
+        };
+        let there = Mark::at(db, mark.blocks)?;
+        Ok(if mark == there { mark } else { Mark::default() })
+    }
+
+    fn at(db: &Connection, blocks: i64) -> rusqlite::Result<Mark> {
+        let last = db
+            .query_row(
+                "SELECT session, line FROM history WHERE rowid < ?1 ORDER BY rowid DESC LIMIT 1",
+                [blocks * ROWS],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        let (session, line) = last.unwrap_or((0, 0));
+        Ok(Mark {
+            blocks,
+            session,
+            line,
+        })
+    }
+
+    fn write(self, db: &Connection) -> rusqlite::Result<()> {
+        let Mark {
+            blocks,
+            session,
+            line,
+        } = self;
+        db.execute(
+            "INSERT OR REPLACE INTO ipycodex_meta VALUES ('recalled', ?1)",
+            [format!("{blocks} {session} {line}")],
+        )?;
+        Ok(())
+    }
+}
+
+/// Forgets all that is indexed: it is made anew.
+pub(super) fn forget(db: &Connection) -> rusqlite::Result<()> {
+    db.execute(
+        "INSERT INTO ipycodex_recall (ipycodex_recall) VALUES ('delete-all')",
+        [],
+    )?;
+    Mark::default().write(db)
+}
+
+/// Indexes a few blocks; true when there are more.
+pub(super) fn index(db: &mut Connection) -> rusqlite::Result<bool> {
+    let full = |db: &Connection| -> rusqlite::Result<i64> {
+        let newest: i64 =
+            db.query_row("SELECT coalesce(max(rowid), 0) FROM history", [], |row| {
+                row.get(0)
+            })?;
+        Ok((newest + 1) / ROWS - NEW)
+    };
+    if Mark::read(db)?.blocks >= full(db)? {
+        return Ok(false);
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been first.
+    let (from, full) = (Mark::read(&change)?.blocks, full(&change)?);
+    let to = (from + AT_ONCE).min(full);
+    if from == 0 {
+        forget(&change)?;
+    }
+    for block in from..to {
+        let text = text_of(&change, block)?;
+        change
+            .prepare_cached("INSERT INTO ipycodex_recall (rowid, texts) VALUES (?1, ?2)")?
+            .execute(params![block, text])?;
+    }
+    if from < to {
+        Mark::at(&change, to)?.write(&change)?;
+    }
+    change.commit()?;
+    Ok(to < full)
+}
+
+/// All that is looked for in a block: its texts, and what stands for its directories.
+fn text_of(db: &Connection, block: i64) -> rusqlite::Result<String> {
+    let mut rows = db.prepare_cached(
+        "SELECT session, source_raw FROM history WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid",
+    )?;
+    let mut rows = rows.query([block * ROWS, block * ROWS + ROWS - 1])?;
+    let (mut all, mut session) = (String::new(), 0);
+    while let Some(row) = rows.next()? {
+        let of: i64 = row.get(0)?;
+        if of != session {
+            session = of;
+            if let Some(directory) = directory_of(db, session)? {
+                all = all + "\n" + &token(&directory) + "\n";
+            }
+        }
+        if let Ok(text) = row.get_ref(1)?.as_str() {
+            // The index takes what comes after it for the end.
+            all.extend(text.chars().filter(|c| *c != '\0'));
+            all.push('\n');
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    /// 3,000 rows: sessions of ten inputs, by turns in `/here` and `/else`; rows of nobody's among them.
+    fn record(path: &std::path::Path) -> Connection {
+        std::fs::write(path, "").unwrap();
+        let db = file::connect(path, PATIENCE).unwrap().0;
+        db.execute_batch(
+            r#"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999)
+                 INSERT INTO history SELECT i / 10 + 1, i % 10 + 1, '', 'value_' || i || ' = 1' FROM n;
+               INSERT INTO sessions (session, start, remark) SELECT DISTINCT session, '2026-01-01 10:00:00.000000',
+                 iif(session % 2, '{"cwd":"/here"}', '/else') FROM history;
+               UPDATE history SET source_raw = 'ähnlich "wie" needle' || session WHERE (session, line) IN ((3, 1), (4, 2), (299, 3));
+               UPDATE history SET source_raw = NULL WHERE (session, line) = (5, 5);
+               INSERT INTO ipycodex_entries (session, line, state, began_at) VALUES (3, 1, 'failed', 0);"#,
+        )
+        .unwrap();
+        db
+    }
+
+    fn all(source: &Source, text: &str) -> Vec<String> {
+        let mut further = Further::open(source, text).unwrap();
+        let mut found = Vec::new();
+        while let Some(more) = further.more(|typed| typed.contains(text)) {
+            found.extend(more.iter().map(|typed| typed.text.to_string()));
+        }
+        found
+    }
+
+    fn source(path: &std::path::Path) -> Source {
+        Source {
+            path: path.to_owned(),
+            cwd: "/here".into(),
+            newest: 3_000,
+        }
+    }
+
+    #[test]
+    fn all_that_was_typed_is_found_indexed_or_not_here_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let mut db = record(&path);
+        let source = source(&path);
+        let mut more = true;
+        loop {
+            let needles = [299, 3, 4].map(|session| format!("ähnlich \"wie\" needle{session}"));
+            assert_eq!(all(&source, "\"wie\" nee"), needles);
+            assert_eq!(all(&source, "ä"), needles, "too short for the index");
+            assert_eq!(all(&source, "needle299"), needles[..1]);
+            assert_eq!(all(&source, "value_7 "), ["value_7 = 1"]);
+            assert_eq!(all(&source, "no such thing"), [] as [&str; 0]);
+            let everything = all(&source, "");
+            assert_eq!(everything.len(), 2_999);
+            assert_eq!(
+                [&everything[0], &everything[1_498]],
+                ["value_2989 = 1", "value_0 = 1"]
+            );
+            assert_eq!(everything[1_499], "value_2999 = 1");
+            if !std::mem::take(&mut more) {
+                break;
+            }
+            while index(&mut db).unwrap() {}
+            assert_eq!(Mark::read(&db).unwrap().blocks, 9);
+        }
+        // Rows of the newest blocks may go and come: they are not indexed yet.
+        db.execute("DELETE FROM history WHERE session > 270", [])
+            .unwrap();
+        assert!(!index(&mut db).unwrap());
+        assert_eq!(all(&source, "needle3").len(), 1);
+        // Another program numbered the rows anew: the index no longer holds.
+        db.execute_batch(
+            "CREATE TEMP TABLE other AS SELECT * FROM history WHERE session > 1 ORDER BY rowid;
+             DELETE FROM history; INSERT INTO history SELECT * FROM other;",
+        )
+        .unwrap();
+        assert_eq!(Mark::read(&db).unwrap(), Mark::default());
+        assert_eq!(all(&source, "needle3").len(), 1);
+        while index(&mut db).unwrap() {}
+        assert_eq!(all(&source, "needle3").len(), 1);
+        assert_eq!(all(&source, "value_7 "), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_known_of_an_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("history.sqlite");
+        let db = record(&path);
+        let mut further = Further::open(&source(&path), "").unwrap();
+        let mut facts = |text: &str, row| {
+            let text = text.into();
+            further.facts(&Typed { text, row })
+        };
+        let failed = facts("", 21).unwrap();
+        assert_eq!(
+            (failed.directory.as_str(), failed.state),
+            ("/here", Some(State::Failed))
+        );
+        assert!(failed.time.starts_with("1970-01-01") || failed.time.starts_with("1969-12-31"));
+        let other = facts("", 12).unwrap();
+        assert_eq!(
+            (other.directory.as_str(), other.state, other.time.as_str()),
+            ("/else", None, "2026-01-01 10:00")
+        );
+        assert_eq!(facts("typed now", 0), None);
+        db.execute("INSERT INTO history VALUES (300, 99, '', 'typed now')", [])
+            .unwrap();
+        assert_eq!(facts("typed now", 0).unwrap().directory, "/else");
+    }
+}
