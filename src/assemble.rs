@@ -119,6 +119,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         cwd,
         stdin: wanted.stdin,
         exact_log: paths.exact_log.clone(),
+        config_file: paths.config_file.clone(),
         places: places(paths),
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),

@@ -86,7 +86,7 @@ impl Showing for Plain {
                 }
             }
             SessionEvent::Raised(error) => self.screen.notice(&error.plain()),
-            SessionEvent::Text(text) | SessionEvent::Help(text) => {
+            SessionEvent::Text(text) | SessionEvent::Verbatim(text) | SessionEvent::Help(text) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }

@@ -7,7 +7,8 @@ use crate::config::{Choice, ConfigFlags};
 use crate::markdown::Theme;
 use crate::report::Report;
 use crate::screen::ColorChoice;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::text::similar::nearest;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Python cells and an AI agent in one live session.
 ///
@@ -251,6 +252,37 @@ impl Common {
     }
 }
 
+/// What is said of a first word that is neither a command nor a file; names the command it looks like.
+pub(super) fn no_command(word: &str) -> Report {
+    let report = Report::usage(format!(
+        "`{word}` is no command and no file that can be loaded"
+    ));
+    let command = Arguments::command();
+    let known = command
+        .get_subcommands()
+        .filter(|known| !known.is_hide_set());
+    match nearest(word, known.map(clap::Command::get_name)) {
+        Some(meant) => report.hint(format!("did you mean `ipycodex {meant}`?")),
+        None => report.hint("`ipycodex --help` lists the commands; files are .ipynb or .py"),
+    }
+}
+
+/// A mistyped command among arguments that could not be understood; its options are none of ours.
+pub(super) fn mistyped(arguments: impl Iterator<Item = OsString>) -> Option<Report> {
+    let command = Arguments::command();
+    let names: Vec<&str> = command
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    let words = arguments.skip(1);
+    let words = words.map(|word| word.into_string().unwrap_or_default());
+    // One of them may be the value of an option before it.
+    let word = words
+        .filter(|word| !word.starts_with('-'))
+        .find(|word| nearest(word, names.iter().copied()).is_some())?;
+    (!names.contains(&word.as_str())).then(|| no_command(&word))
+}
+
 fn word<T, E: std::fmt::Display>(
     option: &str,
     value: Option<&str>,
@@ -268,7 +300,6 @@ fn word<T, E: std::fmt::Display>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_sound() {

@@ -110,9 +110,10 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report
     for path in &ask.images {
         attached.push(InputPart::Image(image(path)?));
     }
-    // The dot makes it a prompt whatever it begins with.
+    // The dot makes it a prompt whatever it begins with; where all are prompts, nobody is told what a dot means.
     Ok(Submission {
         text: format!(".{}", prompt.trim_end()),
+        prompt_mode: true,
         attached,
         schema: schema(ask)?,
         ..Submission::default()

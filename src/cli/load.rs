@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::Arguments;
+use crate::cli::args::{self, Arguments};
 use crate::config::Paths;
 use crate::environment::Environment;
 use crate::report::Report;
@@ -22,11 +22,7 @@ pub(super) fn files(
     if let Some(file) = &arguments.file
         && !loadable(file)
     {
-        let name = file.display();
-        return Err(Report::usage(format!(
-            "`{name}` is no command and no file that can be loaded"
-        ))
-        .hint("`ipycodex --help` lists the commands; files are .ipynb or .py"));
+        return Err(args::no_command(&file.to_string_lossy()));
     }
     let named = arguments.load.iter().map(|file| match loadable(file) {
         true => file.clone(),

@@ -28,6 +28,11 @@ pub fn main() -> i32 {
     let arguments = match Arguments::try_parse_from(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
+            if error.kind() == ErrorKind::UnknownArgument
+                && let Some(report) = args::mistyped(std::env::args_os())
+            {
+                return ended(&report, &environment);
+            }
             // A closed pipe is nobody's fault.
             let _ = error.print();
             return match error.kind() {
@@ -38,18 +43,20 @@ pub fn main() -> i32 {
     };
     match dispatch(arguments, &environment) {
         Ok(status) => status,
-        Err(report) => {
-            let status = report.exit_code();
-            if report.kind != ReportKind::BrokenPipe
-                && let Ok(screen) =
-                    crate::screen::Screen::open(&environment, crate::screen::ColorChoice::Auto)
-            {
-                // Without standard error the exit code has to say it.
-                let _ = screen.report(&report);
-            }
-            status
-        }
+        Err(report) => ended(&report, &environment),
     }
+}
+
+/// Says what went wrong; the exit code it means.
+fn ended(report: &Report, environment: &Environment) -> i32 {
+    if report.kind != ReportKind::BrokenPipe
+        && let Ok(screen) =
+            crate::screen::Screen::open(environment, crate::screen::ColorChoice::Auto)
+    {
+        // Without standard error the exit code has to say it.
+        let _ = screen.report(report);
+    }
+    report.exit_code()
 }
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Report> {

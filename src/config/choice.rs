@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::screen::ColorChoice;
+use crate::text::similar::did_you_mean;
 
 use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice, Sandbox};
 
@@ -21,13 +22,7 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(word))
             .map(|&(_, value)| value)
-            .ok_or_else(|| WrongValue {
-                allowed: Self::WORDS
-                    .iter()
-                    .map(|(word, _)| *word)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })
+            .ok_or_else(|| WrongValue::among(word, Self::WORDS.iter().map(|(word, _)| *word)))
     }
 
     /// The word for this value.
@@ -44,6 +39,17 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
 pub struct WrongValue {
     /// What is, in words.
     pub allowed: String,
+}
+
+impl WrongValue {
+    /// `given` is none of `words`; the one it looks like is named.
+    pub fn among(given: &str, words: impl Iterator<Item = &'static str>) -> Self {
+        let words: Vec<&str> = words.collect();
+        let meant = did_you_mean(given, words.iter().copied());
+        WrongValue {
+            allowed: format!("{}{meant}", words.join(", ")),
+        }
+    }
 }
 
 impl fmt::Display for WrongValue {
@@ -136,9 +142,7 @@ impl std::str::FromStr for AgentChoice {
             "demo" => Ok(AgentChoice::Demo),
             _ => named(text, "acp:")
                 .map(AgentChoice::Acp)
-                .ok_or_else(|| WrongValue {
-                    allowed: "codex, demo".into(),
-                }),
+                .ok_or_else(|| WrongValue::among(text, ["codex", "demo"].into_iter())),
         }
     }
 }

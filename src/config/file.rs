@@ -1,4 +1,4 @@
-//! `config.json` as it is written: an object whose unknown keys survive a rewrite.
+//! `config.json` as it is written: an object, with comments, of which a change touches one value.
 //!
 //! In goes the file, out come its values with the line each stands on. A file that cannot be read whole is reported and
 //! counts as empty, and then it is never written: saving must not narrow what we did not understand.
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::jsonc::{self, Key};
 use crate::files::{FileError, FileMode, check_private_dir, private_dir, write_whole};
 use crate::report::Report;
 
@@ -20,9 +21,11 @@ pub(super) const BUDGET: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     path: PathBuf,
+    /// As it was read.
+    text: String,
     values: Map<String, Value>,
-    /// Each key (`outer.inner` one level in) with the line (from 1) it stands on; repeated keys repeat.
-    lines: Vec<(String, usize)>,
+    /// Repeated keys repeat.
+    keys: Vec<Key>,
     /// False: the file is there and could not be understood.
     whole: bool,
 }
@@ -32,8 +35,9 @@ impl ConfigFile {
     pub fn read(path: &Path) -> (Self, Option<Report>) {
         let mut file = ConfigFile {
             path: path.to_owned(),
+            text: String::new(),
             values: Map::new(),
-            lines: Vec::new(),
+            keys: Vec::new(),
             whole: true,
         };
         let report = file.load().err();
@@ -48,16 +52,22 @@ impl ConfigFile {
         let Some(text) = read_text(&self.path)? else {
             return Ok(());
         };
-        // What editors leave: a byte order mark, an empty file.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        if text.trim().is_empty() {
+        self.take(text)
+    }
+
+    /// Understands `text` as the file.
+    fn take(&mut self, text: String) -> Result<(), Report> {
+        let json = jsonc::plain(without_mark(&text));
+        self.text = text;
+        // An editor leaves an empty file.
+        if json.trim().is_empty() {
             return Ok(());
         }
         let broken = |what: String| {
             Report::failure(format!("`{}` {what}", self.path.display()))
                 .hint("mend the file or move it away; until then the defaults hold")
         };
-        match serde_json::from_str(text) {
+        match serde_json::from_str(&json) {
             Ok(Value::Object(values)) => self.values = values,
             Ok(other) => {
                 return Err(broken(format!(
@@ -67,7 +77,7 @@ impl ConfigFile {
             }
             Err(error) => return Err(broken("is not valid JSON".into()).because(error)),
         }
-        self.lines = key_lines(text);
+        self.keys = jsonc::keys(&json);
         Ok(())
     }
 
@@ -84,11 +94,8 @@ impl ConfigFile {
     /// The line (from 1) of the key whose value counts; `outer.inner` names one a level in.
     pub fn line(&self, key: &str) -> Option<usize> {
         // Of repeated keys the last one counts.
-        self.lines
-            .iter()
-            .rev()
-            .find(|(name, _)| name == key)
-            .map(|&(_, line)| line)
+        let found = self.keys.iter().rev().find(|known| known.name == key);
+        found.map(|known| known.line)
     }
 
     /// The file.
@@ -96,7 +103,7 @@ impl ConfigFile {
         &self.path
     }
 
-    /// Sets `key` and writes the file, creating it and its directory when missing.
+    /// Sets `key` and writes the file, creating it and its directory when missing. All else stays as it is.
     ///
     /// # Errors
     /// When the file could not be read whole before, or cannot be written; the file is as before then.
@@ -108,19 +115,37 @@ impl ConfigFile {
             ))
             .hint("mend the file or move it away"));
         }
-        let mut values = self.values.clone();
-        values.insert(key.to_owned(), value);
-        let mut text = serde_json::to_string_pretty(&values)
-            .map_err(|error| Report::failure(error.to_string()))?;
-        text.push('\n');
+        let body = without_mark(&self.text);
+        let mark = &self.text[..self.text.len() - body.len()];
+        let text = format!("{mark}{}", jsonc::with(body, key, &value));
+        let mut changed = ConfigFile {
+            text: String::new(),
+            values: Map::new(),
+            keys: Vec::new(),
+            ..self.clone()
+        };
+        changed.take(text)?;
+        let mut expected = self.values.clone();
+        expected.insert(key.to_owned(), value);
+        if changed.values != expected {
+            // A file we cannot change without touching more than that value.
+            return Err(
+                Report::failure(format!("`{}` is not written", self.path.display()))
+                    .hint(format!("set `{key}` in it by hand")),
+            );
+        }
         if let Some(directory) = self.path.parent() {
             private_dir(directory)?;
         }
-        write_whole(&self.path, text.as_bytes(), FileMode::Private)?;
-        self.lines = key_lines(&text);
-        self.values = values;
+        write_whole(&self.path, changed.text.as_bytes(), FileMode::Private)?;
+        *self = changed;
         Ok(())
     }
+}
+
+/// A text without the byte order mark some editors leave.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The text of a small file of ours; `None` when there is none.
@@ -163,52 +188,6 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
-}
-
-/// The keys of the outermost object of valid JSON, and as `outer.inner` those of objects right in it, with their lines.
-fn key_lines(text: &str) -> Vec<(String, usize)> {
-    let bytes = text.as_bytes();
-    let (mut line, mut at) = (1, 0);
-    let mut keys = Vec::new();
-    // What is open: true for objects.
-    let mut open: Vec<bool> = Vec::new();
-    let mut outer = String::new();
-    let mut key_next = false;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\n' => line += 1,
-            byte @ (b'{' | b'[') => {
-                open.push(byte == b'{');
-                key_next = byte == b'{';
-            }
-            b'}' | b']' => {
-                open.pop();
-            }
-            b',' => key_next = open.last() == Some(&true),
-            b'"' => {
-                let start = at;
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                if std::mem::take(&mut key_next)
-                    && let Some(Ok(key)) = text.get(start..=at).map(serde_json::from_str::<String>)
-                {
-                    match open.as_slice() {
-                        [true] => {
-                            outer.clone_from(&key);
-                            keys.push((key, line));
-                        }
-                        [true, true] => keys.push((format!("{outer}.{key}"), line)),
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    keys
 }
 
 #[cfg(test)]
@@ -282,10 +261,26 @@ mod tests {
         file.save("think", json!("h")).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
-            "{\n  \"zeta\": {\n    \"b\": 1,\n    \"a\": 2\n  },\n  \"think\": \"h\",\n  \"alpha\": null\n}\n"
+            "{\"zeta\": {\"b\": 1, \"a\": 2}, \"think\": \"h\", \"alpha\": null}"
         );
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        assert_eq!(file.line("think"), Some(6));
+        assert_eq!(file.line("think"), Some(1));
+    }
+
+    #[test]
+    fn comments_are_read_over_and_stay() {
+        let content = "\u{feff}{\n  // how much\n  \"think\": \"l\", /* little */\n}\n";
+        let (_home, path) = written(content.as_bytes());
+        let (mut file, report) = ConfigFile::read(&path);
+        assert_eq!(report, None);
+        assert_eq!(
+            (file.get("think"), file.line("think")),
+            (Some(&json!("l")), Some(3))
+        );
+        file.save("think", json!("h")).unwrap();
+        let expected = content.replace("\"l\"", "\"h\"");
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        assert_eq!(file.get("think"), Some(&json!("h")));
     }
 
     #[test]
@@ -300,14 +295,5 @@ mod tests {
             fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777,
             0o700
         );
-    }
-
-    #[test]
-    fn lines_of_keys() {
-        let text =
-            "{\n \"a\": {\"b\": [\"c\", 1]},\n\n \"d\\\"\": \"x\\\\\", \"e\":\n 1,\n \"a\": 2}";
-        let lines = key_lines(text);
-        let expected = [("a", 2), ("a.b", 2), ("d\"", 4), ("e", 4), ("a", 6)];
-        assert_eq!(lines, expected.map(|(key, line)| (key.to_owned(), line)));
     }
 }

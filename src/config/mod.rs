@@ -7,6 +7,7 @@
 
 mod choice;
 mod file;
+mod jsonc;
 mod keymap;
 mod paths;
 mod resolve;

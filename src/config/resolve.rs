@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::environment::Environment;
-use crate::markdown::Background;
+use crate::markdown::{Background, Theme};
 use crate::report::Report;
+use crate::text::similar::did_you_mean;
 
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
@@ -62,7 +63,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     let background = environment
         .variable("COLORFGBG")
         .and_then(Background::of_variable);
-    let code_theme = not_empty(flags.code_theme.clone().or(said.text("code_theme")))
+    let code_theme = not_empty(flags.code_theme.clone().or(said.word("code_theme", theme)))
         .or_else(|| background.map(|background| background.theme().into()));
     let settings = Settings {
         model: not_empty(
@@ -133,7 +134,7 @@ impl Said<'_> {
             .file
             .keys()
             .filter(|key| !KEYS.contains(key))
-            .map(|key| format!("`{key}`"))
+            .map(|key| format!("`{key}`{}", did_you_mean(key, KEYS)))
             .collect();
         if !unknown.is_empty() {
             self.reports.push(
@@ -215,6 +216,14 @@ impl Said<'_> {
         }
         Arc::default()
     }
+}
+
+/// The name of a theme that is there; an empty one is none.
+fn theme(name: &str) -> Result<String, WrongValue> {
+    if name.trim().is_empty() || Theme::named(name).is_ok() {
+        return Ok(name.to_owned());
+    }
+    Err(WrongValue::among(name, Theme::names()))
 }
 
 fn not_empty(text: Option<String>) -> Option<String> {

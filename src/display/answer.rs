@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::{Color, Style};
 
 use super::asking::{Ahead, print};
+use super::lines::at_words;
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
 use super::{diff, elapsed};
@@ -34,6 +35,9 @@ const COMMAND_LINES: usize = 8;
 
 /// Bytes of a running command's output that are looked at for them.
 const COMMAND_TAIL: usize = 4096;
+
+/// Columns before the second row of a line and those after it.
+const FURTHER_IN: usize = 3;
 
 /// Lines typed ahead that are shown.
 const QUEUED: usize = 3;
@@ -435,14 +439,15 @@ impl AnswerView {
         self.screen.flush()
     }
 
-    /// Prints one final line of foreign text.
+    /// Prints one final line of foreign text; what does not fit in a row stands a little further in.
     fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
         self.settle()?;
-        let safe = visible(text);
+        let width = usize::from(self.screen.size().columns);
+        let rows = at_words(&visible(text), width, FURTHER_IN);
         let line = if self.screen.colour() && style != Style::new() {
-            style.paint(safe.as_ref()).to_string()
+            style.paint(rows).to_string()
         } else {
-            safe.into_owned()
+            rows
         };
         self.screen.trusted(line.as_bytes())?;
         self.screen.trusted(b"\n")?;

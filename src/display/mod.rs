@@ -15,6 +15,7 @@ mod elapsed;
 mod follow;
 mod held;
 mod help;
+mod lines;
 mod notice;
 mod pager;
 mod picture;
@@ -253,6 +254,12 @@ impl Display {
                 }
             }
             SessionEvent::Text(text) => {
+                self.settle_views()?;
+                let width = usize::from(self.screen.size().columns);
+                let rows = lines::at_words(&visible_lines(&text), width, 0);
+                self.screen.trusted(format!("{rows}\n").as_bytes())
+            }
+            SessionEvent::Verbatim(text) => {
                 self.settle_views()?;
                 // A skill's code is among it: what hides or reorders is spelled.
                 self.screen.trusted(visible_lines(&text).as_bytes())?;

@@ -1,12 +1,17 @@
 //! Notices as lines on the screen.
 //!
-//! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write, its hints below it.
+//! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write and fits the screen, its hints below
+//! it.
 
 use nu_ansi_term::{Color, Style};
 
+use super::lines::at_words;
 use crate::screen::{Screen, ScreenError};
 use crate::session::Notice;
 use crate::text::escape::visible_lines;
+
+/// Columns before the second row of a hint.
+const HINT: usize = 8;
 
 /// What is said of a dead interpreter.
 pub fn died(cause: &str, restarting: bool) -> Notice {
@@ -22,22 +27,25 @@ pub fn died(cause: &str, restarting: bool) -> Notice {
 
 /// Prints a notice: its line, then its hints.
 pub fn say(screen: &Screen, notice: &Notice) -> Result<(), ScreenError> {
-    screen.trusted(notice_text(notice, screen.colour()).as_bytes())?;
+    screen.trusted(notice_text(notice, screen).as_bytes())?;
     screen.flush()
 }
 
-/// A notice as safe text, ending in a newline.
-pub fn notice_text(notice: &Notice, colour: bool) -> String {
-    let style = match (colour, notice.warning) {
+/// A notice as safe text for this screen, ending in a newline.
+pub fn notice_text(notice: &Notice, screen: &Screen) -> String {
+    let width = usize::from(screen.size().columns);
+    let style = match (screen.colour(), notice.warning) {
         (false, _) => Style::new(),
         (true, true) => Color::Yellow.normal(),
         (true, false) => Style::new().dimmed(),
     };
     let mut text = style
-        .paint(visible_lines(&notice.message).as_ref())
+        .paint(at_words(&visible_lines(&notice.message), width, 0))
         .to_string();
     for hint in &notice.hints {
-        text.push_str(&format!("\n  hint: {}", visible_lines(hint)));
+        let hint = format!("  hint: {}", visible_lines(hint));
+        text.push('\n');
+        text.push_str(&at_words(&hint, width, HINT));
     }
     text.push('\n');
     text

@@ -1,8 +1,8 @@
-//! Foreign text as rows of the screen: escaped, whole, hard-wrapped, nothing left to the terminal.
+//! Foreign text as rows of the screen: escaped, whole, broken behind blanks, nothing left to the terminal.
 //!
 //! In: text of a model, a skill, a file, and a width. Out: [`Line`]s no wider than it. Invariants: every character of
-//! the text is in the rows, as it is or spelled (`text::escape`); a tab becomes blanks up to the next stop. Absent on
-//! purpose: markdown.
+//! the text is in the rows, blanks at a break included, as it is or spelled (`text::escape`); a tab becomes blanks up to
+//! the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown.
 
 use nu_ansi_term::Style;
 
@@ -86,9 +86,11 @@ impl Rows {
             margin,
             row: Line::default(),
             used: 0,
+            begun: 0,
             done: &mut self.rows,
         };
         row.push(first.0, first.1);
+        row.begun = row.used;
         for (text, style) in runs {
             row.push(text, *style);
         }
@@ -103,19 +105,38 @@ struct Wrapped<'a> {
     margin: &'a str,
     row: Line,
     used: usize,
+    /// Columns before the row's text.
+    begun: usize,
     done: &'a mut Vec<Line>,
 }
 
 impl Wrapped<'_> {
-    fn push(&mut self, mut text: &str, style: Style) {
+    fn push(&mut self, text: &str, style: Style) {
+        for word in text.split_inclusive(' ') {
+            let wide = columns(word);
+            let margin = columns(self.margin);
+            let fits_alone = margin + wide <= self.width;
+            if self.used > self.begun && self.used + wide > self.width && fits_alone {
+                self.next_row();
+            }
+            self.pieces(word, style);
+        }
+    }
+
+    fn next_row(&mut self) {
+        self.done.push(std::mem::take(&mut self.row));
+        self.row.push(self.margin, Style::new(), None);
+        self.used = columns(self.margin);
+        self.begun = self.used;
+    }
+
+    fn pieces(&mut self, mut text: &str, style: Style) {
         while !text.is_empty() {
             // Only as much is measured as can fit: a long line costs its length, not its square.
             let near = text.floor_char_boundary(self.width * LONGEST_CLUSTER);
             let (fits, _) = split_at_columns(&text[..near], self.width - self.used);
             if fits.is_empty() && self.used > columns(self.margin) {
-                self.done.push(std::mem::take(&mut self.row));
-                self.row.push(self.margin, Style::new(), None);
-                self.used = columns(self.margin);
+                self.next_row();
                 continue;
             }
             let fits = if fits.is_empty() {
@@ -187,14 +208,18 @@ mod tests {
     fn labels_and_code_keep_their_margins() {
         let mut rows = Rows::new(12);
         rows.labelled(("why: ", Style::new()), "one two three\nx", Style::new());
+        rows.text(2, "one two three four", Style::new());
         let numbered = |n: usize| (format!("{} ", n + 1), Style::new());
         rows.code("a = 1\nlonger_name = 2", &Appearance::default(), numbered);
         assert_eq!(
             plain(rows),
             [
-                "why: one two",
-                "      three",
+                "why: one ",
+                "     two ",
+                "     three",
                 "     x",
+                "  one two ",
+                "  three four",
                 "1 a = 1",
                 "2 longer_nam",
                 "  e = 2"

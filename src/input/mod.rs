@@ -78,7 +78,7 @@ pub fn classify(text: &str, mode: Mode) -> Input {
         return Input::Empty;
     }
     if let Some(rest) = body.strip_prefix('.') {
-        return prompt(rest);
+        return prompt(rest, mode == Mode::Cells);
     }
     if mode == Mode::Prompts {
         if let Some(code) = body.strip_prefix(';') {
@@ -88,7 +88,7 @@ pub fn classify(text: &str, mode: Mode) -> Input {
             return Input::Leave;
         }
         if !body.starts_with(['!', '%']) {
-            return prompt(body);
+            return prompt(body, false);
         }
     }
     python(body)
@@ -113,8 +113,8 @@ fn python(body: &str) -> Input {
     if let Some(rest) = magic_rest(first, "%%ipycodex") {
         let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
         return match line.trim() {
-            "" => prompt(rest),
-            line => prompt(&format!("{line}\n{rest}")),
+            "" => prompt(rest, false),
+            line => prompt(&format!("{line}\n{rest}"), false),
         };
     }
     if let Some(rest) = magic_rest(first, "%ipycodex")
@@ -143,7 +143,8 @@ fn python(body: &str) -> Input {
     }
 }
 
-fn prompt(rest: &str) -> Input {
+/// `typed`: the dot before `rest` may have been meant for a number.
+fn prompt(rest: &str, typed: bool) -> Input {
     if rest.trim().is_empty() {
         return Input::Empty;
     }
@@ -152,8 +153,7 @@ fn prompt(rest: &str) -> Input {
         .chars()
         .take_while(|c| c.is_ascii_digit() || *c == '_')
         .collect();
-    let hint = digits
-        .starts_with(|c: char| c.is_ascii_digit())
+    let hint = (typed && digits.starts_with(|c: char| c.is_ascii_digit()))
         .then(|| format!("`.{digits}` begins a prompt; the number is written `0.{digits}`"));
     Input::Prompt(Prompt { text, hint })
 }

@@ -5,6 +5,7 @@ use crate::magics::settings::shown;
 use crate::magics::{Magic, Order, View, unquoted};
 use crate::markdown::Theme;
 use crate::session::Choices;
+use crate::text::similar::did_you_mean;
 
 /// A row of the table for the choice `name`.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
@@ -32,14 +33,20 @@ fn show_or_set(magic: &Magic, value: &str, view: &View<'_>) -> Result<Vec<Order>
         return Ok(orders);
     }
     set(&mut choices, magic.name, unquoted(value))?;
-    let mut orders = vec![Order::Say(shown(magic.name, &choices))];
+    let note = Order::Note(for_now(magic.name, value));
+    let mut orders = vec![Order::Say(shown(magic.name, &choices)), note];
     let model = named(&choices).filter(|model| !model.is_empty());
     orders.insert(0, Order::Choose(Box::new(choices)));
     orders.extend(model.map(Order::CheckModel));
     Ok(orders)
 }
 
-fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
+/// What is said of a value that goes with the session.
+pub fn for_now(name: &str, value: &str) -> String {
+    format!("for this session; `%ipycodex set {name} {value}` keeps it")
+}
+
+pub(super) fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
     match name {
         "model" => value.clone_into(&mut choices.model),
         "completion_model" => value.clone_into(&mut choices.completion_model),
@@ -61,7 +68,8 @@ fn set(choices: &mut Choices, name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn truth(name: &str, value: &str) -> Result<bool, String> {
+/// A boolean as people write it.
+pub(super) fn truth(name: &str, value: &str) -> Result<bool, String> {
     match value.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
@@ -69,10 +77,14 @@ fn truth(name: &str, value: &str) -> Result<bool, String> {
     }
 }
 
-fn one_of<C: Choice>(name: &str, value: &str) -> Result<C, String> {
+pub(super) fn one_of<C: Choice>(name: &str, value: &str) -> Result<C, String> {
     C::parse(value).map_err(|_| {
         let mut words: Vec<&str> = C::WORDS.iter().map(|(word, _)| *word).collect();
         words.sort_unstable();
-        format!("{name} must be one of {}, got '{value}'", words.join("/"))
+        let meant = did_you_mean(value, words.iter().copied());
+        format!(
+            "{name} must be one of {}, got '{value}'{meant}",
+            words.join("/")
+        )
     })
 }

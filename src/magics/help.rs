@@ -1,7 +1,7 @@
 //! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
 
 use crate::config::{GROUPS, Keymap, Row};
-use crate::magics::{Magic, Order, TABLE, View};
+use crate::magics::{Magic, Order, TABLE, View, unknown};
 
 /// The row of the table.
 pub(super) const ROW: Magic = Magic {
@@ -20,9 +20,7 @@ fn help(_: &Magic, name: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
         .filter(|magic| name.is_empty() || magic.name == name)
         .collect();
     if rows.is_empty() {
-        return Err(format!(
-            "Unknown command: '{name}'. Run %ipycodex help for available commands."
-        ));
+        return Err(unknown(name));
     }
     let mut page = String::from("|:-|:-|\n|after `%ipycodex`|does|\n|:-|:-|\n");
     for magic in rows {

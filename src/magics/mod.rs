@@ -9,6 +9,7 @@ mod entries;
 mod files;
 mod help;
 mod resume;
+mod set;
 mod settings;
 mod values;
 
@@ -17,7 +18,10 @@ use std::path::PathBuf;
 
 use crate::config::Keymap;
 use crate::session::{Again, Choices};
+use crate::text::similar::did_you_mean;
 
+pub use choose::for_now;
+pub use set::{adopt, kept};
 pub use values::{Values, values};
 
 /// What a command may know.
@@ -36,6 +40,8 @@ pub struct View<'a> {
 pub enum Order {
     /// Print this.
     Say(String),
+    /// Worth knowing.
+    Note(String),
     /// Show this page of help, in markdown.
     Help(String),
     /// Show the themes for code, this one being in force.
@@ -44,6 +50,13 @@ pub enum Order {
     UseAgent(crate::config::AgentChoice),
     /// These choices from now on.
     Choose(Box<Choices>),
+    /// Write a setting into the settings file, and put it into force; without a value, tell what stands there.
+    Keep {
+        /// Which.
+        name: &'static str,
+        /// As the file has it.
+        value: Option<serde_json::Value>,
+    },
     /// Delete the session's exchanges; the context begins here.
     Reset,
     /// List the sessions of this directory.
@@ -189,6 +202,7 @@ pub const TABLE: &[Magic] = &[
         "show or set whether earlier inputs are suggested in grey",
     ),
     agent::ROW,
+    set::ROW,
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",
@@ -331,10 +345,13 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
     }
     match TABLE.iter().find(|magic| magic.name == name) {
         Some(magic) => (magic.run)(magic, arguments.trim(), view),
-        None => Err(format!(
-            "Unknown command: '{name}'. Run %ipycodex help for available commands."
-        )),
+        None => Err(unknown(name)),
     }
+}
+
+fn unknown(name: &str) -> String {
+    let meant = did_you_mean(name, TABLE.iter().map(|magic| magic.name));
+    format!("Unknown command: '{name}'. Run %ipycodex help for available commands.{meant}")
 }
 
 #[cfg(test)]

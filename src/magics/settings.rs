@@ -4,7 +4,8 @@ use crate::config::Choice;
 use crate::magics::View;
 use crate::session::Choices;
 
-const NAMES: [&str; 13] = [
+/// What a session can change.
+pub(super) const NAMES: [&str; 13] = [
     "model",
     "completion_model",
     "think",

@@ -75,6 +75,18 @@ fn bad_values_name_the_allowed_ones() {
         Err("Unknown command: 'bogus'. Run %ipycodex help for available commands."),
     );
     check(
+        "sesions",
+        Err(
+            "Unknown command: 'sesions'. Run %ipycodex help for available commands. (did you mean `sessions`?)",
+        ),
+    );
+    check(
+        "sandbox workspce-write",
+        Err(
+            "sandbox must be one of danger-full-access/read-only/workspace-write, got 'workspce-write' (did you mean `workspace-write`?)",
+        ),
+    );
+    check(
         "help bogus",
         Err("Unknown command: 'bogus'. Run %ipycodex help for available commands."),
     );
@@ -278,5 +290,55 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
     }
     for row in crate::config::KeyAction::rows() {
         assert!(page.contains(&format!("|`{}`|", row.name)), "{row:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_checked_first() {
+    let kept = |line: &str| {
+        let choices = choices();
+        let view = View {
+            choices: &choices,
+            places: &[],
+            keys: &Keymap::default(),
+        };
+        match run(line, &view).as_deref() {
+            Ok([Order::Keep { name, value }]) => Ok((
+                *name,
+                value.as_ref().map(ToString::to_string).unwrap_or_default(),
+            )),
+            Ok(orders) => panic!("{line}: {orders:?}"),
+            Err(why) => Err(why.to_owned()),
+        }
+    };
+    let is = |line: &str, name: &str, value: &str| {
+        assert_eq!(kept(line), Ok((name, value.to_owned())), "{line}");
+    };
+    is("set think H", "think", "\"h\"");
+    is("set model 'a b'", "model", "\"a b\"");
+    is("set model ''", "model", "\"\"");
+    is("set log_exact yes", "log_exact", "true");
+    is("set prompt_mode off", "prompt_mode", "false");
+    is("set edit_mode VI", "edit_mode", "\"vi\"");
+    is("set agent demo", "agent", "\"demo\"");
+    is("set python ~/x/bin/python", "python", "\"~/x/bin/python\"");
+    is("set think", "think", "");
+    for (line, part) in [
+        ("set", "Usage: %ipycodex set NAME VALUE (names: model, "),
+        (
+            "set thnik h",
+            "there is no setting 'thnik' (did you mean `think`?)",
+        ),
+        ("set think q", "think must be one of h/l/m/x, got 'q'"),
+        (
+            "set edit_mode vim",
+            "edit_mode must be one of emacs/vi, got 'vim'",
+        ),
+        ("set agent acp:x", "agent must be one of codex/demo"),
+        ("set keys x", "config.json"),
+        ("set code_theme nope", "unknown code theme"),
+    ] {
+        let why = kept(line).unwrap_err();
+        assert!(why.contains(part), "{line}: {why}");
     }
 }

@@ -1,7 +1,7 @@
 //! What may follow a command, for whoever completes it.
 
 use crate::config::{Choice, Sandbox};
-use crate::magics::TABLE;
+use crate::magics::{TABLE, set};
 use crate::markdown::Theme;
 
 /// What may follow a command.
@@ -25,6 +25,7 @@ pub fn values(name: &str) -> Values {
         "model" | "completion_model" => Values::Models,
         "code_theme" => Values::Words(Theme::names().collect()),
         "sandbox" => Values::Words(Sandbox::WORDS.iter().map(|(word, _)| *word).collect()),
+        "set" => Values::Words(set::names().collect()),
         "help" => Values::Commands,
         "resume" => Values::Sessions,
         name => TABLE
@@ -32,9 +33,9 @@ pub fn values(name: &str) -> Values {
             .find(|magic| magic.name == name)
             .and_then(|magic| magic.arguments.strip_prefix('[')?.strip_suffix(']'))
             .filter(|words| words.contains('|'))
-            .map_or(Values::Unknown, |words| {
-                Values::Words(words.split('|').collect())
-            }),
+            .map(|words| words.split('|').collect())
+            .or_else(|| Some(set::words(name)).filter(|words| !words.is_empty()))
+            .map_or(Values::Unknown, Values::Words),
     }
 }
 
@@ -54,6 +55,8 @@ mod tests {
             "sandbox",
             &["read-only", "workspace-write", "danger-full-access"],
         );
+        check("edit_mode", &["emacs", "vi"]);
+        assert!(matches!(values("set"), Values::Words(names) if names.contains(&"think")));
         assert_eq!(values("model"), Values::Models);
         assert_eq!(values("rename"), Values::Unknown);
         assert_eq!(values("nope"), Values::Unknown);

@@ -23,6 +23,15 @@ impl Background {
         }
     }
 
+    /// What a theme for code is made for.
+    pub fn of_theme(name: &str) -> Self {
+        if name == Background::Light.theme() || name.ends_with("-light") {
+            Background::Light
+        } else {
+            Background::Dark
+        }
+    }
+
     /// What `COLORFGBG` says: `15;0`, `0;default;15`.
     pub fn of_variable(value: &str) -> Option<Self> {
         let (_, background) = value.rsplit_once(';')?;
@@ -93,6 +102,7 @@ mod tests {
     fn its_themes_are_known() {
         for background in [Background::Dark, Background::Light] {
             assert!(Theme::named(background.theme()).is_ok());
+            assert_eq!(Background::of_theme(background.theme()), background);
         }
     }
 }

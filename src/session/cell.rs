@@ -10,7 +10,7 @@ use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
-use crate::session::events::{RunSender, SessionEvent};
+use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::outputs::Outputs;
 use crate::session::shown::Shown;
 
@@ -259,7 +259,12 @@ impl CellRun {
             history.showed(line, &text, bundles, &layout, state, took);
         }
         let step = match &finish.ending {
-            Ending::Died(Death::NotStarted(_)) => {
+            Ending::Died(Death::NotStarted(failure)) => {
+                if !matches!(self.whose, Whose::Agent(_) | Whose::Skill) {
+                    let notice = Notice::warning(failure.message.clone());
+                    let notice = notice.hint(failure.hint.clone());
+                    self.out.send(SessionEvent::Notice(notice));
+                }
                 // There is nobody to ask, but leaving must be possible.
                 let leaves = matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()");
                 if leaves && self.is_users() {

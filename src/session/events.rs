@@ -113,8 +113,10 @@ pub enum SessionEvent {
         /// From submit to end.
         took: Duration,
     },
-    /// Lines a command printed; our own text around foreign values.
+    /// Lines a command printed; our own text around foreign values. Two blanks part columns.
     Text(String),
+    /// Lines that are shown as they are: what is sent, code that runs.
+    Verbatim(String),
     /// A page of help: our own markdown.
     Help(String),
     /// The themes for code, this one being in force.

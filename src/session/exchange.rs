@@ -95,8 +95,8 @@ impl Session {
         let (request, before) = prompt.request(dialog, offered, &around);
         if let Some(preview) = &prompt.preview {
             let beside = self.exchanges.agent.get().capabilities().beside_tools;
-            let text = preview.text(&request, beside, dialog, around.thread);
-            prompt.out().send(SessionEvent::Text(text));
+            let told = preview.tell(&request, beside, dialog, around.thread);
+            prompt.out().send(told);
             return self.finish_current();
         }
         let key = self.history.begin_prompt(prompt.start(dialog));

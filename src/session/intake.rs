@@ -64,8 +64,9 @@ impl Session {
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) => {
-                if let Some(hint) = prompt.hint {
-                    out.send(SessionEvent::Notice(Notice::note(hint)));
+                let hint = prompt.hint.map(Notice::note);
+                for notice in self.unsaid.take().into_iter().chain(hint) {
+                    out.send(SessionEvent::Notice(notice));
                 }
                 let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
                 let mut run = PromptRun::new(line, prompt.text, source, out);

@@ -92,6 +92,8 @@ pub struct Parts {
     pub stdin: Stdin,
     /// Where exact exchanges are logged when that is chosen.
     pub exact_log: PathBuf,
+    /// The settings file.
+    pub config_file: PathBuf,
     /// Named in the listing of settings: label and path.
     pub places: Vec<(String, PathBuf)>,
     /// What the editor's keys do, for whoever asks.

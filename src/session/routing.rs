@@ -20,7 +20,13 @@ impl Session {
             RuntimeEvent::Ready(_) => self.interpreter_is_up(),
             RuntimeEvent::StartFailed(failure) => {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
-                self.out_or_background().send(SessionEvent::Notice(notice));
+                match &self.current {
+                    // A cell ends with it, and says it.
+                    Some(Current::Cell(_)) => {}
+                    // Nobody sits before a prompt: an input that needs it says it.
+                    None if !self.asking.somebody() => self.unsaid = Some(notice),
+                    _ => self.out_or_background().send(SessionEvent::Notice(notice)),
+                }
             }
             RuntimeEvent::Died { death, restarting } => {
                 self.asked.clear();

@@ -40,6 +40,7 @@ pub(super) struct Session {
     pub(super) exchanges: Exchanges,
     pub(super) agents: PlanAgent,
     pub(super) exact_log: PathBuf,
+    pub(super) config_file: PathBuf,
     pub(super) places: Vec<(String, PathBuf)>,
     pub(super) keys: Arc<Keymap>,
     pub(super) notebooks: NotebookPlaces,
@@ -66,6 +67,8 @@ pub(super) struct Session {
     /// The cell's interpreter died: the run goes on until it is said how.
     pub(super) death_awaited: bool,
     pub(super) asking: Asking,
+    /// Why no interpreter could be started, when no input was there to tell it to.
+    pub(super) unsaid: Option<Notice>,
     /// What was too long for the model.
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
@@ -127,6 +130,7 @@ pub(super) fn run(
         cwd,
         stdin,
         exact_log,
+        config_file,
         places,
         keys,
         resumed,
@@ -145,6 +149,7 @@ pub(super) fn run(
         agents,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         exact_log,
+        config_file,
         places,
         keys,
         notebooks,
@@ -166,6 +171,7 @@ pub(super) fn run(
         numbering_unknown: resumed,
         death_awaited: false,
         asking: Asking::new(asks),
+        unsaid: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
         waits: 0,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
 use crate::report::Report;
+use crate::screen::Screen;
 use crate::session::{Next, Run, SessionEvent};
 use crate::terminal::snapshot::{Shared, look};
 
@@ -26,15 +27,15 @@ const KEPT: usize = 1 << 20;
 pub(super) struct Teller {
     filter: Filter,
     partial: String,
-    colour: bool,
+    screen: Screen,
 }
 
 impl Teller {
-    pub(super) fn new(colour: bool) -> Self {
+    pub(super) fn new(screen: Screen) -> Self {
         Teller {
             filter: Filter::new(Policy::Text),
             partial: String::new(),
-            colour,
+            screen,
         }
     }
 
@@ -51,13 +52,13 @@ impl Teller {
             return told;
         }
         let text = match event {
-            SessionEvent::Notice(notice) => notice_text(&notice, self.colour),
+            SessionEvent::Notice(notice) => notice_text(&notice, &self.screen),
             SessionEvent::RuntimeDied { death, restarting } => {
-                notice_text(&died(&death.to_string(), restarting), self.colour)
+                notice_text(&died(&death.to_string(), restarting), &self.screen)
             }
             SessionEvent::Display(display) => display.bundle.for_model() + "\n",
-            SessionEvent::Raised(error) => error.lines(self.colour).join("\n") + "\n",
-            SessionEvent::ReplayEnded(replayed) => notice_text(&replayed.notice(), self.colour),
+            SessionEvent::Raised(error) => error.lines(self.screen.colour()).join("\n") + "\n",
+            SessionEvent::ReplayEnded(replayed) => notice_text(&replayed.notice(), &self.screen),
             // What a cell left without a line end.
             SessionEvent::CellEnded { .. } => String::new(),
             _ => return told,
@@ -93,7 +94,7 @@ impl Background {
         events: Run,
         printer: SyncSender<String>,
         snapshot: Shared,
-        colour: bool,
+        screen: Screen,
     ) -> Result<Self, Report> {
         let background = Background {
             waiting: Arc::default(),
@@ -103,7 +104,7 @@ impl Background {
         };
         let taken = background.clone();
         let take = move || {
-            let mut teller = Teller::new(colour);
+            let mut teller = Teller::new(screen);
             loop {
                 let patience = (!taken.is_empty()).then_some(RETRY);
                 match events.next(patience) {

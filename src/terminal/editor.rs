@@ -16,7 +16,7 @@ use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Sig
 use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
-use crate::markdown::Theme;
+use crate::markdown::{Background, Theme};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
@@ -25,6 +25,7 @@ use crate::terminal::ahead;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
+use crate::terminal::ground::Ground;
 use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::edits::{self, Change};
@@ -69,6 +70,7 @@ pub(super) struct Editor {
     on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
     look_back: LookBack,
+    ground: Ground,
 }
 
 /// What the editor is made of.
@@ -87,6 +89,8 @@ pub(super) struct Options {
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
     /// Stops the program; returns when it is resumed.
     pub suspend: Box<dyn Fn()>,
+    /// The terminal told its background.
+    pub on_background: Box<dyn Fn(Background) + Send + Sync>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
@@ -122,6 +126,11 @@ impl Editor {
                 (size.columns, size.rows)
             }),
         );
+        let (on_background, painter) = (options.on_background, Arc::clone(&look));
+        let ground = Ground::new(move |background| {
+            painter.set_background(background);
+            on_background(background);
+        });
         let on_prompt = Arc::clone(&options.on_prompt);
         let mut line = Reedline::create()
             .with_history(Box::new(EditorHistory::new(options.recall)))
@@ -129,8 +138,9 @@ impl Editor {
             .with_highlighter(Box::new(Highlight {
                 look: Arc::clone(&look),
                 on_prompt: Box::new(move || on_prompt()),
+                before: Box::new(taking(ground.clone(), Arc::clone(&gate))),
             }))
-            .with_edit_mode(hints.watching(Keys::new(setup)))
+            .with_edit_mode(ground.watching(hints.watching(Keys::new(setup))))
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             .with_external_printer(options.printer)
@@ -164,6 +174,7 @@ impl Editor {
             on_prompt: options.on_prompt,
             hints,
             look_back: options.look_back,
+            ground,
         }
     }
 
@@ -191,6 +202,11 @@ impl Editor {
     pub(super) fn repainter(&mut self) -> impl Fn() + Send + use<> {
         let signal = self.line.repaint_signal();
         move || signal.request_repaint()
+    }
+
+    /// Where the terminal's answer about its background is waited for.
+    pub(super) fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Code is painted in this theme from now on.
@@ -346,8 +362,10 @@ impl Editor {
         let unreadable = |error| Report::failure("could not read the terminal").because(error);
         while crossterm::event::poll(Duration::ZERO).map_err(unreadable)? {
             let event = crossterm::event::read().map_err(unreadable)?;
-            if !matches!(event, Event::Resize(..)) {
-                pass(&self.gate).hold(event);
+            for event in self.ground.pass(event) {
+                if !matches!(event, Event::Resize(..)) {
+                    pass(&self.gate).hold(event);
+                }
             }
         }
         Ok(())
@@ -435,6 +453,22 @@ impl Editor {
         {
             self.line
                 .run_edit_commands(&[EditCommand::InsertString(" ".repeat(indent))]);
+        }
+    }
+}
+
+/// Takes the terminal's answer about its background, when it has been read; keys typed before it come first.
+fn taking(ground: Ground, gate: SharedGate) -> impl Fn() + Send {
+    move || {
+        let mut held = false;
+        ground.look(|event| {
+            if !matches!(event, Event::Resize(..)) {
+                pass(&gate).hold(event);
+                held = true;
+            }
+        });
+        if held {
+            gate::wake(&gate);
         }
     }
 }

@@ -14,6 +14,7 @@ mod editor;
 mod external;
 mod field;
 mod front;
+mod ground;
 mod hands;
 mod highlight;
 mod hint;
@@ -129,6 +130,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let warm = session.clone();
     let stopped = guard.clone();
     let asked = session.clone();
+    let told = session.clone();
     let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
@@ -152,24 +154,21 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }),
         suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
+        on_background: Box::new(move |background| told.on_background(background)),
         look_back,
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
-    let background = Background::start(
-        background,
-        lines,
-        editor.snapshot(),
-        options.screen.colour(),
-    )?;
+    let background =
+        Background::start(background, lines, editor.snapshot(), options.screen.clone())?;
     let sayer = background.clone();
     editor.say_with(Box::new(move |text| sayer.say(text)));
     let startup = options.startup.and_then(|startup| {
-        let colour = options.screen.colour();
+        let screen = options.screen.clone();
         Startup::follow(
             session.load(startup),
             background.clone(),
-            colour,
+            screen,
             editor.repainter(),
         )
     });
@@ -199,6 +198,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         say(&shell.screen, &crate::session::report_notice(report))?;
     }
     if options.resumed {
+        shell.early = shell.await_background()?;
         shell.show_resumed()?;
     }
     let status = match shell
@@ -249,6 +249,7 @@ impl Shell {
         self.editor.type_ahead(&early);
         let mut begin_with = self.begin_with(String::new(), loaded);
         let mut replacing = None;
+        self.ask_background_by_the_way()?;
         loop {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();

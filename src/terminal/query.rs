@@ -1,11 +1,11 @@
-//! Asks the terminal for its background, between two readings of the editor.
+//! Asks the terminal for its background, between two readings of the editor, and listens to what it says.
 //!
 //! Out go `OSC 11 ; ?` and, behind it, `CSI c` (which terminal are you), which every terminal answers: when that reply
 //! is there, no other comes any more, so a terminal that does not know the first question costs one round trip. Owns
 //! standard input while it listens. Invariant: every byte that belongs to neither reply is given back, in the order it
 //! was typed. tmux answers both itself.
 //!
-//! Absent on purpose: asking at the start, when the answer would be waited for.
+//! Absent on purpose: the first prompt, which waits for no answer; it is taken out of the editor's keys (`ground`).
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -14,8 +14,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::markdown::Background;
 
-/// The questions.
-pub(super) const BACKGROUND: &[u8] = b"\x1b]11;?\x07\x1b[c";
+/// The question.
+pub(super) const BACKGROUND: &[u8] = b"\x1b]11;?\x07";
+
+/// Which terminal are you?
+pub(super) const TERMINAL: &[u8] = b"\x1b[c";
+
+/// What an answer begins with, behind its introducer.
+pub(super) const COLOUR: &str = "11;";
+
+/// The colour of an answer that came so, without its introducer and its end.
+pub(super) fn colour(answer: &str) -> Option<&str> {
+    answer.strip_prefix(COLOUR)
+}
 
 /// How long a terminal that answers nothing is waited for. A reply that came later would be typed text, so this is long;
 /// only what answers not even `CSI c` costs it, once.

@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use crate::display::{Aftermath, Display, Pictures, follow, page, say};
-use crate::markdown::{Appearance, Theme};
+use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent};
 use crate::terminal::Shell;
+use crate::terminal::ground::Asked;
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::pass;
 use crate::terminal::query;
@@ -35,7 +36,7 @@ impl Shell {
             hands.interrupt_first();
         }
         hands.add_ahead(&std::mem::take(&mut self.early));
-        self.ask_background(&hands)?;
+        hands.add_ahead(&self.await_background()?);
         let appearance = self.appearance();
         let keyboard = Arc::clone(&hands);
         let mut display = Display::new(
@@ -83,19 +84,36 @@ impl Shell {
         Ok((aftermath, hands.take_rest()))
     }
 
-    /// Once, while the first input is on its way: nobody else reads the terminal then.
-    fn ask_background(&mut self, hands: &Hands) -> Result<(), Report> {
-        if !std::mem::take(&mut self.asks_background) || !self.screen.colour() {
-            return Ok(());
+    /// Asks for the background and does not wait: the editor takes the answer out of its keys.
+    pub(super) fn ask_background_by_the_way(&mut self) -> Result<(), Report> {
+        if self.asks_background && self.screen.colour() && self.screen.rich() {
+            self.screen.trusted(query::BACKGROUND)?;
+            self.screen.flush()?;
+            self.editor.ground().wait();
         }
-        self.screen.trusted(query::BACKGROUND)?;
+        Ok(())
+    }
+
+    /// Once, where nobody else reads the terminal: waits for what it says of its background. What was typed meanwhile
+    /// is given back.
+    pub(super) fn await_background(&mut self) -> Result<Vec<u8>, Report> {
+        let asks = std::mem::take(&mut self.asks_background);
+        if !asks || !self.screen.colour() || !self.screen.rich() {
+            return Ok(Vec::new());
+        }
+        match self.editor.ground().stop() {
+            Asked::Heard => return Ok(Vec::new()),
+            Asked::No => self.screen.trusted(query::BACKGROUND)?,
+            // An answer that is late comes before the next one, or never.
+            Asked::Waiting => {}
+        }
+        self.screen.trusted(query::TERMINAL)?;
         self.screen.flush()?;
         let heard = query::listen();
-        hands.add_ahead(&heard.typed);
         if let Some(background) = heard.background {
             self.session.on_background(background);
         }
-        Ok(())
+        Ok(heard.typed)
     }
 
     /// Gives the keyboard to what runs.
@@ -159,7 +177,10 @@ impl Shell {
     /// How pictures are drawn, as chosen last.
     fn pictures(&self) -> Pictures {
         match self.session.choices() {
-            Some(choices) => self.pictures.drawn_as(choices.images),
+            Some(choices) => {
+                let background = Background::of_theme(&choices.code_theme);
+                self.pictures.drawn_as(choices.images, background)
+            }
             None => self.pictures.clone(),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::screen::Screen;
 use crate::session::{Next, Run, SessionEvent};
 use crate::terminal::background::{Background, Teller};
 
@@ -27,13 +28,13 @@ impl Startup {
     pub(super) fn follow(
         run: Run,
         background: Background,
-        colour: bool,
+        screen: Screen,
         renumbered: impl Fn() + Send + 'static,
     ) -> Option<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let given = Arc::clone(&wanted);
         let take = move || {
-            let mut teller = Teller::new(colour);
+            let mut teller = Teller::new(screen);
             let mut begun = false;
             while !(begun && given.load(Ordering::SeqCst)) {
                 match run.next(Some(SOON)) {

@@ -4,6 +4,7 @@ pub mod escape;
 pub mod frontmatter;
 pub mod needle;
 pub mod offset;
+pub mod similar;
 pub mod width;
 
 pub use escape::xml_text;

@@ -184,3 +184,10 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_said() {
     let given = std::fs::read_to_string(home.work().join("answers.jsonl")).unwrap();
     assert_eq!(given, "{\"decision\": \"decline\"}\n");
 }
+
+#[test]
+fn a_prompt_that_is_a_number_is_a_prompt_and_nothing_else() {
+    let ran = demo(&Home::new(), &["ask", "401"], "");
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.stdout.contains("> 401"), "{ran:?}");
+}

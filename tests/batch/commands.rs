@@ -86,3 +86,38 @@ fn where_nobody_can_pick_a_session_is_named() {
         "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)\n"
     );
 }
+
+#[test]
+fn a_setting_is_written_without_touching_anything_else() {
+    let home = Home::new();
+    let file = home.config().join("config.json");
+    std::fs::create_dir_all(home.config()).unwrap();
+    let before = "{\n  // how much\n  \"think\": \"l\", /* little */\n  \"mine\": [1,  2],\n}\n";
+    std::fs::write(&file, before).unwrap();
+    let text = "%ipycodex set think h\n%ipycodex set edit_mode vi\n%ipycodex think\n%ipycodex set think\n\
+                %ipycodex think m\n";
+    let ran = home.run(&["--agent", "demo"], text);
+    assert!(
+        ran.stdout.contains("think is \"h\" in ") && ran.stdout.contains("self.think='h'\n"),
+        "{ran:?}"
+    );
+    for said in [
+        "from the next start on",
+        "for this session; `%ipycodex set think m` keeps it",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}: {ran:?}");
+    }
+    let after = before
+        .replace("\"l\"", "\"h\"")
+        .replace("2],\n", "2],\n  \"edit_mode\": \"vi\"\n");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+
+    let refused = home.run(&["--agent", "demo"], "%ipycodex set think q\n");
+    assert!(refused.stderr.contains("h/l/m/x"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+    // What cannot be understood is not written.
+    std::fs::write(&file, "{oops").unwrap();
+    let refused = home.run(&["--agent", "demo"], "%ipycodex set think h\n");
+    assert!(refused.stderr.contains("is not written"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{oops");
+}

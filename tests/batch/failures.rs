@@ -66,6 +66,9 @@ fn a_missing_interpreter_is_named_with_a_remedy() {
                 ran.stderr.contains(python) && ran.stderr.contains("hint:"),
                 "{ran:?}"
             );
+            // Once for each cell that could not run.
+            let told = ran.stderr.matches("no Python could be started").count();
+            assert_eq!(told, if stdin.is_empty() { 1 } else { 2 }, "{ran:?}");
         }
     }
 }
@@ -78,6 +81,12 @@ fn a_broken_configuration_is_named_and_cells_run() {
         ("{\n\"think\": \"l\",\nx}", "line 3"),
         ("{\"think\": 5}", "think"),
         ("{\"unknown\": 1}", "unknown"),
+        ("{\"thnik\": \"l\"}", "did you mean `think`?"),
+        (
+            "{\"code_theme\": \"nope\"}",
+            "`code_theme` cannot be `\"nope\"`",
+        ),
+        ("{\"code_theme\": \"githbu\"}", "did you mean `github`?"),
     ] {
         std::fs::write(home.config().join("config.json"), content).unwrap();
         let ran = home.run(&["-c", "6 * 7"], "");
@@ -126,4 +135,24 @@ fn an_interrupt_ends_a_batch() {
         let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");
         assert_eq!(ran.stdout, format!("code {code}\n"), "{ran:?}");
     }
+}
+
+#[test]
+fn a_mistyped_command_names_the_one_it_looks_like() {
+    let home = Home::new();
+    for arguments in [
+        &["sesions"][..],
+        &["sesions", "--all"],
+        &["--agent", "demo", "sesions", "--json"],
+    ] {
+        let ran = home.run(arguments, "");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (2, ""), "{ran:?}");
+        for part in ["`sesions` is no command", "`ipycodex sessions`?"] {
+            assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+        }
+    }
+    let ran = home.run(&["nothing-like-it"], "");
+    assert!(ran.stderr.contains("ipycodex --help"), "{ran:?}");
+    let ran = home.run(&["sessions", "--nonsense"], "");
+    assert!(ran.stderr.contains("--nonsense"), "{ran:?}");
 }

@@ -311,10 +311,8 @@ fn a_light_terminal_has_a_light_theme_unless_one_was_chosen() {
             "mocha",
         ),
     ] {
-        let shell = Shell::start(Home::new(), arguments, (80, 50));
+        let shell = Shell::start_on(Home::new(), arguments, "rgb:fdfd/f6f6/e3e3");
         shell.at(1);
-        shell.pty.has_background("rgb:fdfd/f6f6/e3e3");
-        // What is typed while the terminal is asked comes to the next prompt.
         shell.pty.send("a = 41\ra + 1\r");
         shell.shows("Out[2]: 42");
         shell.cell(3, "%ipycodex code_theme");
@@ -334,4 +332,40 @@ fn the_surroundings_tell_a_light_terminal() {
     shell.shows("self.code_theme='github'");
     let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
     assert!(!raw.contains("\x1b]11;?"));
+}
+
+#[test]
+fn the_first_text_is_painted_for_the_background_and_the_answer_is_no_text() {
+    let painted = |background: Option<&str>| {
+        let arguments = ["--agent", "demo"];
+        let shell = match background {
+            Some(colour) => Shell::start_on(Home::new(), &arguments, colour),
+            // A terminal that does not answer.
+            None => Shell::start(Home::new(), &arguments, (80, 50)),
+        };
+        shell.at(1);
+        shell.typed("import os");
+        shell.has_colour("import", true);
+        shell.at_with(1, "import os");
+        shell
+            .pty
+            .look(|screen| cells_of(screen, "import", vt100::Cell::fgcolor))
+    };
+    let dark = painted(Some("rgb:0000/0000/0000"));
+    assert_ne!(painted(Some("rgb:ffff/ffff/ffff")), dark);
+    assert_eq!(painted(None), dark);
+}
+
+#[test]
+fn keys_typed_before_the_terminal_answers_keep_their_order() {
+    let home = Home::new();
+    let shell = Shell::start_on(home, &["--agent", "demo"], "rgb:ffff/ffff/ffff");
+    // As it starts: before or behind the question.
+    shell.pty.send("a = 41\ra + 1\rb");
+    shell.shows("Out[2]: 42");
+    shell.at_with(3, "b");
+    shell.pty.send("\x15%ipycodex code_theme\r");
+    shell.shows("self.code_theme='github'");
+    let all = shell.text();
+    assert!(!all.contains("11;"), "{all}");
 }

@@ -240,3 +240,39 @@ fn formulas_and_pages_are_readable() {
         shell.shows("n   size\na     10\nbc     2");
     });
 }
+
+#[test]
+fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
+    let Some(python) = peers::figures() else {
+        return;
+    };
+    let plot = "import matplotlib; matplotlib.rcParams['savefig.transparent'] = True; \
+                import matplotlib.pyplot as plt; plt.figure(figsize=(3, 2)); _ = plt.plot([1, 2])";
+    // The colours of the cells of the drawing, but for those the terminal has by itself.
+    let colours = |variable: (&str, &str)| {
+        let mut home = Home::new();
+        home.set("COLORTERM", "truecolor");
+        home.set(variable.0, variable.1);
+        let python = python.to_str().unwrap();
+        let shell = Shell::start(home, &["--agent", "demo", "--python", python], SIZE);
+        shell.cell(1, plot);
+        shell.pty.look(|screen| {
+            let (rows, columns) = screen.size();
+            let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |x| (row, x)));
+            let cells = cells.filter_map(|(row, column)| screen.cell(row, column));
+            let blocks = cells.filter(|cell| matches!(cell.contents(), "▀" | "▄"));
+            blocks
+                .flat_map(|cell| [cell.fgcolor(), cell.bgcolor()])
+                .collect::<Vec<_>>()
+        })
+    };
+    let white = vt100::Color::Rgb(255, 255, 255);
+    let dark = colours(("COLORFGBG", "15;0"));
+    assert!(dark.contains(&white), "black labels stand on white");
+    let light = colours(("COLORFGBG", "0;15"));
+    assert!(!light.is_empty());
+    assert_ne!(
+        light, dark,
+        "on a light terminal they stand on its own background"
+    );
+}

@@ -243,3 +243,16 @@ fn process_with(shell: &Shell, word: &str) -> Option<rustix::process::Pid> {
     let process = shell.pty.processes().into_iter().find(has)?;
     rustix::process::Pid::from_raw(i32::try_from(process).ok()?)
 }
+
+#[test]
+fn a_narrow_terminal_breaks_lines_at_words() {
+    let shell = Shell::start(Home::new(), &["--agent", "demo"], (34, 40));
+    shell.cell(1, "f = lambda: 'alpha beta gamma delta'");
+    shell.cell(2, ".use &`f`");
+    shell.shows("🔧 f() => alpha beta gamma delta\n");
+    shell.cell(3, "f = lambda: 'alpha beta gamma delta epsilon zeta'");
+    shell.cell(4, ".use &`f`");
+    shell.shows("🔧 f() => alpha beta gamma delta\n   epsilon zeta\n");
+    shell.cell(5, "%ipycodex model mine");
+    shell.shows("for this session;\n`%ipycodex set model mine` keeps\nit\n");
+}

@@ -336,7 +336,7 @@ fn a_narrow_terminal_shows_all_of_it_and_a_wider_one_too() {
     asker.choices();
     let rows = asker.shell.pty.all_text();
     assert!(
-        rows.contains("    echo one two thr\n    ee four five\n"),
+        rows.contains("    echo one two \n    three four five\n"),
         "{rows}"
     );
     assert!(

@@ -37,15 +37,18 @@ pub fn foreign(raw: &[u8]) -> Vec<String> {
     found
 }
 
-/// Our question for the background and which terminal this is: asked once at most.
-const QUESTION: &[u8] = b"\x1b]11;?\x07\x1b[c";
+/// Our questions for the background and for which terminal this is: each asked once at most.
+const QUESTIONS: [&[u8]; 2] = [b"\x1b]11;?\x07", b"\x1b[c"];
 
-/// The same without our question. Where it stands a second time, somebody else asked.
+/// The same without our questions. Where one stands a second time, somebody else asked.
 pub fn without_question(raw: &[u8]) -> Vec<u8> {
-    match memchr::memmem::find(raw, QUESTION) {
-        Some(at) => [&raw[..at], &raw[at + QUESTION.len()..]].concat(),
-        None => raw.to_vec(),
+    let mut rest = raw.to_vec();
+    for question in QUESTIONS {
+        if let Some(at) = memchr::memmem::find(&rest, question) {
+            rest.drain(at..at + question.len());
+        }
     }
+    rest
 }
 
 /// The length of the sequence that starts here: `Ok` when it is on the list.

@@ -44,6 +44,12 @@ impl Shell {
         Shell { home, pty }
     }
 
+    /// On a terminal that tells its background; not waited for.
+    pub fn start_on(home: Home, arguments: &[&str], background: &str) -> Shell {
+        let pty = Pty::spawn_on(&home, arguments, (80, 50), background);
+        Shell { home, pty }
+    }
+
     /// Waits for an empty prompt with this number.
     pub fn at(&self, number: u32) {
         self.at_with(number, "");

@@ -79,12 +79,34 @@ impl Pty {
         )
     }
 
+    /// Starts the program on a terminal that says that its background is this colour (`rgb:ffff/ffff/ffff`).
+    pub fn spawn_on<S: AsRef<OsStr>>(
+        home: &Home,
+        arguments: &[S],
+        size: (u16, u16),
+        background: &str,
+    ) -> Pty {
+        let program = Path::new(env!("CARGO_BIN_EXE_ipycodex"));
+        let background = Some(background.to_owned());
+        Pty::start(home, program, arguments, size, background)
+    }
+
     /// Starts any program in a home.
     pub fn spawn_program<S: AsRef<OsStr>>(
         home: &Home,
         program: &Path,
         arguments: &[S],
         size: (u16, u16),
+    ) -> Pty {
+        Pty::start(home, program, arguments, size, None)
+    }
+
+    fn start<S: AsRef<OsStr>>(
+        home: &Home,
+        program: &Path,
+        arguments: &[S],
+        size: (u16, u16),
+        background: Option<String>,
     ) -> Pty {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -114,7 +136,10 @@ impl Pty {
                     at_least_one(size.1),
                     at_least_one(size.0),
                     SCROLLBACK,
-                    Answers::default(),
+                    Answers {
+                        background,
+                        ..Answers::default()
+                    },
                 ),
                 raw: Vec::new(),
                 closed: false,
@@ -146,11 +171,6 @@ impl Pty {
             mark,
             patience: PATIENCE,
         }
-    }
-
-    /// From now on the terminal says that its background is this colour (`rgb:ffff/ffff/ffff`).
-    pub fn has_background(&self, colour: &str) {
-        self.terminal().parser.callbacks_mut().background = Some(colour.to_owned());
     }
 
     /// Types text or key sequences, as they are.

@@ -64,7 +64,7 @@ fn defaults_and_nothing_created() {
 #[test]
 fn every_key_of_the_file_is_read() {
     let content = json!({
-        "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "nord",
+        "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "github",
         "log_exact": true, "prompt_mode": true, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "images": "kitty", "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
@@ -79,7 +79,7 @@ fn every_key_of_the_file_is_read() {
         (settings.think, settings.search),
         (Effort::ExtraHigh, Search::Off)
     );
-    assert_eq!(settings.code_theme, "nord");
+    assert_eq!(settings.code_theme, "github");
     assert!(settings.log_exact && settings.prompt_mode && !settings.history_hint);
     assert_eq!(settings.agent, AgentChoice::Acp("gemini --acp".into()));
     assert_eq!(settings.python, Some(home.path().join("venv/bin/python")));
@@ -210,7 +210,9 @@ fn unknown_keys_are_named_once() {
     assert_eq!(settings.think, Effort::Medium);
     assert_eq!(reports.len(), 1);
     assert!(
-        reports[0].to_string().contains("`thnik`, `x`"),
+        reports[0]
+            .to_string()
+            .contains("`thnik` (did you mean `think`?), `x`"),
         "{}",
         reports[0]
     );

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::tmux;
 use crate::config::Images;
 use crate::environment::Environment;
+use crate::markdown::Background;
 
 /// What is looked at.
 const VARIABLES: [&str; 14] = [
@@ -204,13 +205,14 @@ impl Signs {
     }
 }
 
-/// The background as rxvt and others tell it in `COLORFGBG`, `front;back` by number; black where nobody does.
-pub(super) fn ground(colours: Option<&str>) -> [u8; 3] {
-    let back = colours.and_then(|colours| colours.rsplit(';').next()?.parse::<u8>().ok());
-    match back {
-        Some(7 | 9..=15) => [255; 3],
-        _ => [0; 3],
-    }
+/// The background as rxvt and others tell it in `COLORFGBG`.
+pub(super) fn ground(colours: Option<&str>) -> Option<[u8; 3]> {
+    colours
+        .and_then(Background::of_variable)
+        .map(|background| match background {
+            Background::Light => [255; 3],
+            Background::Dark => [0; 3],
+        })
 }
 
 #[cfg(test)]
@@ -327,12 +329,14 @@ mod tests {
 
     #[test]
     fn light_backgrounds() {
-        let check = |colours, light| assert_eq!(ground(colours), [if light { 255 } else { 0 }; 3]);
-        check(None, false);
-        check(Some("15;0"), false);
-        check(Some("0;default;15"), true);
-        check(Some("0;7"), true);
-        check(Some("?"), false);
+        let check = |colours, expected: Option<u8>| {
+            assert_eq!(ground(colours), expected.map(|grey| [grey; 3]));
+        };
+        check(None, None);
+        check(Some("15;0"), Some(0));
+        check(Some("0;default;15"), Some(255));
+        check(Some("0;7"), Some(255));
+        check(Some("?"), None);
     }
 
     #[test]

@@ -6,13 +6,15 @@
 //! them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast from flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
-//! base64 and colours. Absent on purpose: sixel.
+//! base64 and colours; a picture that lets light through stands where it can be read (`ground`), and nothing else about
+//! it is changed. Absent on purpose: sixel.
 
 mod animation;
 mod blocks;
 mod decode;
 mod detect;
 mod fit;
+mod ground;
 mod iterm2;
 mod kitty;
 mod pixels;
@@ -28,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Images;
 use crate::environment::Environment;
+use crate::markdown::Background;
 use crate::output::picture_type;
 use crate::screen::Screen;
 
@@ -52,6 +55,8 @@ const FINER: u32 = 6;
 #[derive(Debug, Clone)]
 pub struct Pictures {
     choice: Images,
+    /// What the terminal's background is taken for.
+    ground: [u8; 3],
     facts: Arc<Facts>,
 }
 
@@ -60,8 +65,8 @@ struct Facts {
     signs: Signs,
     /// What relative paths start from.
     cwd: Option<PathBuf>,
-    /// The terminal's background, as far as its environment tells.
-    ground: [u8; 3],
+    /// The terminal's background, if its environment tells.
+    ground: Option<[u8; 3]>,
     /// A tmux that did not answer is not asked again.
     tmux_is_deaf: AtomicBool,
 }
@@ -89,22 +94,29 @@ pub(super) struct Drawn {
 impl Pictures {
     /// Pictures as the environment and the settings say; nothing is found out yet.
     pub fn new(environment: &Environment, choice: Images) -> Self {
+        let ground = detect::ground(environment.variable("COLORFGBG"));
         Pictures {
             choice,
+            ground: ground.unwrap_or_default(),
             facts: Arc::new(Facts {
                 signs: Signs::of(environment),
                 cwd: environment.cwd.clone(),
-                ground: detect::ground(environment.variable("COLORFGBG")),
+                ground,
                 tmux_is_deaf: AtomicBool::new(false),
             }),
         }
     }
 
-    /// The same, drawn as the user chose meanwhile.
+    /// The same, drawn as the user chose meanwhile, on this background unless the environment tells another.
     #[must_use]
-    pub fn drawn_as(&self, choice: Images) -> Self {
+    pub fn drawn_as(&self, choice: Images, background: Background) -> Self {
+        let ground = match background {
+            Background::Light => [255; 3],
+            Background::Dark => [0; 3],
+        };
         Pictures {
             choice,
+            ground: self.facts.ground.unwrap_or(ground),
             facts: Arc::clone(&self.facts),
         }
     }
@@ -138,7 +150,7 @@ impl Pictures {
                     known: true,
                 }),
         };
-        match draw(source, method, room, self.facts.ground) {
+        match draw(source, method, room, self.ground) {
             Ok(shown) => shown,
             Err(trouble) => Shown::Told(format!("[{}: {trouble}]", source.kind())),
         }
@@ -180,9 +192,12 @@ impl Opened<'_> {
         }
     }
 
-    /// A PNG of this size; the very file when it is one and `may_pass`.
-    fn png(&self, fit: Fit) -> Result<Vec<u8>, Trouble> {
+    /// A PNG of this size, for a terminal of this background; the very file when that will do.
+    fn png(&self, fit: Fit, ground: [u8; 3]) -> Result<Vec<u8>, Trouble> {
         let pixels = self.pixels(fit.width, fit.height)?;
+        if let Some(needed) = ground::needed(&pixels, ground) {
+            return pixels.over(needed).to_png();
+        }
         match self {
             // It has been decoded to know that it is whole: a terminal would leave its place empty.
             Opened::File(file, size)
@@ -213,7 +228,7 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
         Method::Kitty => {
             let id = Id::next();
             removal = kitty::remove(id);
-            let png = opened.png(fit)?;
+            let png = opened.png(fit, ground)?;
             (kitty::draw(&png, fit, id, room.cell.known), fit.rows)
         }
         Method::KittyInTmux => {
@@ -224,7 +239,7 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
             };
             let fit = narrow.fit(size);
             (
-                kitty::draw_in_tmux(&opened.png(fit)?, fit, Id::next()),
+                kitty::draw_in_tmux(&opened.png(fit, ground)?, fit, Id::next()),
                 fit.rows,
             )
         }
@@ -232,10 +247,12 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
             let file = match source {
                 Source::File(file) if passes(file) => {
                     // As above: only what is whole is handed on.
-                    decode::pixels(file)?;
-                    file.clone()
+                    match ground::needed(&decode::pixels(file)?, ground) {
+                        Some(_) if !moves(file) => opened.png(fit, ground)?,
+                        _ => file.clone(),
+                    }
                 }
-                _ => opened.png(fit)?,
+                _ => opened.png(fit, ground)?,
             };
             match iterm2::draw(&file, fit, tmux) {
                 Some(bytes) => (bytes, fit.rows),
@@ -260,6 +277,11 @@ fn passes(file: &[u8]) -> bool {
         )
 }
 
+/// Whether it may be more than one picture.
+fn moves(file: &[u8]) -> bool {
+    picture_type(file) == Some("image/gif")
+}
+
 fn blocks(
     opened: &Opened<'_>,
     room: Room,
@@ -270,6 +292,10 @@ fn blocks(
     let pixels = match opened {
         Opened::File(file, _) => decode::pixels(file)?,
         Opened::Drawing(drawing) => drawing.pixels(fit.width * FINER, fit.height * FINER)?,
+    };
+    let pixels = match ground::needed(&pixels, ground) {
+        Some(needed) => pixels.over(needed),
+        None => pixels,
     };
     let pixels = pixels.condensed(fit.width, fit.height);
     let palette = Palette {

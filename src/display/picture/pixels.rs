@@ -107,6 +107,19 @@ impl Pixels {
         mean
     }
 
+    /// The picture laid over a ground: nothing lets light through.
+    pub(super) fn over(mut self, ground: [u8; 3]) -> Pixels {
+        for pixel in self.bytes.chunks_exact_mut(4) {
+            let alpha = u32::from(pixel[3]);
+            for (value, ground) in pixel.iter_mut().zip(ground) {
+                let mixed = u32::from(*value) * alpha + u32::from(ground) * (255 - alpha);
+                *value = ((mixed + 127) / 255) as u8;
+            }
+            pixel[3] = 255;
+        }
+        self
+    }
+
     /// The picture as a PNG, packed fast rather than small: it goes to a terminal and is gone.
     ///
     /// # Errors

@@ -119,8 +119,33 @@ fn what_is_damaged_is_said_in_one_line() {
     };
     check(&half, "[image/png: the picture is damaged]");
     check(b"text", "[image: not a picture that can be drawn]");
-    let off = pictures.drawn_as(Images::Off);
+    let off = pictures.drawn_as(Images::Off, Background::Dark);
     let shown = off.draw(&Source::File(png()), &screen);
     assert_eq!(shown, Shown::Told("[image/png 2x2]".into()));
     assert!(!off.are_drawn(&screen));
+}
+
+#[test]
+fn what_stands_in_the_clear_can_be_read_by_each_method() {
+    // Black beside clear.
+    let bytes = vec![0, 0, 0, 255, 0, 0, 0, 0];
+    let clear = Pixels::new(2, 1, bytes).unwrap();
+    let own = base64(&clear.to_png().unwrap());
+    let laid = base64(&clear.over([255; 3]).to_png().unwrap());
+    let file = Source::File(
+        Pixels::new(2, 1, vec![0, 0, 0, 255, 0, 0, 0, 0])
+            .unwrap()
+            .to_png()
+            .unwrap(),
+    );
+    for method in [Method::Kitty, Method::Iterm2 { tmux: false }] {
+        let on = |ground| match draw(&file, method, ROOM, ground) {
+            Ok(Shown::Drawn(drawn)) => String::from_utf8(drawn.bytes).unwrap(),
+            other => panic!("not drawn: {other:?}"),
+        };
+        assert!(on([0; 3]).contains(&laid), "{method:?} on black");
+        assert!(on([255; 3]).contains(&own), "{method:?} on white");
+    }
+    let (bytes, _) = drawn(&file, Method::Blocks { true_colour: true });
+    assert_eq!(bytes, "\x1b[38;2;0;0;0m▀\x1b[38;2;255;255;255m▀\x1b[0m\n");
 }

@@ -301,7 +301,7 @@ mod tests {
         check(
             command("echo one two three"),
             20,
-            "? The agent asks to \nrun a command\n    echo one two thr\n    ee\n  in: /w\n  why: **bold** `why\n       `\n  sandbox: it may ru\nn outside\n",
+            "? The agent asks to \nrun a command\n    echo one two \n    three\n  in: /w\n  why: **bold** \n       `why`\n  sandbox: it may \nrun outside\n",
         );
         check(
             About::Cells(vec![

@@ -6,11 +6,14 @@ use crate::session::events::{RunSender, SessionEvent};
 use crate::session::task::{Session, notice};
 
 impl Session {
-    /// Connects this agent in place of the one before, also when it is the same.
-    pub(super) fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) {
+    /// Connects this agent in place of the one before, also when it is the same; false when it cannot be had.
+    pub(super) fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) -> bool {
         let connect = match (self.agents)(&choice) {
             Ok(connect) => connect,
-            Err(report) => return out.send(SessionEvent::Notice(notice(&report))),
+            Err(report) => {
+                out.send(SessionEvent::Notice(notice(&report)));
+                return false;
+            }
         };
         if let Some(old) = self.exchanges.replace_agent(connect) {
             // Its end is waited for, and not by the loop; without a thread it has to be.
@@ -22,5 +25,6 @@ impl Session {
         let text = format!("self.agent='{choice}'");
         self.choices.agent = choice;
         out.send(SessionEvent::Text(text));
+        true
     }
 }

@@ -7,6 +7,7 @@ mod agent;
 mod connecting;
 mod notebooks;
 mod preview;
+mod settings;
 mod turns;
 
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use tokio::sync::oneshot;
 
 use crate::history::{History, SessionRow};
-use crate::magics::{Order, View};
+use crate::magics::{Order, View, for_now};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
 use crate::session::events::{Notice, Pick, RunSender, SessionEvent};
 use crate::session::task::{Current, Session};
@@ -64,9 +65,16 @@ impl Session {
     fn carry_out_order(&mut self, order: Order, number: u32, out: &RunSender) {
         match order {
             Order::Say(text) => out.send(SessionEvent::Text(text)),
+            Order::Note(text) => out.send(SessionEvent::Notice(Notice::note(text))),
+            Order::Keep { name, value } => self.keep_setting(name, value, out),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
             Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
-            Order::UseAgent(choice) => self.use_agent(choice, out),
+            Order::UseAgent(choice) => {
+                let note = for_now("agent", &choice.to_string());
+                if self.use_agent(choice, out) {
+                    out.send(SessionEvent::Notice(Notice::note(note)));
+                }
+            }
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),

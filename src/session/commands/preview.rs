@@ -7,7 +7,7 @@ use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
 use crate::magics::Shown;
-use crate::session::events::RunSender;
+use crate::session::events::{RunSender, SessionEvent};
 use crate::session::prompt::PromptRun;
 use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
@@ -44,17 +44,20 @@ impl Preview {
         self.left_out = variables.chain(shells).collect();
     }
 
-    /// The text for the user; `beside` is what the agent adds to the instructions when there are tools.
-    pub(in crate::session) fn text(
+    /// What the user is told; `beside` is what the agent adds to the instructions when there are tools.
+    pub(in crate::session) fn tell(
         &self,
         request: &TurnRequest,
         beside: &str,
         dialog: &Dialog,
         thread: Option<&RecordedThread>,
-    ) -> String {
+    ) -> SessionEvent {
         match self.shown {
-            Shown::Context => context(request, beside, dialog, thread, &self.left_out),
-            Shown::Tools => tools(request, dialog),
+            Shown::Context => {
+                let text = context(request, beside, dialog, thread, &self.left_out);
+                SessionEvent::Verbatim(text)
+            }
+            Shown::Tools => SessionEvent::Text(tools(request, dialog)),
         }
     }
 }

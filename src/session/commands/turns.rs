@@ -84,7 +84,7 @@ impl Session {
                 let message = "nothing has been run or said yet";
                 out.send(SessionEvent::Notice(Notice::note(message)));
             } else if text.lines().count() <= PRINTED {
-                out.send(SessionEvent::Text(text));
+                out.send(SessionEvent::Verbatim(text));
             } else {
                 out.send(SessionEvent::Page(MimeBundle::plain(text)));
             }

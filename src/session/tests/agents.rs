@@ -36,7 +36,10 @@ fn another_agent_is_seeded_from_the_record() {
     assert_eq!(said("%ipycodex agent acp:gemini"), "no such agent");
     assert_eq!(said("%ipycodex agent"), "self.agent='demo'");
     assert!(second.requests().is_empty());
-    assert_eq!(said("%ipycodex agent codex"), "self.agent='codex'");
+    assert_eq!(
+        said("%ipycodex agent codex"),
+        "self.agent='codex'\nfor this session; `%ipycodex set agent codex` keeps it"
+    );
     stage.run("b");
     assert_eq!(stage.run(".second")[1], "> two");
     let request = second.requests().pop().unwrap();

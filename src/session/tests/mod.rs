@@ -183,6 +183,7 @@ fn stage_of(
         cwd: here,
         stdin: Stdin::Refuse,
         exact_log: PathBuf::new(),
+        config_file: PathBuf::new(),
         places: Vec::new(),
         keys: Arc::default(),
         resumed: false,
@@ -406,7 +407,7 @@ pub(super) fn word(event: &SessionEvent) -> String {
         },
         SessionEvent::Notice(notice) => notice.message.clone(),
         SessionEvent::Refill(text) => format!("refill {text}"),
-        SessionEvent::Text(text) => text.clone(),
+        SessionEvent::Text(text) | SessionEvent::Verbatim(text) => text.clone(),
         SessionEvent::Raised(error) => error.summary(),
         SessionEvent::AgentCell {
             line,

@@ -363,7 +363,7 @@ impl Session {
         };
         let out = self.out_or_background().clone();
         let code_shown = code.trim_end();
-        out.send(SessionEvent::Text(format!(
+        out.send(SessionEvent::Verbatim(format!(
             "skill {} runs:\n{code_shown}",
             skill.name
         )));

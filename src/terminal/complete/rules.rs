@@ -370,7 +370,7 @@ fn ours(text: &str, cursor: usize, after: usize) -> Source {
     let typed = typed.trim_start();
     match typed.split_once(char::is_whitespace) {
         None => Source::Commands { start },
-        Some((command, _)) => match command {
+        Some((command, arguments)) => match setting(command, arguments) {
             "save" | "load" | "export" => {
                 let (start, writing) = last_word(text, cursor, start + command.len());
                 Source::Files {
@@ -395,6 +395,14 @@ fn ours(text: &str, cursor: usize, after: usize) -> Source {
                 }
             }
         },
+    }
+}
+
+/// The command whose values come next: behind `set NAME` those of NAME.
+fn setting<'a>(command: &'a str, arguments: &'a str) -> &'a str {
+    match arguments.trim_start().split_once(char::is_whitespace) {
+        Some((name, _)) if command == "set" => name,
+        _ => command,
     }
 }
 

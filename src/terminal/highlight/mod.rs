@@ -22,7 +22,7 @@ use nu_ansi_term::{Color, Style};
 use reedline::{Highlighter, Prompt, StyledText};
 
 use crate::input::code_start;
-use crate::markdown::Theme;
+use crate::markdown::{Background, Theme};
 use crate::terminal::front::{Fronted, NextFront};
 use crate::terminal::prompt::Label;
 use crate::terminal::snapshot::{Shared, look};
@@ -78,6 +78,14 @@ impl Look {
     pub(super) fn set_theme(&self, theme: Theme) {
         if let Some(colours) = &self.colours {
             colours.sheet().set_theme(theme);
+        }
+    }
+
+    /// The terminal told what the text stands on: it is painted again, in the theme for that.
+    pub(super) fn set_background(&self, background: Background) {
+        if let (Some(colours), Ok(theme)) = (&self.colours, Theme::named(background.theme())) {
+            colours.sheet().set_theme(theme);
+            colours.ask_repaint();
         }
     }
 
@@ -217,10 +225,13 @@ pub(super) struct Highlight {
     pub(super) look: Arc<Look>,
     /// Called when the text being typed becomes a prompt.
     pub(super) on_prompt: Box<dyn Fn() + Send>,
+    /// Called before every paint.
+    pub(super) before: Box<dyn Fn() + Send>,
 }
 
 impl Highlighter for Highlight {
     fn highlight(&self, text: &str, cursor: usize) -> StyledText {
+        (self.before)();
         let mut snapshot = look(&self.look.snapshot);
         if text.starts_with('.') && !snapshot.text.starts_with('.') {
             (self.on_prompt)();

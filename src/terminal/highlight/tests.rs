@@ -142,6 +142,7 @@ fn highlight(theme: Option<Theme>, mode: Mode, size: (u16, u16)) -> Highlight {
     Highlight {
         look,
         on_prompt: Box::new(|| {}),
+        before: Box::new(|| {}),
     }
 }
 

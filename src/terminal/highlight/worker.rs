@@ -42,6 +42,13 @@ impl Colours {
         let _ = self.repaint.set(repaint);
     }
 
+    /// Asks for a repaint.
+    pub(super) fn ask_repaint(&self) {
+        if let Some(repaint) = self.repaint.get() {
+            repaint();
+        }
+    }
+
     /// The sheet as it is.
     pub(super) fn sheet(&self) -> MutexGuard<'_, Sheet> {
         self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,10 +92,8 @@ impl Colours {
             let task = brush.next(&mut sheet);
             if sheet.done >= sheet.wanted {
                 self.painted.notify_one();
-                if std::mem::take(&mut sheet.owed)
-                    && let Some(repaint) = self.repaint.get()
-                {
-                    repaint();
+                if std::mem::take(&mut sheet.owed) {
+                    self.ask_repaint();
                 }
             }
             let Some(task) = task else {

@@ -1,0 +1,303 @@
+//! JSON as people write it: with `//` and `/* */` comments and a comma behind the last value.
+//!
+//! Pure. In: the text of a settings file. Out: the same text as plain JSON, byte for byte in the same places (so that
+//! positions in it are positions in the file), the keys in it, and the text with one value changed. Invariant: a change
+//! touches the bytes of that value alone, or adds one key behind the last.
+
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// A key and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// `outer.inner` for one a level in.
+    pub(super) name: String,
+    /// From 1.
+    pub(super) line: usize,
+    /// Its first byte.
+    at: usize,
+    /// Bytes of its value; empty for one a level in.
+    value: Range<usize>,
+}
+
+/// `text` with comments, and commas before a closing bracket, as blanks.
+pub(super) fn plain(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut at = 0;
+    // The last byte that counts, and where it stands.
+    let mut last = (b'{', 0);
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let comment = comment(text, at);
+        if !comment.is_empty() {
+            at = comment.end;
+            for byte in &mut bytes[comment] {
+                if *byte != b'\n' {
+                    *byte = b' ';
+                }
+            }
+            continue;
+        }
+        if matches!(byte, b'}' | b']') && last.0 == b',' {
+            bytes[last.1] = b' ';
+        }
+        if !byte.is_ascii_whitespace() {
+            // A comma that follows nothing is none that may stand there.
+            let follows = !matches!(last.0, b'{' | b'[' | b',' | b':');
+            last = match byte {
+                b',' if !follows => (b':', at),
+                byte => (byte, at),
+            };
+        }
+        at = match byte {
+            b'"' => string_end(text, at),
+            _ => at + 1,
+        };
+    }
+    // Whole characters became blanks.
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The comment that begins at `at`, its line end not counted; empty when none does or it does not end.
+fn comment(text: &str, at: usize) -> Range<usize> {
+    let rest = &text.as_bytes()[at..];
+    let length = if rest.starts_with(b"//") {
+        memchr::memchr(b'\n', rest).unwrap_or(rest.len())
+    } else if rest.starts_with(b"/*") {
+        memchr::memmem::find(&rest[2..], b"*/").map_or(0, |end| end + 4)
+    } else {
+        0
+    };
+    at..at + length
+}
+
+/// Where the string that begins at `at` ends.
+fn string_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = at + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(bytes.len())
+}
+
+/// The keys of the outermost object of valid JSON, and those of objects right in it.
+pub(super) fn keys(text: &str) -> Vec<Key> {
+    let bytes = text.as_bytes();
+    let (mut line, mut at) = (1, 0);
+    let mut keys = Vec::new();
+    // What is open: true for objects.
+    let mut open: Vec<bool> = Vec::new();
+    let mut outer = String::new();
+    let mut key_next = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\n' => line += 1,
+            byte @ (b'{' | b'[') => {
+                open.push(byte == b'{');
+                key_next = byte == b'{';
+            }
+            b'}' | b']' => {
+                open.pop();
+            }
+            b',' => key_next = open.last() == Some(&true),
+            b'"' => {
+                let end = string_end(text, at);
+                if std::mem::take(&mut key_next)
+                    && let Some(Ok(key)) = text.get(at..end).map(serde_json::from_str::<String>)
+                {
+                    let (name, value) = match open.as_slice() {
+                        [true] => {
+                            outer.clone_from(&key);
+                            (Some(key), value_behind(text, end))
+                        }
+                        [true, true] => (Some(format!("{outer}.{key}")), end..end),
+                        _ => (None, end..end),
+                    };
+                    keys.extend(name.map(|name| Key {
+                        name,
+                        line,
+                        at,
+                        value,
+                    }));
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    keys
+}
+
+/// The value behind the key that ends at `from`.
+fn value_behind(text: &str, from: usize) -> Range<usize> {
+    let blank = |c: char| c == ':' || c.is_whitespace();
+    let start = text.len() - text[from..].trim_start_matches(blank).len();
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
+    // The text is valid: there is a value.
+    let _ = values.next();
+    start..start + values.byte_offset()
+}
+
+/// `text` with `name` set to `value`. What has no object yet gets one.
+pub(super) fn with(text: &str, name: &str, value: &Value) -> String {
+    let json = plain(text);
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let keys = keys(&json);
+    // Of repeated keys the last one counts.
+    if let Some(known) = keys.iter().rev().find(|key| key.name == name) {
+        let (before, after) = (&text[..known.value.start], &text[known.value.end..]);
+        return format!("{before}{value}{after}");
+    }
+    let entry = format!("{}: {value}", Value::from(name));
+    let Some(open) = json.find('{') else {
+        let gap = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            line_end
+        };
+        return format!("{text}{gap}{{{line_end}  {entry}{line_end}}}{line_end}");
+    };
+    let last = keys.iter().rev().find(|key| !key.value.is_empty());
+    let Some(last) = last else {
+        let (at, _) = line_rest(text, open + 1);
+        let closes = if text[at..].starts_with('}') {
+            line_end
+        } else {
+            ""
+        };
+        return format!("{}{line_end}  {entry}{closes}{}", &text[..at], &text[at..]);
+    };
+    let line = text[..last.at].rfind('\n').map_or(0, |at| at + 1);
+    let indent = &text[line..last.at];
+    let (head, tail) = text.split_at(last.value.end);
+    if line == 0 || !indent.trim().is_empty() {
+        return format!("{head}, {entry}{tail}");
+    }
+    let (at, comma) = line_rest(text, last.value.end);
+    let comma = if comma { "" } else { "," };
+    let (rest, tail) = tail.split_at(at - last.value.end);
+    format!("{head}{comma}{rest}{line_end}{indent}{entry}{tail}")
+}
+
+/// From `from` over blanks, comments and a comma to what ends the line or comes next; whether there was a comma.
+fn line_rest(text: &str, from: usize) -> (usize, bool) {
+    let (mut at, mut comma) = (from, false);
+    loop {
+        let comment = comment(text, at);
+        at = match text.as_bytes().get(at) {
+            _ if !comment.is_empty() => comment.end,
+            Some(b' ' | b'\t') => at + 1,
+            Some(b',') if !comma => {
+                comma = true;
+                at + 1
+            }
+            _ => return (at - usize::from(text[..at].ends_with('\r')), comma),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn comments_and_last_commas_are_blanks() {
+        for (text, expected) in [
+            ("{\"a\": 1} // x", "{\"a\": 1}     "),
+            ("{/* é\n */\"a\": 1,}", "{     \n   \"a\": 1 }"),
+            ("[1, 2, ]", "[1, 2  ]"),
+            (
+                "{\"a\": \"// no /* , }\",\n}",
+                "{\"a\": \"// no /* , }\" \n}",
+            ),
+            ("{\"a\\\"//\": 1}", "{\"a\\\"//\": 1}"),
+            ("{,}", "{,}"),
+            ("[1,,]", "[1,,]"),
+            ("{ /* open", "{ /* open"),
+            ("{\"a\": 1 / 2}", "{\"a\": 1 / 2}"),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_keys() {
+        let text =
+            "{\n \"a\": {\"b\": [\"c\", 1]},\n\n \"d\\\"\": \"x\\\\\", \"e\":\n 1,\n \"a\": 2}";
+        let lines: Vec<(String, usize)> = keys(text)
+            .into_iter()
+            .map(|key| (key.name, key.line))
+            .collect();
+        let expected = [("a", 2), ("a.b", 2), ("d\"", 4), ("e", 4), ("a", 6)];
+        assert_eq!(lines, expected.map(|(key, line)| (key.to_owned(), line)));
+    }
+
+    #[test]
+    fn only_the_value_changes() {
+        for (text, expected) in [
+            ("", "{\n  \"think\": \"h\"\n}\n"),
+            ("// mine\n", "// mine\n{\n  \"think\": \"h\"\n}\n"),
+            ("{}", "{\n  \"think\": \"h\"\n}"),
+            ("{ // c\n}\n", "{ // c\n  \"think\": \"h\"\n}\n"),
+            ("{\"think\":\"l\"}", "{\"think\":\"h\"}"),
+            (
+                "{\"a\": {\"think\": 1}}",
+                "{\"a\": {\"think\": 1}, \"think\": \"h\"}",
+            ),
+            (
+                "{\n  // how much\n  \"think\": \"l\", // little\n  \"x\": [1,\n 2]\n}\n",
+                "{\n  // how much\n  \"think\": \"h\", // little\n  \"x\": [1,\n 2]\n}\n",
+            ),
+            (
+                "{\n\t\"a\": 1 // one\n\t// \"b\": 2\n}\n",
+                "{\n\t\"a\": 1, // one\n\t\"think\": \"h\"\n\t// \"b\": 2\n}\n",
+            ),
+            (
+                "{\n  \"a\": 1, /* two\n lines */\n}",
+                "{\n  \"a\": 1, /* two\n lines */\n  \"think\": \"h\"\n}",
+            ),
+            (
+                "{\r\n  \"a\": 1\r\n}\r\n",
+                "{\r\n  \"a\": 1,\r\n  \"think\": \"h\"\r\n}\r\n",
+            ),
+            (
+                "{\"think\": 1, \"think\": {\"b\": 2}}",
+                "{\"think\": 1, \"think\": \"h\"}",
+            ),
+        ] {
+            let changed = with(text, "think", &json!("h"));
+            assert_eq!(changed, expected, "{text:?}");
+            let read: Value = serde_json::from_str(&plain(&changed)).unwrap();
+            assert_eq!(read["think"], json!("h"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_reads_back(
+            keys in proptest::collection::vec("[a-z\"é/*,]{1,5}", 0..5),
+            comment in "[a-z,}\"]{0,9}",
+            pretty in any::<bool>(),
+        ) {
+            let object: serde_json::Map<String, Value> =
+                keys.iter().map(|key| (key.clone(), json!({"x": [key, 1]}))).collect();
+            let text = if pretty {
+                serde_json::to_string_pretty(&object).unwrap().replace('\n', &format!(" // {comment}\n"))
+            } else {
+                format!("/*{comment}*/ {} // {comment}", Value::Object(object.clone()))
+            };
+            let changed = with(&text, "new", &json!(["v"]));
+            let read: Value = serde_json::from_str(&plain(&changed)).unwrap();
+            let mut expected = object;
+            expected.insert("new".into(), json!(["v"]));
+            prop_assert_eq!(read, Value::Object(expected));
+        }
+    }
+}

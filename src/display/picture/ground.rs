@@ -1,0 +1,105 @@
+//! What a picture that lets light through stands on, so that what is drawn at its clear places can be read.
+//!
+//! In: pixels, the terminal's background. Out: the ground to lay them over, when the terminal's own would hide them: the
+//! black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture that
+//! is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
+
+use super::pixels::Pixels;
+
+/// Below this, a pixel is clear.
+const CLEAR: u8 = 64;
+
+/// Darker than this is dark, of 255.
+const DARK: u32 = 90;
+
+/// Lighter than this is light.
+const LIGHT: u32 = 165;
+
+/// The ground a picture needs where the terminal's background is `terminal`.
+pub(super) fn needed(picture: &Pixels, terminal: [u8; 3]) -> Option<[u8; 3]> {
+    let (mut dark, mut light) = (0u32, 0u32);
+    for y in 0..picture.height() {
+        for x in 0..picture.width() {
+            let Some([red, green, blue, alpha]) = picture.get(x, y) else {
+                continue;
+            };
+            if alpha < CLEAR || !stands_in_the_clear(picture, x, y) {
+                continue;
+            }
+            match brightness([red, green, blue]) {
+                ..DARK => dark += 1,
+                LIGHT.. => light += 1,
+                _ => {}
+            }
+        }
+    }
+    let on_dark = brightness(terminal) < 128;
+    match dark.cmp(&light) {
+        std::cmp::Ordering::Greater if on_dark => Some([255; 3]),
+        std::cmp::Ordering::Less if !on_dark => Some([0; 3]),
+        _ => None,
+    }
+}
+
+/// A clear pixel is beside it.
+fn stands_in_the_clear(picture: &Pixels, x: u32, y: u32) -> bool {
+    let beside = [
+        (x.checked_sub(1), Some(y)),
+        (Some(x + 1), Some(y)),
+        (Some(x), y.checked_sub(1)),
+        (Some(x), Some(y + 1)),
+    ];
+    beside.into_iter().any(|place| match place {
+        (Some(x), Some(y)) => picture.get(x, y).is_some_and(|pixel| pixel[3] < CLEAR),
+        _ => false,
+    })
+}
+
+/// To the eye, of 255 (ITU-R BT.709).
+fn brightness([red, green, blue]: [u8; 3]) -> u32 {
+    (2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue)) / 10_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLACK: [u8; 3] = [0; 3];
+    const WHITE: [u8; 3] = [255; 3];
+
+    /// A row of pixels: `.` clear, `k` black, `w` white, `b` blue.
+    fn row(pixels: &str) -> Pixels {
+        let bytes = pixels.chars().flat_map(|c| match c {
+            'k' => [0, 0, 0, 255],
+            'w' => [255, 255, 255, 255],
+            'b' => [90, 120, 220, 255],
+            _ => [0; 4],
+        });
+        Pixels::new(pixels.len() as u32, 1, bytes.collect()).unwrap()
+    }
+
+    #[test]
+    fn what_could_not_be_read_gets_a_ground() {
+        for (pixels, on_black, on_white) in [
+            (".k.k.", Some(WHITE), None),
+            (".w.w.", None, Some(BLACK)),
+            // Labels in the clear beside an area with a background of its own.
+            (".k.k.wwwwwkwwwww", Some(WHITE), None),
+            (".b.b.", None, None),
+            ("kkkk", None, None),
+            ("wkwk", None, None),
+            ("....", None, None),
+        ] {
+            assert_eq!(needed(&row(pixels), BLACK), on_black, "{pixels}");
+            assert_eq!(needed(&row(pixels), WHITE), on_white, "{pixels}");
+        }
+    }
+
+    #[test]
+    fn laid_over_a_ground_nothing_is_clear() {
+        let laid = row(".kw").over([255, 0, 0]);
+        assert_eq!(laid.get(0, 0), Some([255, 0, 0, 255]));
+        assert_eq!(laid.get(1, 0), Some([0, 0, 0, 255]));
+        assert_eq!(laid.get(2, 0), Some([255, 255, 255, 255]));
+    }
+}

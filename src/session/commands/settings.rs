@@ -1,0 +1,64 @@
+//! `%ipycodex set`: the settings file read, changed and written on another thread; then the value is in force here.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::config::{AgentChoice, ConfigFile};
+use crate::magics::{adopt, kept};
+use crate::report::Report;
+use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::task::{Session, notice};
+
+impl Session {
+    /// Writes a setting, or tells what stands in the file.
+    pub(super) fn keep_setting(
+        &mut self,
+        name: &'static str,
+        value: Option<Value>,
+        out: &RunSender,
+    ) {
+        let file = self.config_file.clone();
+        let wanted = value.clone();
+        let work = tokio::task::spawn_blocking(move || write(&file, name, wanted));
+        self.firmly_later(out, work, move |session, written, out| {
+            let failed = || Report::failure(format!("`{name}` could not be written"));
+            match written.unwrap_or_else(|_| Err(failed())) {
+                Err(report) => out.send(SessionEvent::Notice(notice(&report))),
+                Ok(stands) => {
+                    out.send(SessionEvent::Text(kept(
+                        name,
+                        stands.as_ref(),
+                        &session.config_file,
+                    )));
+                    if let Some(value) = value {
+                        session.put_into_force(name, &value, out);
+                    }
+                }
+            }
+        });
+    }
+
+    fn put_into_force(&mut self, name: &str, value: &Value, out: &RunSender) {
+        if !adopt(&mut self.choices, name, value) {
+            let message = "from the next start on";
+            return out.send(SessionEvent::Notice(Notice::note(message)));
+        }
+        let agent = value.as_str().filter(|_| name == "agent");
+        if let Some(Ok(choice)) = agent.map(str::parse::<AgentChoice>) {
+            self.use_agent(choice, out);
+        }
+    }
+}
+
+/// Sets `name` in the file of this moment; what stands there then.
+fn write(file: &Path, name: &str, value: Option<Value>) -> Result<Option<Value>, Report> {
+    let (mut file, broken) = ConfigFile::read(file);
+    match (value, broken) {
+        (None, Some(report)) => return Err(report),
+        // A file that is not understood is not written, and the reason is said.
+        (Some(value), _) => file.save(name, value)?,
+        (None, None) => {}
+    }
+    Ok(file.get(name).cloned())
+}
