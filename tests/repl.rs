@@ -13,6 +13,7 @@ mod escapes;
 mod external;
 mod inspection;
 mod interrupts;
+mod jobs;
 mod keys;
 mod leaving;
 mod looks;

@@ -101,6 +101,12 @@ impl AnswerView {
         }
     }
 
+    /// Other programs wrote below: what is live begins again there.
+    pub(super) fn resumed(&mut self) {
+        self.live = LiveRegion::new(self.screen.colour());
+        self.dirty = true;
+    }
+
     /// Takes a piece of the answer.
     pub(super) fn on(&mut self, event: AnswerEvent) -> Result<(), ScreenError> {
         self.dirty = true;
@@ -118,15 +124,7 @@ impl AnswerView {
                     Style::new().dimmed(),
                 )
             }
-            AnswerEvent::CommandStarted { id, command } => {
-                self.settle()?;
-                self.running.push(Running {
-                    id,
-                    line: format!("⌛ {command}"),
-                    output: String::new(),
-                });
-                Ok(())
-            }
+            AnswerEvent::CommandStarted { id, command } => self.begin(id, &command),
             AnswerEvent::CommandOutput { id, delta } => {
                 if let Some(running) = self.running.iter_mut().find(|running| running.id == id) {
                     running.output.push_str(&delta);
@@ -154,15 +152,7 @@ impl AnswerView {
                     None => Ok(()),
                 }
             }
-            AnswerEvent::ToolStarted { call } => {
-                self.settle()?;
-                self.running.push(Running {
-                    id: String::new(),
-                    line: format!("⌛ {call}"),
-                    output: String::new(),
-                });
-                Ok(())
-            }
+            AnswerEvent::ToolStarted { call } => self.begin(String::new(), &call),
             AnswerEvent::ToolRan { line, .. } => {
                 self.running.retain(|running| !running.id.is_empty());
                 self.tool_line(&line)
@@ -177,6 +167,17 @@ impl AnswerView {
             AnswerEvent::FilesChanged(changes) => self.files(&changes),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
+    }
+
+    /// A command or a tool (which has no id) runs from now on.
+    fn begin(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
+        self.settle()?;
+        self.running.push(Running {
+            id,
+            line: format!("⌛ {what}"),
+            output: String::new(),
+        });
+        Ok(())
     }
 
     /// Redraws the tail when something changed, or the wait has to be shown.

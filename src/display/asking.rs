@@ -31,6 +31,9 @@ const PAUSE: Duration = Duration::from_millis(400);
 /// What follows an `ESC` later than this is a key of its own.
 const ESCAPE: Duration = Duration::from_millis(60);
 
+/// Pastes come marked as such.
+const PASTES: &[u8] = b"\x1b[?2004h";
+
 /// Rows below a question.
 const CHOICES: usize = 6;
 
@@ -92,6 +95,8 @@ struct Open {
     last_byte: Instant,
     painter: Painter,
     size: TerminalSize,
+    /// What stands on the screen is no longer ours.
+    stale: bool,
 }
 
 enum What {
@@ -183,6 +188,7 @@ impl Talk {
             last_byte: Instant::now(),
             painter: Painter::new(self.screen.clone()),
             size: self.screen.size(),
+            stale: false,
         });
     }
 
@@ -191,7 +197,7 @@ impl Talk {
             open.listening = true;
             keyboard.listen();
             if self.screen.rich() {
-                self.screen.trusted(b"\x1b[?2004h")?;
+                self.screen.trusted(PASTES)?;
             }
         }
         Ok(())
@@ -236,6 +242,19 @@ impl Talk {
         Ok(())
     }
 
+    /// True once after the program was stopped and goes on: other programs wrote meanwhile, what stood there is theirs.
+    pub(super) fn resumed(&mut self) -> Result<bool, ScreenError> {
+        let resumed = self.keyboard.as_ref().is_some_and(|keys| keys.resumed());
+        if let Some(open) = self.open.as_mut().filter(|_| resumed) {
+            open.painter = Painter::new(self.screen.clone());
+            open.stale = true;
+            if open.listening && self.screen.rich() {
+                self.screen.trusted(PASTES)?;
+            }
+        }
+        Ok(resumed)
+    }
+
     /// Takes keys, redraws what changed.
     pub(super) fn tick(&mut self) -> Result<(), ScreenError> {
         let Some(keyboard) = self.keyboard.clone() else {
@@ -247,11 +266,7 @@ impl Talk {
         if keyboard.stopped() {
             return self.drop_open();
         }
-        let mut changed = keyboard.resumed();
-        if changed {
-            // Other programs wrote meanwhile: what stood there is theirs.
-            open.painter = Painter::new(self.screen.clone());
-        }
+        let mut changed = std::mem::take(&mut open.stale);
         if !open.listening {
             if open.since.elapsed() < PAUSE || keyboard.quiet() < PAUSE {
                 return Ok(());

@@ -417,6 +417,14 @@ impl Showing for Display {
     }
 
     fn tick(&mut self) -> Result<(), ScreenError> {
+        if self.talk.resumed()? {
+            if let Some(answer) = &mut self.answer {
+                answer.resumed();
+            }
+            if let Some(replay) = &mut self.replay {
+                replay.resumed();
+            }
+        }
         if self.talk.is_open() {
             self.talk.tick()?;
             self.release()?;

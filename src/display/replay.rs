@@ -44,6 +44,14 @@ struct StepLine {
 }
 
 impl ReplayView {
+    /// Other programs wrote below: what is live begins again there.
+    pub(super) fn resumed(&mut self) {
+        self.live = LiveRegion::new(self.screen.colour());
+        if let Some(step) = &mut self.step {
+            step.drawn = None;
+        }
+    }
+
     pub(super) fn new(screen: Screen) -> Self {
         let live = LiveRegion::new(screen.colour());
         ReplayView {

@@ -3,12 +3,16 @@
 //! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so. Between it and us stands
 //! its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are gone.
 //!
+//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z.
+//!
 //! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs` and `guard.rs` and nowhere else.
 
 mod guard;
+mod job;
 mod spawn;
 mod tail;
 
+pub use job::stop_our_job;
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
 

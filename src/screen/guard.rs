@@ -1,8 +1,13 @@
-//! Gives the terminal back as it was: on return, on panic, on a signal, around a suspension.
+//! Gives the terminal back as it was: on return, on panic, on a signal, around a suspension; and takes it again.
 //!
 //! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
 //! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice or
 //! is lost, while output is processed as usual (`\n` returns the cursor).
+//!
+//! A shell sets its own mode while we are stopped and leaves it so when we go on. A stop of our own ([`TerminalGuard::suspend`])
+//! ends before the thread that asked for it goes on, and sets our mode again; after one from outside the signal thread
+//! does ([`Restorer::take_again`]). So the guard knows the mode to be in force; raw mode is set by the line editor's
+//! library, which is asked.
 //!
 //! All reading and writing goes to the terminal itself, opened apart from standard output, which may be a full disk. It
 //! is never waited for: a terminal that takes no bytes is left.
@@ -10,14 +15,16 @@
 //! Absent on purpose: the signal thread, which calls [`Restorer::restore`] and then dies by its signal.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr,
     tcgetpgrp, tcsetattr,
 };
+
+use crate::process;
 
 /// Owns the terminal's mode; gives it back when dropped.
 #[derive(Debug)]
@@ -35,9 +42,13 @@ pub struct Restorer {
 struct Terminal {
     tty: OwnedFd,
     saved: Termios,
+    /// The mode that was set last; held while it is being set.
+    set: Mutex<Option<Termios>>,
     /// The mode may differ from `saved`, sequences may have been written.
     taken: AtomicBool,
     alternate_screen: AtomicBool,
+    /// We have stopped ourselves, and the signal that let us go on has not been heard.
+    stopped_ourselves: AtomicBool,
 }
 
 impl TerminalGuard {
@@ -59,18 +70,17 @@ impl TerminalGuard {
             terminal: Arc::new(Terminal {
                 tty,
                 saved,
+                set: Mutex::new(None),
                 taken: AtomicBool::new(false),
                 alternate_screen: AtomicBool::new(false),
+                stopped_ourselves: AtomicBool::new(false),
             }),
         })
     }
 
-    /// Keys unread and unechoed, output as usual. Typed keys are kept. Call again after a suspension.
+    /// Keys unread and unechoed, output as usual. Typed keys are kept.
     pub fn host_mode(&self) {
-        let mut mode = self.terminal.saved.clone();
-        make_host(&mut mode);
-        self.terminal.taken.store(true, Ordering::SeqCst);
-        self.terminal.set(&mode);
+        self.raw_output(false);
     }
 
     /// Host mode with (`true`) output as it is, for a program in a cell that makes its own line ends, or as usual.
@@ -80,13 +90,46 @@ impl TerminalGuard {
         if raw {
             mode.output_modes &= !OutputModes::OPOST;
         }
+        let mut set = self.terminal.mode();
         self.terminal.taken.store(true, Ordering::SeqCst);
         self.terminal.set(&mode);
+        *set = Some(mode);
     }
 
-    /// The mode from before the start, for a while: a suspension, a program in the foreground.
+    /// The mode from before the start, for a while: a program in the foreground.
     pub fn restore(&self) {
         self.terminal.restore();
+    }
+
+    /// Stops our job, as Ctrl-Z does, with the terminal given back; returns when the shell lets it go on, and the
+    /// terminal is ours again.
+    pub fn suspend(&self) {
+        let alternate_screen = self.terminal.alternate_screen.load(Ordering::SeqCst);
+        // Nobody sets a mode between these lines.
+        let mode = self.terminal.mode();
+        self.terminal.restore();
+        self.terminal
+            .stopped_ourselves
+            .store(true, Ordering::SeqCst);
+        process::stop_our_job();
+        self.alternate_screen(alternate_screen);
+        drop(mode);
+        self.terminal.take_again();
+    }
+
+    /// Sets the mode that was set last: somebody else may have changed it.
+    pub fn take_again(&self) {
+        self.terminal.take_again();
+    }
+
+    /// True while a program that makes its own line ends has the terminal.
+    pub fn is_lent(&self) -> bool {
+        self.terminal.is_lent()
+    }
+
+    /// False while the terminal is another job's: reading it would stop us.
+    pub fn in_foreground(&self) -> bool {
+        self.terminal.in_foreground()
     }
 
     /// Says whether we have switched to the alternate screen ourselves; only then it is switched off.
@@ -132,6 +175,21 @@ impl Restorer {
         self.terminal.restore();
     }
 
+    /// After a stop: sets the mode that was in force, and switches on again what a shell switches off. True when somebody
+    /// else had stopped us: what stands on the screen is not what we have written.
+    pub fn take_again(&self) -> bool {
+        self.terminal.take_again();
+        !self
+            .terminal
+            .stopped_ourselves
+            .swap(false, Ordering::SeqCst)
+    }
+
+    /// As [`TerminalGuard::is_lent`].
+    pub fn is_lent(&self) -> bool {
+        self.terminal.is_lent()
+    }
+
     /// As [`Restorer::restore`], whatever has been taken or given back before: the last word before the end.
     pub fn restore_for_good(&self) {
         self.terminal.taken.store(true, Ordering::SeqCst);
@@ -153,6 +211,46 @@ impl Terminal {
             let _ = rustix::io::write(&self.tty, &sequences);
         }
         self.set(&self.saved);
+    }
+
+    fn mode(&self) -> MutexGuard<'_, Option<Termios>> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_lent(&self) -> bool {
+        let mode = self.mode();
+        mode.as_ref()
+            .is_some_and(|mode| !mode.output_modes.contains(OutputModes::OPOST))
+    }
+
+    fn take_again(&self) {
+        if !self.taken.load(Ordering::SeqCst) || !self.in_foreground() {
+            return;
+        }
+        let is_raw = || crossterm::terminal::is_raw_mode_enabled().unwrap_or(false);
+        loop {
+            let raw = is_raw();
+            let mode = self.mode();
+            if raw {
+                let mut mode = self.saved.clone();
+                mode.make_raw();
+                self.set(&mode);
+            } else if let Some(mode) = &*mode {
+                self.set(mode);
+            }
+            // The library may have changed it at the same moment.
+            if is_raw() == raw {
+                break;
+            }
+        }
+        let mut sequences = Vec::new();
+        if self.alternate_screen.load(Ordering::SeqCst) {
+            sequences.extend_from_slice(b"\x1b[?1049h");
+        }
+        if is_raw() {
+            sequences.extend_from_slice(b"\x1b[?2004h");
+        }
+        let _ = rustix::io::write(&self.tty, &sequences);
     }
 
     /// Sets the mode. In the background the system would stop us instead; the shell has set its own mode then.

@@ -17,6 +17,8 @@ pub(super) enum Action {
     Indent,
     /// Stop the program until the shell resumes it.
     Suspend,
+    /// Draw everything again: other programs had the terminal.
+    Resumed,
     /// Something of the last answer.
     Wish(Wish),
     /// Complete what stands before the cursor.
@@ -41,6 +43,7 @@ impl Action {
         match self {
             Action::Indent => "indent".into(),
             Action::Suspend => "suspend".into(),
+            Action::Resumed => "resumed".into(),
             Action::Wish(wish) => wish.name(),
             Action::Complete => "complete".into(),
             Action::Inspect => "inspect".into(),
@@ -57,6 +60,7 @@ impl Action {
         match name {
             "indent" => Some(Action::Indent),
             "suspend" => Some(Action::Suspend),
+            "resumed" => Some(Action::Resumed),
             "complete" => Some(Action::Complete),
             "inspect" => Some(Action::Inspect),
             "suggest" => Some(Action::Suggest),

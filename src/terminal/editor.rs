@@ -58,7 +58,6 @@ pub(super) struct Editor {
     snapshot: Shared,
     look: Arc<Look>,
     screen: Screen,
-    suspend: Box<dyn Fn()>,
     last: Box<dyn Fn() -> Option<LastExchange>>,
     say: Box<dyn Fn(&str)>,
     blocks: Blocks,
@@ -83,12 +82,12 @@ pub(super) struct Options {
     pub prompt_mode: bool,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
+    /// Keys that wait for the editor.
+    pub gate: SharedGate,
     pub external: External,
     pub printer: ExternalPrinter<String>,
     /// Called when the text being typed becomes a prompt.
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
-    /// Stops the program; returns when it is resumed.
-    pub suspend: Box<dyn Fn()>,
     /// The terminal told its background.
     pub on_background: Box<dyn Fn(Background) + Send + Sync>,
     /// Looks the newest exchange up.
@@ -107,7 +106,7 @@ impl Editor {
             Mode::Cells
         };
         let snapshot = Snapshot::new(mode);
-        let (gate, ring) = (SharedGate::default(), SharedRing::default());
+        let (gate, ring) = (options.gate, SharedRing::default());
         let setup = Setup {
             keymap: options.keymap,
             edit_mode: options.edit_mode,
@@ -163,7 +162,6 @@ impl Editor {
             snapshot,
             look,
             screen: options.screen,
-            suspend: options.suspend,
             last: options.last,
             say: Box::new(|_| {}),
             blocks: Blocks::default(),
@@ -250,6 +248,10 @@ impl Editor {
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
             let signal = self.line.read_line(&self.look.fronted(&label));
+            if let Some(guard) = &self.external.guard {
+                // The line editor gives back the mode it found, which after a stop may have been the shell's.
+                guard.host_mode();
+            }
             match signal
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
@@ -265,16 +267,26 @@ impl Editor {
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) => match Action::named(&command) {
                     Some(Action::Indent) => self.indent(),
-                    Some(Action::Suspend) => (self.suspend)(),
+                    Some(Action::Suspend) => self.suspend(),
                     Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
                     Some(Action::PromptMode) => self.toggle_prompts(),
                     Some(Action::OpenEditor) => self.open_editor(),
                     Some(Action::Change(action)) => self.change(action),
-                    Some(Action::Complete | Action::Inspect | Action::Suggest) | None => {}
+                    Some(
+                        Action::Complete | Action::Inspect | Action::Suggest | Action::Resumed,
+                    )
+                    | None => {}
                 },
                 _ => {}
             }
+        }
+    }
+
+    /// Stops the program; returns when it is resumed.
+    fn suspend(&self) {
+        if let Some(guard) = &self.external.guard {
+            guard.suspend();
         }
     }
 

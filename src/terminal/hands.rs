@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) cell: Option<Arc<dyn CellTerminal>>,
     /// The cell has begun: it takes the bytes.
     pub(super) open: bool,
+    /// How often Ctrl-C was pressed at this cell, with no other key after it.
+    pub(super) tries: u32,
     /// A turn or a replay runs.
     pub(super) turn: bool,
     /// It is a replay.
@@ -156,6 +158,7 @@ impl Hands {
                 refused: Vec::new(),
                 cell: None,
                 open: false,
+                tries: 0,
                 turn: false,
                 replay: false,
                 asked: None,
@@ -186,6 +189,7 @@ impl Hands {
         let mut state = self.state();
         if state.cell.is_some() {
             state.open = true;
+            state.tries = 0;
             // What was typed during a turn was not typed for a cell nobody knew of.
             if !state.turn {
                 let kept = std::mem::take(&mut state.kept);

@@ -149,6 +149,7 @@ impl Keys {
                 let text = editable(&text).replace("\r\n", "\n").replace('\r', "\n");
                 edit(vec![EditCommand::InsertString(text)])
             }
+            gate::RESUMED => Action::Resumed.event(),
             event => self.machine(event),
         };
         let empty = self

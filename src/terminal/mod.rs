@@ -30,6 +30,7 @@ mod showing;
 mod signals;
 mod snapshot;
 mod startup;
+mod told;
 mod typing;
 mod window;
 
@@ -54,11 +55,12 @@ use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
+use keys::gate::{self, SharedGate};
 use picker::Picked;
 use prompt::Label;
-use showing::suspend;
-use signals::Attached;
+use signals::{Attached, Listeners};
 use startup::Startup;
+use told::Told;
 use typing::Target;
 
 /// Lines of background output that may wait in the editor.
@@ -114,6 +116,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         guard.host_mode();
     }
     let attached = Attached::default();
+    let (told, gate) = (Told::default(), SharedGate::default());
     let ending = Arc::new(AtomicBool::new(false));
     let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
@@ -121,16 +124,19 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         session.clone(),
         options.screen.clone(),
         restorer,
-        Arc::clone(&attached),
+        Listeners {
+            cells: Arc::clone(&attached),
+            told: told.clone(),
+            editor: Box::new(gate::teller(&gate)),
+        },
         Arc::clone(&ending),
         Arc::clone(&lent),
     )?;
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = printer.sender();
     let warm = session.clone();
-    let stopped = guard.clone();
     let asked = session.clone();
-    let told = session.clone();
+    let answered = session.clone();
     let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
     let mut editor = Editor::new(editor::Options {
         recall: options.recall,
@@ -139,6 +145,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         prompt_mode: options.prompt_mode,
         keymap: options.keys,
         edit_mode: options.edit_mode,
+        gate,
         external: External {
             command: options.external_editor,
             guard: guard.clone(),
@@ -152,9 +159,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
                 .name("colours".into())
                 .spawn(warm_up);
         }),
-        suspend: Box::new(move || suspend(stopped.as_deref())),
         last: Box::new(move || asked.last_exchange()),
-        on_background: Box::new(move |background| told.on_background(background)),
+        on_background: Box::new(move |background| answered.on_background(background)),
         look_back,
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
@@ -187,6 +193,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         background,
         guard,
         attached,
+        told,
         asks_background: options.asks_background,
         ending,
         lent,
@@ -230,6 +237,7 @@ struct Shell {
     background: Background,
     guard: Option<Arc<TerminalGuard>>,
     attached: Attached,
+    told: Told,
     /// The terminal may still be asked for its background.
     asks_background: bool,
     /// A signal ends us: its thread has the terminal.

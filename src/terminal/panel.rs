@@ -2,13 +2,14 @@
 //!
 //! In: a [`Frame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode are
 //! as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the guard.
+//! Ctrl-Z stops the program here too; whoever shows frames hears of a new size when it goes on.
 //!
 //! Absent on purpose: what is on the lines, and what keys mean.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use crate::report::Report;
@@ -84,6 +85,15 @@ impl<'a> Panel<'a> {
             match crossterm::event::read().map_err(unreadable)? {
                 Event::Key(key) if key.kind == KeyEventKind::Release => {}
                 Event::FocusGained | Event::FocusLost | Event::Mouse(_) => {}
+                Event::Key(key)
+                    if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL =>
+                {
+                    if let Some(guard) = self.guard {
+                        guard.suspend();
+                    }
+                    let size = self.size();
+                    return Ok(Some(Event::Resize(size.columns, size.rows)));
+                }
                 event => return Ok(Some(event)),
             }
         }
@@ -100,6 +110,8 @@ impl Drop for Panel<'_> {
         let _ = disable_raw_mode();
         if let Some(guard) = self.guard {
             guard.alternate_screen(false);
+            // The library gives back the mode it found, which after a stop may have been the shell's.
+            guard.take_again();
         }
     }
 }

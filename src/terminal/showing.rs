@@ -9,7 +9,6 @@ use crate::display::{Aftermath, Display, Pictures, follow, page, say};
 use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
-use crate::screen::guard::TerminalGuard;
 use crate::session::{Notice, Run, RunKind, SessionEvent};
 use crate::terminal::Shell;
 use crate::terminal::ground::Asked;
@@ -131,20 +130,33 @@ impl Shell {
         let on_signal = move |signal| {
             let said = match signal {
                 Signal::InterruptedTwice => {
-                    let text = "interrupt sent; once more kills the kernel (variables are lost)";
+                    let text = "Ctrl-C once more kills the kernel (variables are lost); any other key keeps it";
                     say(&screen, &Notice::warning(text))
                 }
                 Signal::Kill => say(&screen, &Notice::warning("killing the interpreter")),
                 Signal::Suspend => {
                     let gone = screen.passing(None);
-                    suspend(guard.as_deref());
+                    if let Some(guard) = &guard {
+                        guard.suspend();
+                    }
                     gone.and_then(|()| screen.pastes(true))
                 }
+                Signal::Returned => match &guard {
+                    Some(guard) => {
+                        guard.take_again();
+                        screen.pastes(!guard.is_lent())
+                    }
+                    None => Ok(()),
+                },
             };
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        let typing = Typing::start(target, Arc::clone(hands), on_signal).ok()?;
+        let may_read = {
+            let guard = self.guard.clone();
+            move || guard.as_ref().is_none_or(|guard| guard.in_foreground())
+        };
+        let typing = Typing::start(target, hands, &self.told, on_signal, may_read).ok()?;
         // A terminal that is gone is noticed by the display.
         let _ = self.screen.pastes(true);
         Some(typing)
@@ -183,17 +195,5 @@ impl Shell {
             }
             None => self.pictures.clone(),
         }
-    }
-}
-
-/// Ctrl-Z: the terminal is given back while we are stopped.
-pub(super) fn suspend(guard: Option<&TerminalGuard>) {
-    if let Some(guard) = guard {
-        guard.restore();
-    }
-    // In an orphaned process group nothing happens, which is right.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
-    if let Some(guard) = guard {
-        guard.host_mode();
     }
 }

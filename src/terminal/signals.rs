@@ -1,4 +1,7 @@
-//! Signals: a new size, and the ones that end us; before there is a session, and once there is one.
+//! Signals: a new size, a stop that is over, and the ones that end us; before there is a session, and once there is one.
+//!
+//! After a stop the terminal has the shell's mode until ours is set again. Ctrl-C and Ctrl-\ typed in that moment come
+//! as signals of the terminal; they mean what they mean as keys, while the same signals from anyone else end us.
 //!
 //! A hang-up is a save point: the turn stops, what is there is committed, children end, the terminal is given back, and
 //! then we die by the same signal, so that whoever waits sees it.
@@ -7,17 +10,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
-use signal_hook::iterator::{Handle, Signals};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use signal_hook::consts::signal::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use signal_hook::iterator::{Handle, Signals, SignalsInfo};
 
 use crate::report::Report;
-use crate::runtime::CellTerminal;
+use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
+use crate::terminal::keys::gate;
+use crate::terminal::told::Told;
 
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
+
+/// The origin of a signal that the terminal sends for a key (`SI_KERNEL`).
+const OF_A_KEY: i32 = 0x80;
+
+/// Who hears of what does not end us.
+pub(super) struct Listeners {
+    /// The cell's terminal.
+    pub(super) cells: Attached,
+    /// The reader of the keyboard.
+    pub(super) told: Told,
+    /// The editor.
+    pub(super) editor: Box<dyn Fn(Event) + Send>,
+}
 
 /// The cell's terminal, once there is one.
 pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
@@ -31,22 +51,56 @@ pub(super) fn listen(
     session: SessionHandle,
     screen: Screen,
     restorer: Option<Restorer>,
-    cells: Attached,
+    listeners: Listeners,
     ending: Arc<AtomicBool>,
     lent: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH]).map_err(failed)?;
+    let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH];
+    let mut signals = SignalsInfo::<WithRawSiginfo>::new(heard).map_err(failed)?;
+    let Listeners {
+        cells,
+        told,
+        editor,
+    } = listeners;
     let listen = move || {
-        for signal in signals.forever() {
-            if signal == SIGWINCH {
-                if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
-                    cells.resize(screen.size());
-                }
-                continue;
+        let resize = |size| {
+            if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
+                cells.resize(size);
             }
-            if matches!(signal, SIGINT | SIGQUIT) && lent.load(Ordering::SeqCst) {
-                continue;
+        };
+        for heard in signals.forever() {
+            let signal = heard.si_signo;
+            match signal {
+                SIGWINCH => {
+                    resize(screen.size());
+                    continue;
+                }
+                SIGCONT => {
+                    if let Some(restorer) = &restorer
+                        && restorer.take_again()
+                    {
+                        told.resumed();
+                        editor(gate::RESUMED);
+                        if restorer.is_lent() {
+                            // A program draws its screen again when the size has changed.
+                            let size = screen.size();
+                            let rows = size.rows.saturating_sub(1).max(1);
+                            resize(TerminalSize { rows, ..size });
+                            resize(size);
+                        }
+                    }
+                    continue;
+                }
+                SIGINT | SIGQUIT if lent.load(Ordering::SeqCst) => continue,
+                SIGINT | SIGQUIT if restorer.is_some() && heard.si_code == OF_A_KEY => {
+                    if signal == SIGINT && !told.interrupt() {
+                        let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+                        editor(Event::Key(key));
+                    }
+                    continue;
+                }
+                _ => {}
             }
             // What ran ends now; the editor must not take the terminal again.
             ending.store(true, Ordering::SeqCst);
@@ -78,10 +132,17 @@ pub(super) struct Watch(Handle);
 /// When handlers or a thread cannot be had.
 pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
+    let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+    let mut signals = Signals::new(heard).map_err(failed)?;
     let handle = signals.handle();
     let listen = move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if signal == SIGCONT {
+                if restorer.take_again() {
+                    gate::resize();
+                }
+                continue;
+            }
             restorer.restore_for_good();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             std::process::exit(128 + signal);

@@ -4,19 +4,20 @@
 //! cell's own terminal, from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything
 //! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question listens
 //! (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a pipe, so
-//! no byte is read once the run is over. Absent on purpose: where bytes are kept (`hands.rs`).
+//! no byte is read once the run is over; through the same pipe it is told what the signal thread has heard (`told`). In
+//! the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
 
 use std::borrow::Cow;
-use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
 use crate::terminal::hands::Hands;
+use crate::terminal::told::{self, News, Told};
 
 const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
@@ -29,13 +30,17 @@ const UP_TOO: &[u8] = b"\x1bOA";
 /// Skips a cell of a replay.
 const SKIP: u8 = b's';
 
-/// A second Ctrl-C within this time is a second try, not a new one.
-const SECOND_TRY: Duration = Duration::from_secs(2);
-
 /// How long a terminal that took no more is left alone.
 const REFUSED_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
+};
+
+/// How often it is looked whether the terminal is ours again: a shell does not say so when it brings back a job that
+/// runs already.
+const BACKGROUND_PAUSE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
 };
 
 /// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
@@ -71,25 +76,30 @@ pub(super) enum Signal {
     Kill,
     /// Ctrl-Z.
     Suspend,
+    /// The terminal is ours again, which nobody has said.
+    Returned,
 }
 
 /// Reads the keyboard until it is stopped.
 pub(super) struct Typing {
-    stop: PipeWriter,
+    told: Told,
     reader: JoinHandle<()>,
 }
 
 impl Typing {
-    /// Begins to read; `on_signal` is called on the reading thread.
+    /// Begins to read, while it `may_read`, and to listen to what is `told`; `on_signal` is called on the reading thread.
     ///
     /// # Errors
     /// When no pipe or thread can be had.
     pub(super) fn start(
         target: Target,
-        hands: Arc<Hands>,
+        hands: &Arc<Hands>,
+        told: &Told,
         on_signal: impl Fn(Signal) + Send + 'static,
+        may_read: impl Fn() -> bool + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (stopped, stop) = std::io::pipe()?;
+        let mut listener = told.listen()?;
+        let (hands, told) = (Arc::clone(hands), told.clone());
         {
             let mut state = hands.state();
             match target {
@@ -102,31 +112,52 @@ impl Typing {
             }
         }
         let read = move || {
-            let mut keys = Keys {
-                hands,
-                on_signal,
-                tries: Vec::new(),
-            };
+            let mut keys = Keys { hands, on_signal };
             if std::mem::take(&mut keys.hands.state().interrupted) {
                 keys.take(&[CTRL_C]);
             }
             let ahead = std::mem::take(&mut keys.hands.state().ahead);
             keys.take(&ahead);
             let stdin = std::io::stdin();
+            let mut away = false;
             loop {
+                if away && may_read() {
+                    away = false;
+                    (keys.on_signal)(Signal::Returned);
+                }
                 let mut sources = [
-                    PollFd::new(&stopped, PollFlags::IN),
+                    PollFd::new(&listener, PollFlags::IN),
                     PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
                 ];
-                let pause = keys.hands.offer_refused().then_some(&REFUSED_PAUSE);
-                match poll(&mut sources, pause) {
+                let sources = if away {
+                    &mut sources[..1]
+                } else {
+                    &mut sources[..]
+                };
+                let pause = match keys.hands.offer_refused() {
+                    true => Some(&REFUSED_PAUSE),
+                    false => away.then_some(&BACKGROUND_PAUSE),
+                };
+                match poll(sources, pause) {
                     Ok(0) => continue,
                     Ok(_) => {}
                     Err(rustix::io::Errno::INTR) => continue,
                     Err(_) => break,
                 }
                 if !sources[0].revents().is_empty() {
-                    break;
+                    match told::next(&mut listener) {
+                        News::Over => break,
+                        News::Interrupt => keys.take(&[CTRL_C]),
+                        News::Resumed => {
+                            (keys.on_signal)(Signal::Returned);
+                            keys.hands.state().resumed = true;
+                        }
+                    }
+                    continue;
+                }
+                if !may_read() {
+                    away = true;
+                    continue;
                 }
                 let mut chunk = [0; 4096];
                 match rustix::io::read(&stdin, &mut chunk) {
@@ -140,12 +171,12 @@ impl Typing {
         let reader = std::thread::Builder::new()
             .name("typing".into())
             .spawn(read)?;
-        Ok(Typing { stop, reader })
+        Ok(Typing { told, reader })
     }
 
     /// Stops reading.
     pub(super) fn stop(self) {
-        drop(self.stop);
+        self.told.over();
         // A reader that panicked has ended the program.
         let _ = self.reader.join();
     }
@@ -155,7 +186,6 @@ impl Typing {
 struct Keys<F> {
     hands: Arc<Hands>,
     on_signal: F,
-    tries: Vec<Instant>,
 }
 
 /// Who a byte is for.
@@ -187,6 +217,9 @@ impl<F: Fn(Signal)> Keys<F> {
     /// Bytes without a meaning for us: to whoever has the keyboard.
     fn hand_on(&self, bytes: &[u8]) {
         let mut state = self.hands.state();
+        if !bytes.is_empty() {
+            state.tries = 0;
+        }
         if let Some(asked) = &mut state.asked {
             asked.extend_from_slice(bytes);
         } else if !state.replay {
@@ -259,13 +292,16 @@ impl<F: Fn(Signal)> Keys<F> {
         self.hands.state().resumed = true;
     }
 
-    /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end. In a turn it stops the turn
-    /// too.
+    /// Ctrl-C at a cell: the first and second time an interrupt, the third time the end, however slowly they come: what
+    /// is said at the second holds until another key. In a turn it stops the turn too.
     fn interrupt(&mut self, terminal: &dyn CellTerminal, turn: bool) {
-        self.tries.retain(|earlier| earlier.elapsed() < SECOND_TRY);
-        self.tries.push(Instant::now());
-        self.hands.state().stop();
-        if self.tries.len() > 2 {
+        let tries = {
+            let mut state = self.hands.state();
+            state.stop();
+            state.tries += 1;
+            state.tries
+        };
+        if tries > 2 {
             (self.on_signal)(Signal::Kill);
             self.hands.session.kill_runtime();
             return;
@@ -278,7 +314,7 @@ impl<F: Fn(Signal)> Keys<F> {
         if !turn || terminal.mode().foreground_program {
             self.hands.state().keep(&[CTRL_C]);
         }
-        if self.tries.len() == 2 {
+        if tries == 2 {
             (self.on_signal)(Signal::InterruptedTwice);
         }
     }

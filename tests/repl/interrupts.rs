@@ -85,6 +85,41 @@ fn the_third_ctrl_c_kills_an_interpreter_that_swallows_them() {
 }
 
 #[test]
+fn however_slowly_they_come_the_third_kills_and_another_key_keeps() {
+    let shell = Shell::new();
+    shell.home.write(
+        "swallows.py",
+        "import time, sys\n\
+         print('stuck')\n\
+         for n in range(99):\n\
+         \x20   try: sys.stdin.readline() and print('got it')\n\
+         \x20   except KeyboardInterrupt:\n\
+         \x20       end = time.monotonic() + 2.5\n\
+         \x20       while time.monotonic() < end: pass\n\
+         \x20       print('swallowed', n)\n",
+    );
+    shell.at(1);
+    shell.pty.send_line("exec(open('swallows.py').read())");
+    shell.pty.wait_for("stuck");
+    let warning = "once more kills the kernel";
+    let press = |n: u32| {
+        shell.pty.send(CTRL_C);
+        shell.pty.wait_for_anywhere(&format!("swallowed {n}"));
+    };
+    press(0);
+    press(1);
+    shell.pty.wait_for_anywhere(warning);
+    // Another key: they are counted anew.
+    shell.pty.send_line("x");
+    shell.pty.wait_for("got it");
+    press(3);
+    press(4);
+    shell.pty.send(CTRL_C);
+    shell.at(2);
+    shell.shows("the Python interpreter ended (killed");
+}
+
+#[test]
 fn ctrl_z_gives_the_terminal_back_and_fg_goes_on() {
     for (typed, comes_back) in [("", "In [1]:"), ("ab = 1", "In [1]: ab = 1")] {
         let home = Home::new();

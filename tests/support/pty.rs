@@ -337,6 +337,12 @@ impl Pty {
         rustix::termios::tcgetattr(&device).expect("our own terminal")
     }
 
+    /// The process group the terminal belongs to at this moment.
+    pub fn foreground(&self) -> u32 {
+        let group = self.master.process_group_leader();
+        group.map_or(0, |group| u32::try_from(group).expect("ids are positive"))
+    }
+
     /// The process id of the program.
     pub fn pid(&self) -> u32 {
         self.process

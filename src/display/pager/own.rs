@@ -1,16 +1,23 @@
-//! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q.
+//! A small pager, for where there is no other: Space, b, Up, Down, g, G, /text, n, q; Ctrl-Z stops the program.
 //!
 //! In: safe text, keys of the terminal in host mode. Out: pages on the alternate screen, which is left as it was found.
 //! What is pure (moving, searching) is in [`View`]. Absent on purpose: everything a pager that can be installed has.
 
+use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use signal_hook::SigId;
+use signal_hook::consts::signal::SIGWINCH;
+use signal_hook::low_level::pipe;
 
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::text::escape::cut;
 use crate::text::split_at_columns;
+
+const CTRL_Z: u8 = 0x1a;
 
 /// What is shown of a text.
 struct View {
@@ -28,32 +35,43 @@ struct View {
 pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
     guard.alternate_screen(true);
     screen.trusted(b"\x1b[?1049h")?;
-    let result = turn_pages(page, screen);
+    let result = turn_pages(page, screen, guard);
     screen.trusted(b"\x1b[?1049l")?;
     let flushed = screen.flush();
     guard.alternate_screen(false);
     result.and(flushed)
 }
 
-fn turn_pages(page: &str, screen: &Screen) -> Result<(), ScreenError> {
+fn turn_pages(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
     let mut view = View::new(page, screen);
     let stdin = std::io::stdin();
+    // Also tells that the program goes on after a stop.
+    let resized = Resized::listen().map_err(ScreenError::Write)?;
     loop {
         let size = screen.size();
         view.height = usize::from(size.rows).saturating_sub(1).max(1);
         screen.trusted(view.picture(usize::from(size.columns)).as_bytes())?;
         screen.flush()?;
-        let mut source = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
-        match poll(&mut source, None) {
-            // A new size.
+        let mut sources = [
+            PollFd::new(&resized.heard, PollFlags::IN),
+            PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
+        ];
+        match poll(&mut sources, None) {
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return Ok(()),
             Ok(_) => {}
+        }
+        if !sources[0].revents().is_empty() {
+            resized.take();
+            continue;
         }
         let mut keys = [0; 256];
         match rustix::io::read(&stdin, &mut keys) {
             Ok(0) => return Ok(()),
             Ok(count) => {
+                if keys[..count].contains(&CTRL_Z) {
+                    guard.suspend();
+                }
                 if view.take(&keys[..count]) {
                     return Ok(());
                 }
@@ -61,6 +79,33 @@ fn turn_pages(page: &str, screen: &Screen) -> Result<(), ScreenError> {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(_) => return Ok(()),
         }
+    }
+}
+
+/// The window has another size.
+struct Resized {
+    heard: UnixStream,
+    handler: SigId,
+}
+
+impl Resized {
+    fn listen() -> std::io::Result<Self> {
+        let (heard, teller) = UnixStream::pair()?;
+        heard.set_nonblocking(true)?;
+        let handler = pipe::register(SIGWINCH, teller)?;
+        Ok(Resized { heard, handler })
+    }
+
+    /// Forgets what was heard.
+    fn take(&self) {
+        let mut heard = [0; 64];
+        while matches!((&self.heard).read(&mut heard), Ok(1..)) {}
+    }
+}
+
+impl Drop for Resized {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.handler);
     }
 }
 

@@ -22,6 +22,9 @@ const FIRST: Duration = Duration::from_millis(5);
 /// When it is woken again; longer than it waits after a change of size for more to come.
 const AGAIN: Duration = Duration::from_millis(150);
 
+/// Stands among the keys for a stop of the program that is over; terminals are not asked to tell this.
+pub(in crate::terminal) const RESUMED: Event = Event::FocusGained;
+
 /// Held keys, for the keys' side and the editor's.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct Gate {
@@ -142,6 +145,22 @@ impl Gate {
     }
 }
 
+/// Tells whoever reads the keys: the editor hears the event, a panel draws everything again.
+pub(in crate::terminal) fn teller(gate: &SharedGate) -> impl Fn(Event) + Send + use<> {
+    let gate = Arc::clone(gate);
+    move |event| {
+        let mut held = pass(&gate);
+        if held.state == State::Closed {
+            drop(held);
+            resize();
+        } else {
+            held.hold(event);
+            drop(held);
+            wake(&gate);
+        }
+    }
+}
+
 /// Makes the terminal library report an event, as if the window had been resized: the editor parses what is held then.
 /// The library loses a signal that comes at the same moment as bytes of the terminal, so it is told until it has heard.
 pub(in crate::terminal) fn wake(gate: &SharedGate) {
@@ -149,13 +168,18 @@ pub(in crate::terminal) fn wake(gate: &SharedGate) {
     let tell = move || {
         std::thread::sleep(FIRST);
         while pass(&gate).waits() {
-            // Our own process is there.
-            let _ = kill_process(getpid(), Signal::WINCH);
+            resize();
             std::thread::sleep(AGAIN);
         }
     };
     // Without a thread the next key brings them.
     let _ = std::thread::Builder::new().name("wake".into()).spawn(tell);
+}
+
+/// Says that the window has another size.
+pub(in crate::terminal) fn resize() {
+    // Our own process is there.
+    let _ = kill_process(getpid(), Signal::WINCH);
 }
 
 #[cfg(test)]

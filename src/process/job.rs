@@ -1,0 +1,47 @@
+//! Our own job, as the shell that started it sees it: stopped as Ctrl-Z on a terminal stops one.
+//!
+//! Invariant: [`stop_our_job`] returns only when the shell has let us go on, or at once where nobody could (our process
+//! group is orphaned, as under tmux without a shell). Absent on purpose: the terminal, which `screen` gives back first.
+
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process};
+use signal_hook::consts::signal::SIGTSTP;
+
+/// Stops us and the programs of our job that wait for us (`sh -c`, `uv run`): a shell takes the terminal back only when
+/// the process it has started stops.
+pub fn stop_our_job() {
+    for waiting in those_that_wait() {
+        // One that is not ours to signal goes on waiting.
+        let _ = kill_process(waiting, Signal::TSTP);
+    }
+    // To this thread, which cannot go on before the stop; a signal to the process lets it run on for a moment.
+    let _ = signal_hook::low_level::raise(SIGTSTP);
+}
+
+/// Our ancestors in our process group, the nearest first.
+fn those_that_wait() -> Vec<Pid> {
+    let group = getpgrp();
+    let in_our_group = |process: &Pid| getpgid(Some(*process)) == Ok(group);
+    std::iter::successors(getppid(), |process| parent(*process))
+        .take_while(in_our_group)
+        .collect()
+}
+
+/// The parent of another process, where the system tells.
+fn parent(process: Pid) -> Option<Pid> {
+    let path = format!("/proc/{}/stat", process.as_raw_pid());
+    let stat = std::fs::read_to_string(path).ok()?;
+    // The name, in parentheses, can hold anything; state and parent follow it.
+    let (_, behind) = stat.rsplit_once(')')?;
+    Pid::from_raw(behind.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_found() {
+        assert_eq!(parent(rustix::process::getpid()), getppid());
+        assert_eq!(parent(Pid::from_raw(i32::MAX).unwrap()), None);
+    }
+}

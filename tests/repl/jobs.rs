@@ -1,0 +1,412 @@
+//! Job control: the program is stopped in each of its states and brought back by the shell that started it.
+//!
+//! Each state is met, stopped by its Ctrl-Z and by a SIGSTOP from outside (which nobody can prepare for), brought back by
+//! `fg`, and then left by Ctrl-C, which has to mean what it means there: a program that is gone, a variable that is gone
+//! or a key that the terminal took for itself fails. Rounds per state: `IPYCODEX_TEST_ROUNDS`, 2 unless it is set; with
+//! 200, `cargo test --test it repl::jobs` takes the better part of an hour.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::recall::ran_in;
+use super::shell::{CTRL_C, CTRL_D, CTRL_R, CTRL_Z, Shell, with_settings};
+use crate::support::await_true;
+use crate::support::home::Home;
+use crate::support::pty::{Pty, SIZE};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ipycodex");
+
+/// What is typed to come into a state, and what shows that it is there.
+struct State {
+    typed: &'static str,
+    shows: &'static str,
+    /// Shown again when it goes on; until then Ctrl-C is not typed. Without it Ctrl-C comes at once.
+    again: Option<&'static str>,
+    /// An input of its own: the next prompt has the next number.
+    counts: bool,
+    /// Ctrl-C leaves this standing at the prompt.
+    left: &'static str,
+}
+
+const NONE: State = State {
+    typed: "",
+    shows: "",
+    again: None,
+    counts: true,
+    left: "",
+};
+
+fn rounds() -> usize {
+    let set = std::env::var("IPYCODEX_TEST_ROUNDS").ok();
+    set.map_or(2, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+/// A job-control shell in this home.
+fn in_bash(home: Home) -> Shell {
+    let bash = Path::new("/bin/bash");
+    let pty = Pty::spawn_program(&home, bash, &["--norc", "--noprofile", "-i"], SIZE);
+    pty.send_line("PS1='shell> '");
+    pty.wait_for("shell> ");
+    Shell { home, pty }
+}
+
+/// The same, with the program at its first prompt.
+fn started(home: Home) -> Shell {
+    let shell = in_bash(home);
+    shell.pty.send_line(&format!("{PROGRAM} --agent demo"));
+    shell.at(1);
+    shell
+}
+
+/// The program in the shell: the process the terminal belongs to.
+fn job(shell: &Shell) -> u32 {
+    let group = shell.pty.foreground();
+    assert_ne!(group, shell.pty.pid(), "the shell has the terminal");
+    group
+}
+
+/// Stops the program, and brings it back: when this returns, the terminal belongs to it again.
+fn stop_and_go(shell: &Shell, stop: impl Fn()) -> usize {
+    let group = job(shell);
+    let from = shell.pty.raw().len();
+    stop();
+    let from = shell.pty.wait_raw(b"Stopped", from);
+    let from = shell.pty.wait_raw(b"shell> ", from);
+    shell.pty.send_line("fg");
+    // What follows was typed at the program, whatever mode the terminal has by then.
+    await_true("the terminal is the program's", || {
+        shell.pty.foreground() == group
+    });
+    from
+}
+
+fn round(shell: &Shell, state: &State, number: &mut u32, stop: impl Fn()) {
+    shell.at(*number);
+    let from = shell.pty.raw().len();
+    shell.pty.send(state.typed);
+    shell.pty.wait_raw(state.shows.as_bytes(), from);
+    let from = stop_and_go(shell, stop);
+    if let Some(again) = state.again {
+        shell.pty.wait_raw(again.as_bytes(), from);
+    }
+    shell.pty.send(CTRL_C);
+    *number += u32::from(state.counts);
+    shell.at_with(*number, state.left);
+    if !state.left.is_empty() {
+        shell.pty.send(CTRL_C);
+        shell.at(*number);
+    }
+}
+
+fn holds(home: impl Fn() -> Home, state: &State, stops: &[&str]) {
+    for stop in stops {
+        let shell = started(home());
+        shell.cell(1, "kept = 41; import argparse");
+        let mut number = 2;
+        for _ in 0..rounds() {
+            round(&shell, state, &mut number, || halt(&shell, stop));
+        }
+        shell.cell(number, "kept + 1");
+        shell.shows(&format!("Out[{number}]: 42"));
+        shell.pty.send(CTRL_D);
+        shell.pty.wait_until("the shell is back", |screen| {
+            screen.contents().trim_end().ends_with("shell>")
+        });
+    }
+}
+
+/// By its key, and from outside.
+const BOTH: [&str; 2] = [CTRL_Z, ""];
+
+#[test]
+fn a_stop_at_the_prompt() {
+    let state = State {
+        typed: "not_yet",
+        shows: "not_yet",
+        again: Some("not_yet"),
+        counts: false,
+        ..NONE
+    };
+    holds(Home::new, &state, &BOTH);
+}
+
+#[test]
+fn a_stop_while_a_cell_runs() {
+    let state = State {
+        typed: "import time; print('be' + 'gun'); time.sleep(600)\r",
+        shows: "begun",
+        ..NONE
+    };
+    holds(Home::new, &state, &BOTH);
+}
+
+#[test]
+fn a_stop_while_a_program_of_a_cell_runs() {
+    let state = State {
+        typed: "!echo be''gun; sleep 600\r",
+        shows: "begun",
+        ..NONE
+    };
+    holds(Home::new, &state, &BOTH);
+}
+
+#[test]
+fn a_stop_while_a_cell_waits_for_a_line() {
+    let state = State {
+        typed: "input('be' + 'gun')\r",
+        shows: "begun",
+        ..NONE
+    };
+    holds(Home::new, &state, &BOTH);
+}
+
+#[test]
+fn a_stop_while_a_program_of_a_cell_has_the_screen() {
+    // Ctrl-Z is that program's then: only a stop from outside.
+    let state = State {
+        typed: "import tty, os; tty.setraw(0); print('be' + 'gun'); \
+                print(repr(os.read(0, 9))); os.system('stty sane')\r",
+        shows: "begun",
+        ..NONE
+    };
+    holds(Home::new, &state, &[""]);
+}
+
+#[test]
+fn a_stop_while_an_answer_streams() {
+    let state = State {
+        typed: ".slowly\r",
+        shows: "You asked",
+        ..NONE
+    };
+    holds(Home::new, &state, &BOTH);
+}
+
+#[test]
+fn a_stop_while_a_question_is_open() {
+    let state = State {
+        typed: ".approve\r",
+        shows: "▸ n no",
+        again: Some("▸ n no"),
+        ..NONE
+    };
+    let asks = || with_settings(r#"{"approvals": "ask", "sandbox": "danger-full-access"}"#);
+    holds(asks, &state, &BOTH);
+    let at_once = State {
+        again: None,
+        ..state
+    };
+    holds(asks, &at_once, &BOTH);
+}
+
+#[test]
+fn a_stop_in_the_search_and_in_the_picker() {
+    let searched = State {
+        typed: CTRL_R,
+        shows: "kept = 41",
+        again: Some("kept = 41"),
+        counts: false,
+        ..NONE
+    };
+    holds(Home::new, &searched, &BOTH);
+    let home = || {
+        let home = Home::new();
+        ran_in(&home, "", &["needle = 2"]);
+        home
+    };
+    let picked = State {
+        typed: "%ipycodex resume\r",
+        shows: "Resume session",
+        again: Some("Resume session"),
+        ..NONE
+    };
+    holds(home, &picked, &BOTH);
+}
+
+#[test]
+fn a_stop_in_the_users_editor() {
+    let home = || {
+        let mut home = Home::new();
+        home.install_script("my-editor", "#!/bin/sh\necho be''gun\nexec sleep 600\n");
+        home.set("VISUAL", "my-editor");
+        home
+    };
+    let state = State {
+        typed: "text\x1bOQ",
+        shows: "begun",
+        counts: false,
+        left: "text",
+        ..NONE
+    };
+    holds(home, &state, &BOTH[..1]);
+}
+
+#[test]
+fn a_stop_in_a_pager() {
+    let home = |pager: &'static str| {
+        move || {
+            let mut home = Home::new();
+            home.set("PAGER", pager);
+            home
+        }
+    };
+    let ours = State {
+        typed: "argparse??\r",
+        shows: "Space b /text n q",
+        again: Some("Space b /text n q"),
+        ..NONE
+    };
+    holds(home("no-such-pager"), &ours, &BOTH);
+    // `less` gives us its own Ctrl-C: `q` leaves it, so it is only brought back.
+    if Path::new("/usr/bin/less").exists() {
+        let shell = started(home("less")());
+        shell.cell(1, "import argparse");
+        let mut number = 2;
+        for _ in 0..rounds() {
+            shell.at(number);
+            let from = shell.pty.raw().len();
+            shell.pty.send_line("argparse??");
+            shell.pty.wait_raw(b"Command-line parsing", from);
+            let from = stop_and_go(&shell, || {
+                halt(&shell, CTRL_Z);
+                // It stops itself, after us: brought back before, it would stop behind it.
+                await_true("less is stopped", || less_is_stopped(&shell));
+            });
+            shell.pty.wait_raw(b"Command-line parsing", from);
+            shell.pty.send("q");
+            number += 1;
+        }
+        shell.at(number);
+    }
+}
+
+#[test]
+fn a_stop_during_a_replay() {
+    for stop in BOTH {
+        let shell = started(Home::new());
+        shell.cell(1, "kept = 41");
+        shell.at(2);
+        let code =
+            "import os, time; print('be' + 'gun'); time.sleep(600 * os.path.exists('again'))";
+        shell.cell(2, code);
+        shell.home.write("again", "");
+        let state = State {
+            typed: "%ipycodex replay 1-2\r",
+            shows: "[2/2] In [2]",
+            ..NONE
+        };
+        let mut number = 3;
+        for _ in 0..rounds() {
+            round(&shell, &state, &mut number, || halt(&shell, stop));
+        }
+        shell.cell(number, "kept + 1");
+        shell.shows(&format!("Out[{number}]: 42"));
+    }
+}
+
+#[test]
+fn a_stop_during_the_start() {
+    // A terminal that is asked nothing: an answer that comes while we are stopped would be the shell's.
+    let mut home = Home::new();
+    home.set("TERM", "dumb");
+    std::fs::create_dir_all(home.config()).unwrap();
+    let source = "import time; print('be' + 'gun'); time.sleep(600)";
+    let cell = format!(
+        r#"{{"cell_type": "code", "metadata": {{"ipycodex": {{"kind": "code", "line": 1}}}}, "source": {source:?}}}"#
+    );
+    let text = format!(
+        r#"{{"cells": [{cell}], "metadata": {{"ipycodex_version": 1}}, "nbformat": 4, "nbformat_minor": 5}}"#
+    );
+    std::fs::write(home.config().join("startup.ipynb"), text).unwrap();
+    let shell = in_bash(home);
+    for _ in 0..rounds() {
+        for stop in BOTH {
+            let from = shell.pty.raw().len();
+            shell.pty.send_line(&format!("{PROGRAM} --agent demo"));
+            shell.pty.wait_raw(b"begun", from);
+            shell.at(2);
+            shell.pty.send_line("6 * 7");
+            shell.pty.wait_raw(b"Ctrl-C stops it", from);
+            stop_and_go(&shell, || halt(&shell, stop));
+            shell.pty.send(CTRL_C);
+            shell.pty.wait_raw(b"Out[2]: ", from);
+            shell.at(3);
+            shell.pty.send(CTRL_D);
+            await_true("the shell has the terminal", || {
+                shell.pty.foreground() == shell.pty.pid()
+            });
+        }
+    }
+}
+
+#[test]
+fn a_program_that_waits_for_us_is_stopped_with_us() {
+    let shell = in_bash(Home::new());
+    shell
+        .pty
+        .send_line(&format!("sh -c '{PROGRAM} --agent demo; echo left'"));
+    shell.cell(1, "kept = 41");
+    let state = State {
+        typed: "import time; print('be' + 'gun'); time.sleep(600)\r",
+        shows: "begun",
+        ..NONE
+    };
+    let mut number = 2;
+    for _ in 0..rounds() {
+        round(&shell, &state, &mut number, || shell.pty.send(CTRL_Z));
+    }
+    shell.cell(number, "kept + 1");
+    shell.shows(&format!("Out[{number}]: 42"));
+}
+
+#[test]
+fn a_cell_goes_on_in_the_background() {
+    let shell = started(Home::new());
+    shell.at(1);
+    let code = "import os, time; print('be' + 'gun')\rwhile not os.path.exists('go'): time.sleep(0.01)\r\ropen('went', 'w').close(); time.sleep(600)";
+    let from = shell.pty.raw().len();
+    shell.pty.send(&format!("\x1b[200~{code}\x1b[201~\r"));
+    shell.pty.wait_raw(b"begun", from);
+    let group = job(&shell);
+    let from = shell.pty.raw().len();
+    shell.pty.send(CTRL_Z);
+    let from = shell.pty.wait_raw(b"Stopped", from);
+    shell.pty.wait_raw(b"shell> ", from);
+    shell.pty.send_line("bg");
+    // Keys are the shell's, though we could read them.
+    shell.pty.send_line("touch go; echo $((6 * 111))");
+    shell.pty.wait_for("666");
+    await_true("the cell has gone on", || {
+        shell.home.work().join("went").exists()
+    });
+    shell.pty.send_line("fg");
+    await_true("the terminal is the program's", || {
+        shell.pty.foreground() == group
+    });
+    // Nothing tells us that we have it again.
+    await_true("the terminal's mode is ours", || {
+        let flags = shell.pty.termios().local_modes;
+        !flags.contains(rustix::termios::LocalModes::ICANON)
+    });
+    shell.pty.send(CTRL_C);
+    shell.at(2);
+}
+
+fn less_is_stopped(shell: &Shell) -> bool {
+    shell.pty.processes().into_iter().any(|process| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.contains("(less) T ")
+    })
+}
+
+/// Stops the program by a key, or from outside.
+fn halt(shell: &Shell, stop: &str) {
+    if stop.is_empty() {
+        let process = i32::try_from(job(shell)).unwrap();
+        let process = rustix::process::Pid::from_raw(process).unwrap();
+        rustix::process::kill_process(process, Signal::STOP).unwrap();
+    } else {
+        shell.pty.send(stop);
+    }
+}
