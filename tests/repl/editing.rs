@@ -8,12 +8,12 @@ use crate::support::pty::SIZE;
 /// What is said of an interpreter that takes 5 s to start, which on a busy machine any may.
 const SLOW_START: &str = " is still starting after 5 s";
 
-/// The session from its first prompt on, without the line of a slow start.
+/// The session from its first prompt on, without the line of a slow start and what a slow cell took.
 fn session(shell: &Shell) -> Vec<String> {
     let text = shell.text();
     let (_, session) = text.split_once("In [1]").expect("the first prompt");
     let lines = session.lines().map(str::trim_end);
-    let lines = lines.filter(|line| !line.ends_with(SLOW_START));
+    let lines = lines.filter(|line| !line.ends_with(SLOW_START) && !line.starts_with("took "));
     lines.map(str::to_owned).collect()
 }
 
