@@ -147,10 +147,8 @@ impl AnswerView {
             }
             AnswerEvent::Denied { id, what } => {
                 self.running.retain(|running| running.id != id);
-                match what {
-                    Some(what) => self.line(&denied_line(&what, ""), Color::Red.normal()),
-                    None => Ok(()),
-                }
+                let said = what.map(|what| denied_line(&what, ""));
+                said.map_or(Ok(()), |said| self.line(&said, Color::Red.normal()))
             }
             AnswerEvent::ToolStarted { call } => self.begin(String::new(), &call),
             AnswerEvent::ToolRan { line, .. } => {
@@ -445,10 +443,9 @@ impl AnswerView {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
         let rows = at_words(&visible(text), width, FURTHER_IN);
-        let line = if self.screen.colour() && style != Style::new() {
-            style.paint(rows).to_string()
-        } else {
-            rows
+        let line = match self.screen.colour() && style != Style::new() {
+            true => style.paint(rows).to_string(),
+            false => rows,
         };
         self.screen.trusted(line.as_bytes())?;
         self.screen.trusted(b"\n")?;

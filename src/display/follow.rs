@@ -1,11 +1,10 @@
-//! Follows a run to its end: its events in order, what is live redrawn in time.
+//! What shows a run ([`Showing`]), and [`follow`], which follows one to its end: its events in order, what is live redrawn in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
 //! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written bytes are flushed whenever nothing more is at hand.
 
 use std::time::{Duration, Instant};
 
-use crate::display::Showing;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Next, Run, SessionEvent};
 
@@ -14,6 +13,45 @@ const TICK: Duration = Duration::from_millis(16);
 
 /// How often a view without changes is asked.
 const IDLE: Duration = Duration::from_millis(100);
+
+/// Shows a run, wherever to.
+pub trait Showing {
+    /// Shows an event.
+    ///
+    /// # Errors
+    /// When nothing can be written any more.
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
+
+    /// Something is shown that has to be redrawn from time to time.
+    fn is_live(&self) -> bool;
+
+    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
+    fn rests(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The user is being asked: ticks must come often.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// No more events can be taken before a tick.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// What is live is redrawn.
+    ///
+    /// # Errors
+    /// As [`Showing::on`].
+    fn tick(&mut self) -> Result<(), ScreenError>;
+
+    /// Nothing more comes: everything shown becomes final.
+    ///
+    /// # Errors
+    /// As [`Showing::on`].
+    fn settle(&mut self) -> Result<(), ScreenError>;
+}
 
 /// Shows `run` on `view` until it ends; `meet` sees each event first.
 ///

@@ -44,7 +44,7 @@ use replay::ReplayView;
 pub use aftermath::{Aftermath, Ended};
 pub use asking::{Ahead, Keyboard};
 pub use earlier::show_earlier;
-pub use follow::follow;
+pub use follow::{Showing, follow};
 pub use notice::{died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
@@ -76,45 +76,6 @@ pub struct Display {
     appearance: Appearance,
     pictures: Pictures,
     aftermath: Aftermath,
-}
-
-/// Shows a run, wherever to.
-pub trait Showing {
-    /// Shows an event.
-    ///
-    /// # Errors
-    /// When nothing can be written any more.
-    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError>;
-
-    /// Something is shown that has to be redrawn from time to time.
-    fn is_live(&self) -> bool;
-
-    /// How long nothing has to be redrawn, though it is not live; `None`: until the next event.
-    fn rests(&self) -> Option<Duration> {
-        None
-    }
-
-    /// The user is being asked: ticks must come often.
-    fn listens(&self) -> bool {
-        false
-    }
-
-    /// No more events can be taken before a tick.
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    /// What is live is redrawn.
-    ///
-    /// # Errors
-    /// As [`Showing::on`].
-    fn tick(&mut self) -> Result<(), ScreenError>;
-
-    /// Nothing more comes: everything shown becomes final.
-    ///
-    /// # Errors
-    /// As [`Showing::on`].
-    fn settle(&mut self) -> Result<(), ScreenError>;
 }
 
 impl Display {

@@ -248,10 +248,8 @@ impl Editor {
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
             let signal = self.line.read_line(&self.look.fronted(&label));
-            if let Some(guard) = &self.external.guard {
-                // The line editor gives back the mode it found, which after a stop may have been the shell's.
-                guard.host_mode();
-            }
+            // The line editor gives back the mode it found, which after a stop may have been the shell's.
+            self.external.host_mode();
             match signal
                 .map_err(|error| Report::failure("could not read the terminal").because(error))?
             {
@@ -267,7 +265,7 @@ impl Editor {
                 Signal::CtrlD => return Ok(Edited::Left),
                 Signal::HostCommand(command) => match Action::named(&command) {
                     Some(Action::Indent) => self.indent(),
-                    Some(Action::Suspend) => self.suspend(),
+                    Some(Action::Suspend) => self.external.suspend(),
                     Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
                     Some(Action::PromptMode) => self.toggle_prompts(),
@@ -280,13 +278,6 @@ impl Editor {
                 },
                 _ => {}
             }
-        }
-    }
-
-    /// Stops the program; returns when it is resumed.
-    fn suspend(&self) {
-        if let Some(guard) = &self.external.guard {
-            guard.suspend();
         }
     }
 

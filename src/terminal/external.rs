@@ -64,6 +64,20 @@ impl External {
         Ok((edited != text).then(|| edited.to_owned()))
     }
 
+    /// Stops the program; returns when it is resumed.
+    pub(super) fn suspend(&self) {
+        if let Some(guard) = &self.guard {
+            guard.suspend();
+        }
+    }
+
+    /// The terminal is as it was before the line editor had it.
+    pub(super) fn host_mode(&self) {
+        if let Some(guard) = &self.guard {
+            guard.host_mode();
+        }
+    }
+
     /// Gives it the terminal until it ends.
     fn run(&self, words: &[String], file: &Path) -> std::io::Result<ExitStatus> {
         self.lent.store(true, Ordering::SeqCst);

@@ -126,10 +126,11 @@ fn help_and_version_are_printed() {
 fn an_interrupt_ends_a_batch() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_ipycodex");
-    // The cell signals its grandparent, as Ctrl-C on the terminal would.
+    // The cell signals the shell, the parent of its guard, as Ctrl-C on the terminal would.
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let cell = format!(
-            "import os, signal, time; os.kill(os.getppid(), signal.SIG{signal}); [time.sleep(0.1) for _ in range(6000)]"
+            "import os, signal, time; guard = open(f\"/proc/{{os.getppid()}}/stat\").read(); \
+             os.kill(int(guard.rsplit(\")\")[-1].split()[1]), signal.SIG{signal}); [time.sleep(0.1) for _ in range(6000)]"
         );
         let script = format!("{program} -c '{cell}'; echo code $?");
         let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");

@@ -24,7 +24,7 @@ fn death(code: &str, cause: &str, arguments: &[&str]) {
         said.is_some_and(|line| line.contains(cause)),
         "{cause}: {text}"
     );
-    shell.shows("variables are lost");
+    shell.shows("are lost");
     shell.shows("not run again");
     shell.cell(3, "'lost' in globals(), 40 + 2");
     shell.shows("Out[3]: (False, 42)");

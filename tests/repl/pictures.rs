@@ -246,8 +246,8 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
     let Some(python) = peers::figures() else {
         return;
     };
-    let plot = "import matplotlib; matplotlib.rcParams['savefig.transparent'] = True; \
-                import matplotlib.pyplot as plt; plt.figure(figsize=(3, 2)); _ = plt.plot([1, 2])";
+    let plot = "import matplotlib.pyplot as plt; plt.figure(figsize=(3, 2), facecolor='none'); \
+                _ = plt.plot([1, 2]); plt.gca().set_facecolor('none')";
     // The colours of the cells of the drawing, but for those the terminal has by itself.
     let colours = |variable: (&str, &str)| {
         let mut home = Home::new();
@@ -270,9 +270,8 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
     let dark = colours(("COLORFGBG", "15;0"));
     assert!(dark.contains(&white), "black labels stand on white");
     let light = colours(("COLORFGBG", "0;15"));
-    assert!(!light.is_empty());
-    assert_ne!(
-        light, dark,
+    assert!(
+        light.contains(&vt100::Color::Default),
         "on a light terminal they stand on its own background"
     );
 }

@@ -10,7 +10,7 @@ use crate::support::{await_true, peers};
 use super::bench::{BOTH, Bench, Form, plan};
 
 /// Both engines, where the interpreter of the tests has IPython, on pipes and on a terminal.
-fn benches() -> Vec<(String, Bench)> {
+pub(super) fn benches() -> Vec<(String, Bench)> {
     let ipython = peers::python();
     let mut benches = Vec::new();
     for form in BOTH {
@@ -219,27 +219,8 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
     }
 }
 
-#[test]
-fn a_killed_interpreter_leaves_nothing_of_its_look() {
-    for (which, mut bench) in benches() {
-        let pid = bench.run("import os; os.getpid()").shown()[0].to_owned();
-        let sleeper = format!("{}3", std::process::id());
-        let code = format!(
-            "import subprocess\nsubprocess.run('trap \"\" TERM HUP INT; sleep {sleeper}; :', shell=True)"
-        );
-        bench.runtime().submit(RuntimeRequest::Snapshot {
-            code,
-            unprotected: false,
-        });
-        await_true("the sleeper sleeps", || is_running(&sleeper));
-        let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        await_true(&which, || !is_running(&sleeper));
-    }
-}
-
 /// Whether a `sleep` of that many seconds runs.
-fn is_running(seconds: &str) -> bool {
+pub(super) fn is_running(seconds: &str) -> bool {
     let wanted = format!("sleep\0{seconds}\0").into_bytes();
     std::fs::read_dir("/proc")
         .unwrap()

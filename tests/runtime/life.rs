@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::asides::{benches, is_running};
 use super::bench::{BOTH, Bench, Form, plan};
 use crate::support::{await_true, write_executable};
 
@@ -226,4 +227,23 @@ fn an_interpreter_killed_before_it_is_ready_ends_what_waits() {
     // The second when the kill came before the interpreter was known to be there.
     let expected = [Ending::Died(Death::Killed), Ending::Interrupted];
     assert!(expected.contains(&ending), "{ending:?}");
+}
+
+#[test]
+fn a_killed_interpreter_leaves_nothing_of_its_look() {
+    for (which, mut bench) in benches() {
+        let pid = bench.run("import os; os.getpid()").shown()[0].to_owned();
+        let sleeper = format!("{}3", std::process::id());
+        let code = format!(
+            "import subprocess\nsubprocess.run('trap \"\" TERM HUP INT; sleep {sleeper}; :', shell=True)"
+        );
+        bench.runtime().submit(RuntimeRequest::Snapshot {
+            code,
+            unprotected: false,
+        });
+        await_true("the sleeper sleeps", || is_running(&sleeper));
+        let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        await_true(&which, || !is_running(&sleeper));
+    }
 }

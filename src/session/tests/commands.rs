@@ -20,7 +20,7 @@ fn with_agent(script: scripted::Script) -> Stage {
     stage
 }
 
-fn said(stage: &Stage, text: &str) -> String {
+pub(super) fn said(stage: &Stage, text: &str) -> String {
     stage.run(text)[1..].join("\n")
 }
 
@@ -274,47 +274,6 @@ fn an_agent_that_is_missing_costs_one_line() {
     assert_eq!(
         said(&stage, "%ipycodex usage"),
         "No tokens have been counted in this session.\nthe limits of the account are not known: `codex` was not found"
-    );
-}
-
-#[test]
-fn the_conversation_is_told_as_it_was_seen() {
-    let mut turn = calls(&[("f", json!({"x": 1}))], "**done**");
-    turn.insert(
-        0,
-        AgentEvent::Thought {
-            turn: TURN,
-            part: 0,
-            delta: "hm".into(),
-        },
-    );
-    let stage = stage(vec![turn]);
-    assert_eq!(
-        said(&stage, "%ipycodex history"),
-        "nothing has been run or said yet"
-    );
-    for text in ["x = 1\ny = 2", ".use &`f`", "%ipycodex hide 2"] {
-        stage.run(text);
-    }
-    assert_eq!(
-        said(&stage, "%ipycodex history"),
-        "In [2] (hidden): x = 1\n            ...: y = 2\nran x = 1\ny = 2\n42\n\n\
-         In [3]: .use &`f`\n> hm\n\n🔧 f(x=1) => got 1\n\n**done**"
-    );
-    for n in 0..20 {
-        stage.run(&format!("cell_{n}"));
-    }
-    let run = stage.submit("%ipycodex history");
-    let mut paged = None;
-    while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
-        if let SessionEvent::Page(bundle) = *event {
-            paged = bundle.text("text/plain");
-        }
-    }
-    assert!(
-        paged
-            .unwrap()
-            .ends_with("In [25]: cell_19\nran cell_19\n42")
     );
 }
 

@@ -1,5 +1,6 @@
 //! Numbers, context and threads: what each input becomes, and what the agent is sent of it.
 
+use super::commands::said;
 use super::*;
 
 #[test]
@@ -113,5 +114,46 @@ fn a_dead_interpreter_is_part_of_the_record() {
             .contains("[the interpreter ended: exit code 7]"),
         "{}",
         stage.sent(0)
+    );
+}
+
+#[test]
+fn the_conversation_is_told_as_it_was_seen() {
+    let mut turn = calls(&[("f", json!({"x": 1}))], "**done**");
+    turn.insert(
+        0,
+        AgentEvent::Thought {
+            turn: TURN,
+            part: 0,
+            delta: "hm".into(),
+        },
+    );
+    let stage = stage(vec![turn]);
+    assert_eq!(
+        said(&stage, "%ipycodex history"),
+        "nothing has been run or said yet"
+    );
+    for text in ["x = 1\ny = 2", ".use &`f`", "%ipycodex hide 2"] {
+        stage.run(text);
+    }
+    assert_eq!(
+        said(&stage, "%ipycodex history"),
+        "In [2] (hidden): x = 1\n            ...: y = 2\nran x = 1\ny = 2\n42\n\n\
+         In [3]: .use &`f`\n> hm\n\n🔧 f(x=1) => got 1\n\n**done**"
+    );
+    for n in 0..20 {
+        stage.run(&format!("cell_{n}"));
+    }
+    let run = stage.submit("%ipycodex history");
+    let mut paged = None;
+    while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
+        if let SessionEvent::Page(bundle) = *event {
+            paged = bundle.text("text/plain");
+        }
+    }
+    assert!(
+        paged
+            .unwrap()
+            .ends_with("In [25]: cell_19\nran cell_19\n42")
     );
 }

@@ -138,7 +138,7 @@ fn retried(first: Reply, on_screen: &str) {
 fn a_stream_that_is_cut_starts_again() {
     retried(
         Reply::Stream(vec![Event::Begun(vec!["the whole ans".into()])]),
-        "Reconnecting... 1/2 (stream disconnected before completion: stream closed before response.completed)\n\
+        "Reconnecting... 1/2 (stream disconnected before completion: stream closed before\n   response.completed)\n\
          ↻ the connection was lost; the answer starts again\n",
     );
 }
