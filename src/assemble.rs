@@ -60,6 +60,10 @@ pub struct Assembly {
     pub settings: Settings,
     /// What was wrong with the settings.
     pub reports: Vec<Report>,
+    /// There was no record before this session.
+    pub first: bool,
+    /// The interpreter that will be tried first.
+    pub python: Option<PathBuf>,
 }
 
 /// Builds a session.
@@ -96,6 +100,11 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     };
     let pictures = Pictures::new(environment, settings.images);
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
+    let greets = wanted.cells_own_a_terminal && settings.greeting;
+    let python = greets
+        .then(|| crate::runtime::connect::interpreter(&runtime))
+        .flatten();
+    let first = greets && settings.record && !paths.history.exists();
     let agent = agent_plan(environment, &settings, &settings.agent, cwd.clone())?;
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
@@ -152,6 +161,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         history,
         settings,
         reports,
+        first,
+        python,
     })
 }
 

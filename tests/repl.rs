@@ -11,6 +11,7 @@ mod editing;
 mod elapsed;
 mod escapes;
 mod external;
+mod greeting;
 mod inspection;
 mod interrupts;
 mod jobs;

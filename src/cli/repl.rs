@@ -6,7 +6,7 @@ use crate::cli::{load, resume};
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::runtime::Stdin;
-use crate::terminal;
+use crate::terminal::{self, Greeting};
 
 /// Runs the REPL; returns its exit status.
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
@@ -31,6 +31,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         recall,
         settings,
         reports,
+        first,
+        python,
         ..
     } = assemble(environment, wanted)?;
     let options = terminal::Options {
@@ -45,6 +47,12 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         external_editor: external_editor(environment),
         asks_background: !settings.code_theme_chosen,
         reports,
+        greeting: (arguments.resume.is_none() && settings.greeting).then(|| Greeting {
+            first,
+            python,
+            ipython: settings.ipython,
+            agent: settings.agent.to_string(),
+        }),
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
         environment: environment.clone(),

@@ -76,6 +76,8 @@ pub struct Settings {
     pub log_exact: bool,
     /// The REPL starts in prompt mode.
     pub prompt_mode: bool,
+    /// The REPL begins with a line or three about itself.
+    pub greeting: bool,
     /// Who answers prompts.
     pub agent: AgentChoice,
     /// The interpreter the user chose; a name without a slash is looked up on `PATH`.

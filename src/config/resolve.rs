@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Every key of `config.json`, in the order they are told.
-pub const KEYS: [&str; 18] = [
+pub const KEYS: [&str; 19] = [
     "model",
     "completion_model",
     "think",
@@ -28,6 +28,7 @@ pub const KEYS: [&str; 18] = [
     "code_theme",
     "log_exact",
     "prompt_mode",
+    "greeting",
     "agent",
     "python",
     "runtime",
@@ -88,6 +89,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         code_theme: code_theme.unwrap_or_else(|| Background::default().theme().into()),
         log_exact: said.choice("log_exact").unwrap_or(false),
         prompt_mode: prompt_mode ^ flags.prompt_mode,
+        greeting: said.choice("greeting").unwrap_or(true),
         agent: flags
             .agent
             .clone()

@@ -12,7 +12,7 @@ use crate::text::columns;
 const ROOM: usize = 3;
 
 /// Breaks every line that is wider than `width`; `margin` is the least that stands before its other rows.
-pub(super) fn at_words(text: &str, width: usize, margin: usize) -> String {
+pub fn at_words(text: &str, width: usize, margin: usize) -> String {
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| match columns(line) <= width {

@@ -23,7 +23,7 @@ pub(super) const ROW: Magic = Magic {
 };
 
 /// Settings that are read at the start alone.
-const AT_START: [&str; 3] = ["prompt_mode", "edit_mode", "python"];
+const AT_START: [&str; 4] = ["prompt_mode", "greeting", "edit_mode", "python"];
 
 /// Every name that may follow.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -33,7 +33,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The words a setting that is read at the start may have; none when it is free text or no such setting.
 pub(super) fn words(name: &str) -> Vec<&'static str> {
     match name {
-        "prompt_mode" => bool::WORDS.iter().map(|(word, _)| *word).collect(),
+        "prompt_mode" | "greeting" => bool::WORDS.iter().map(|(word, _)| *word).collect(),
         "edit_mode" => EditMode::WORDS.iter().map(|(word, _)| *word).collect(),
         _ => Vec::new(),
     }
@@ -68,7 +68,7 @@ fn run(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
 /// The value as the file has it.
 fn value(name: &str, text: &str, choices: &Choices) -> Result<Value, String> {
     Ok(match name {
-        "prompt_mode" => json!(choose::truth(name, text)?),
+        "prompt_mode" | "greeting" => json!(choose::truth(name, text)?),
         "edit_mode" => json!(choose::one_of::<EditMode>(name, text)?.word()),
         "python" => json!(text),
         "agent" => match text.parse() {

@@ -58,6 +58,11 @@ pub struct ScriptRun {
     pub alone: bool,
 }
 
+/// The interpreter that will be tried first. Looks for files, and starts nothing.
+pub fn interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
+    super::python::first(plan)
+}
+
 /// Starts a runtime. Its first events may be there before the first request.
 pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);

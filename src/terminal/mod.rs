@@ -14,6 +14,7 @@ mod editor;
 mod external;
 mod field;
 mod front;
+mod greeting;
 mod ground;
 mod hands;
 mod highlight;
@@ -55,6 +56,7 @@ use background::Background;
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
+pub use greeting::Greeting;
 use keys::gate::{self, SharedGate};
 use picker::Picked;
 use prompt::Label;
@@ -93,6 +95,8 @@ pub struct Options {
     pub asks_background: bool,
     /// Said before the first prompt.
     pub reports: Vec<Report>,
+    /// Said before anything else.
+    pub greeting: Option<Greeting>,
     /// Replayed while the prompt can be used.
     pub startup: Option<Loading>,
     /// Loaded before the first prompt, in this order.
@@ -201,6 +205,11 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         environment: options.environment,
         record: options.record,
     };
+    if let Some(greeting) = &options.greeting {
+        let width = usize::from(shell.screen.size().columns);
+        let text = greeting.text(shell.screen.colour(), width);
+        shell.screen.trusted(text.as_bytes())?;
+    }
     for report in &options.reports {
         say(&shell.screen, &crate::session::report_notice(report))?;
     }

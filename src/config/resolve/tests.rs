@@ -55,7 +55,7 @@ fn defaults_and_nothing_created() {
         (Sandbox::WorkspaceWrite, EditMode::Emacs)
     );
     assert!(settings.ipython && settings.record && !settings.prompt_mode && !settings.log_exact);
-    assert!(settings.history_hint);
+    assert!(settings.history_hint && settings.greeting);
     assert_eq!(settings.codex_command, ["codex"]);
     assert!(settings.system_prompt.contains("<context>"));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
@@ -65,7 +65,7 @@ fn defaults_and_nothing_created() {
 fn every_key_of_the_file_is_read() {
     let content = json!({
         "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "github",
-        "log_exact": true, "prompt_mode": true, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
+        "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "images": "kitty", "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
     });
@@ -80,7 +80,8 @@ fn every_key_of_the_file_is_read() {
         (Effort::ExtraHigh, Search::Off)
     );
     assert_eq!(settings.code_theme, "github");
-    assert!(settings.log_exact && settings.prompt_mode && !settings.history_hint);
+    assert!(settings.log_exact && settings.prompt_mode);
+    assert!(!settings.history_hint && !settings.greeting);
     assert_eq!(settings.agent, AgentChoice::Acp("gemini --acp".into()));
     assert_eq!(settings.python, Some(home.path().join("venv/bin/python")));
     assert_eq!(settings.runtime, RuntimeChoice::Jupyter("ir".into()));

@@ -20,6 +20,7 @@ mod start;
 mod terminal;
 mod wire;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -52,6 +53,13 @@ pub struct PythonRuntime {
 struct Stillborn {
     events: Sender<RuntimeEvent>,
     failure: StartFailure,
+}
+
+/// The interpreter that a start would try first.
+pub(super) fn first(plan: &RuntimePlan) -> Option<PathBuf> {
+    let search = find::find(plan.interpreter.as_deref(), &plan.cwd, &plan.variables);
+    let best = search.candidates.into_iter().next();
+    best.map(|candidate| candidate.program)
 }
 
 impl PythonRuntime {
