@@ -18,7 +18,7 @@ pub struct Aftermath {
     pub pick: Option<Pick>,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
-    /// Help too long for the screen, safe to write: to be shown by [`page`].
+    /// Help too long for the screen, safe to write: to be shown by [`page`](super::page).
     pub pages: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! The Python blocks of an answer.
 //!
 //! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists, stripped,
-//! without the empty ones, in order. Their numbers on the screen follow the same rule: [`is_python`], not in a quote, and
+//! without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in a quote, and
 //! counted when their first line that is not blank comes. Absent on purpose: indented code, other tags (`python3`,
 //! `Python`), blocks inside quotes.
 
