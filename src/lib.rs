@@ -42,7 +42,7 @@
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
-//! | [`rpc`] | 3 | JSON-RPC over a child |
+//! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |

@@ -10,6 +10,7 @@ use std::io::{self, BufRead};
 use memchr::memmem;
 use serde_json::Value;
 
+use super::dialect::Dialect;
 use super::message::Message;
 
 /// What one line was.
@@ -50,9 +51,9 @@ pub fn decode(line: &[u8]) -> Frame {
 }
 
 /// The line for `message`, newline included.
-pub fn encode(message: Message) -> Vec<u8> {
-    let mut line =
-        serde_json::to_vec(&message.into_value()).expect("a JSON value with string keys is JSON");
+pub fn encode(message: Message, dialect: Dialect) -> Vec<u8> {
+    let value = message.into_value(dialect);
+    let mut line = serde_json::to_vec(&value).expect("a JSON value with string keys is JSON");
     line.push(b'\n');
     line
 }
@@ -107,7 +108,7 @@ fn surrogate(text: &str) -> Option<u16> {
 mod tests {
     use std::io::BufReader;
 
-    use super::{Frame, decode, encode, read_frame};
+    use super::{Dialect, Frame, decode, encode, read_frame};
     use crate::properties;
     use crate::rpc::message::Message;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -161,7 +162,7 @@ mod tests {
 
         #[test]
         fn any_text_goes_out_as_one_line_and_comes_back(text in any::<String>()) {
-            let line = encode(note(json!(text)));
+            let line = encode(note(json!(text)), Dialect::Versioned);
             prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
             prop_assert!(std::str::from_utf8(&line).is_ok());
             prop_assert_eq!(decode(&line), Frame::Message(note(json!(text))));
@@ -175,7 +176,7 @@ mod tests {
             let mut bytes = Vec::new();
             for text in &texts {
                 bytes.extend_from_slice(b"\n  \n");
-                bytes.extend(encode(note(json!(text))));
+                bytes.extend(encode(note(json!(text)), Dialect::Versioned));
             }
             let mut reader = BufReader::with_capacity(capacity, &bytes[..]);
             let mut line = Vec::new();

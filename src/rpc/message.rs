@@ -1,9 +1,12 @@
 //! The three kinds of JSON-RPC message as values.
 //!
 //! In: any JSON value. Out: a [`Message`], or `None` for what is no message at all. Routed by the presence of `method`
-//! and never by the id alone, since both sides count their own ids from the same small numbers.
+//! and never by the id alone, since both sides count their own ids from the same small numbers. Read in either
+//! [`Dialect`], whoever sent it.
 
 use serde_json::{Map, Value, json};
+
+use super::dialect::Dialect;
 
 /// Names a request: a string or a whole number, given back as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -108,13 +111,19 @@ impl Message {
     }
 
     /// The object that goes on the wire.
-    pub fn into_value(self) -> Value {
+    pub fn into_value(self, dialect: Dialect) -> Value {
         let mut fields = Map::new();
+        if dialect == Dialect::Versioned {
+            fields.insert("jsonrpc".into(), json!("2.0"));
+        }
         match self {
             Message::Request { id, method, params } => {
                 fields.insert("id".into(), id.to_value());
                 fields.insert("method".into(), Value::String(method));
-                fields.insert("params".into(), params);
+                // JSON-RPC 2.0 knows objects and lists here, or nothing.
+                if dialect == Dialect::Bare || !params.is_null() {
+                    fields.insert("params".into(), params);
+                }
             }
             Message::Notification { method, params } => {
                 fields.insert("method".into(), Value::String(method));
@@ -153,16 +162,14 @@ fn error_from(error: Value) -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Id, Message, RpcError};
+    use super::{Dialect, Id, Message, RpcError};
     use serde_json::{Value, json};
 
     fn check(value: Value, expected: Option<Message>) {
         assert_eq!(Message::from_value(value.clone()), expected, "{value}");
-        if let Some(message) = expected {
-            assert_eq!(
-                Message::from_value(message.clone().into_value()),
-                Some(message)
-            );
+        for dialect in [Dialect::Bare, Dialect::Versioned] {
+            let wire = expected.clone().map(|message| message.into_value(dialect));
+            assert_eq!(wire.and_then(Message::from_value), expected, "{dialect:?}");
         }
     }
 
@@ -201,6 +208,39 @@ mod tests {
                 }),
             }),
         );
+    }
+
+    #[test]
+    fn each_dialect_writes_what_its_speakers_expect() {
+        let request = || Message::Request {
+            id: Id::Number(1),
+            method: "m".into(),
+            params: Value::Null,
+        };
+        let response = || Message::Response {
+            id: Id::Text("a".into()),
+            outcome: Ok(json!({})),
+        };
+        for (message, dialect, expected) in [
+            (
+                request(),
+                Dialect::Bare,
+                json!({"id": 1, "method": "m", "params": null}),
+            ),
+            (
+                request(),
+                Dialect::Versioned,
+                json!({"jsonrpc": "2.0", "id": 1, "method": "m"}),
+            ),
+            (response(), Dialect::Bare, json!({"id": "a", "result": {}})),
+            (
+                response(),
+                Dialect::Versioned,
+                json!({"jsonrpc": "2.0", "id": "a", "result": {}}),
+            ),
+        ] {
+            assert_eq!(message.into_value(dialect), expected);
+        }
     }
 
     #[test]

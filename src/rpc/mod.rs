@@ -1,15 +1,20 @@
-//! JSON-RPC over a child process: message types, a table of pending ids, and the threads that pump.
+//! JSON-RPC with a child, with whoever started us, or over a socket.
 //!
-//! `message` and `frame` are pure (bytes and values), `pending` is a table without IO, `peer` alone owns threads and
-//! pipes. One message is one line in both directions; the `jsonrpc` field is neither needed nor sent (the Codex
-//! app-server 0.169.0 does neither). Absent on purpose: batches, and any knowledge of methods.
+//! `message`, `dialect` and `frame` are pure (bytes and values), `pending` is a table without IO, `peer` owns the threads
+//! that read and write; `child` and `socket` are what they read from and write to. One message is one line in both
+//! directions. Absent on purpose: batches, and any knowledge of methods.
 
+mod child;
+mod dialect;
 mod frame;
 mod message;
 mod peer;
 mod pending;
+mod socket;
 
+pub use child::{ChildPeer, Launch, SpawnFailure};
+pub use dialect::Dialect;
 pub use frame::{Frame, decode, encode, read_frame};
 pub use message::{Id, Message, RpcError};
-pub use peer::{Incoming, Launch, Peer, SpawnFailure};
+pub use peer::{Incoming, Peer};
 pub use pending::Pending;

@@ -1,17 +1,13 @@
-//! A child process that speaks JSON-RPC over its standard input and output: the threads that pump.
+//! Somebody who speaks JSON-RPC: the threads that pump.
 //!
 //! In: messages to send. Out: the messages received, through a bounded channel that must deliver (the reader waits for
 //! room, and so in the end does the peer). Threads: one reads, one writes (a peer that does not read never blocks the
-//! caller), one drains standard error and keeps its end. Invariant: the channel closes exactly when the peer's
-//! standard output ends.
+//! caller). Invariant: the channel closes exactly when what the peer says ends.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Write};
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::io::{self, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as sync;
@@ -20,101 +16,85 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::dialect::Dialect;
 use super::frame::{Frame, encode, read_frame};
 use super::message::Message;
-use crate::process::{Child, Leadership, Plan, Tail, spawn};
 
 /// Messages that wait for the owner before the reader waits.
 const ROOM: usize = 256;
 
-/// How long the last words of an ended peer are waited for.
-const LAST_WORDS: Duration = Duration::from_millis(200);
-
-/// What a peer says, in order; closed at the end of its output.
+/// What a peer says, in order; closed at the end of it.
 pub type Incoming = mpsc::Receiver<Message>;
 
-/// How to start a peer.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// The program; searched on PATH when it has no slash.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Its whole environment.
-    pub variables: BTreeMap<OsString, OsString>,
-    /// Its directory; `None` is ours.
-    pub cwd: Option<PathBuf>,
-    /// Names its threads: `NAME-reader` and so on.
-    pub name: String,
-}
-
-/// Why a peer could not be started.
-#[derive(Debug, thiserror::Error)]
-#[error("`{}` could not be started: {source}", program.display())]
-pub struct SpawnFailure {
-    /// What was to be started.
-    pub program: PathBuf,
-    /// Why not; `NotFound` when the program does not exist.
-    pub source: io::Error,
-}
-
-/// A running peer. Dropping it kills its process group at once.
+/// Whom we speak with. Dropping it hangs up.
 #[derive(Debug)]
 pub struct Peer {
     outgoing: sync::Sender<Vec<u8>>,
-    child: Child,
-    words: Tail,
+    /// Disconnected when the writer is done.
+    written: sync::Receiver<()>,
     junk: Arc<AtomicU64>,
+    dialect: Dialect,
+    _hang_up: HangUp,
 }
 
 impl Peer {
-    /// Starts the peer as leader of its own process group.
+    /// Speaks with whoever reads `output` and writes `input`. `name` names the threads: `NAME-reader`, `NAME-writer`.
     ///
     /// # Errors
-    /// When the program is missing or the operating system refuses a process, pipe or thread.
-    pub fn spawn(launch: Launch) -> Result<(Peer, Incoming), SpawnFailure> {
-        let program = launch.program.clone();
-        Peer::try_spawn(launch).map_err(|source| SpawnFailure { program, source })
+    /// When the operating system refuses a thread.
+    pub fn over(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        dialect: Dialect,
+        name: &str,
+    ) -> io::Result<(Peer, Incoming)> {
+        Peer::new(input, output, HangUp::default(), dialect, name)
     }
 
-    fn try_spawn(launch: Launch) -> io::Result<(Peer, Incoming)> {
-        let (their_input, our_output) = io::pipe()?;
-        let (our_input, their_output) = io::pipe()?;
-        let (our_words, their_words) = io::pipe()?;
-        let mut plan = Plan::new(
-            launch.program,
-            Leadership::Group,
-            their_input.into(),
-            their_output.into(),
-            their_words.into(),
-        );
-        plan.arguments = launch.arguments;
-        plan.variables = Some(launch.variables);
-        plan.cwd = launch.cwd;
-        let child = spawn(plan)?;
-        let words = Tail::of(our_words.into(), &format!("{}-stderr", launch.name));
+    /// Speaks with whoever started us, over our standard input and output. Nothing else may be written to the latter.
+    ///
+    /// # Errors
+    /// When one of them is closed, or the operating system refuses a thread.
+    pub fn over_standard_streams(dialect: Dialect, name: &str) -> io::Result<(Peer, Incoming)> {
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        Peer::over(input, output, dialect, name)
+    }
+
+    pub(super) fn new(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        hang_up: HangUp,
+        dialect: Dialect,
+        name: &str,
+    ) -> io::Result<(Peer, Incoming)> {
         let junk = Arc::new(AtomicU64::new(0));
         let (arrived, incoming) = mpsc::channel(ROOM);
         let counter = Arc::clone(&junk);
         thread::Builder::new()
-            .name(format!("{}-reader", launch.name))
-            .spawn(move || read(our_input.into(), &arrived, &counter))?;
+            .name(format!("{name}-reader"))
+            .spawn(move || read(input, &arrived, &counter))?;
         let (outgoing, departing) = sync::channel();
+        let (done, written) = sync::channel();
         thread::Builder::new()
-            .name(format!("{}-writer", launch.name))
-            .spawn(move || write(our_output.into(), &departing))?;
+            .name(format!("{name}-writer"))
+            .spawn(move || {
+                write(output, &departing);
+                drop(done);
+            })?;
         let peer = Peer {
             outgoing,
-            child,
-            words,
+            written,
             junk,
+            dialect,
+            _hang_up: hang_up,
         };
         Ok((peer, incoming))
     }
 
     /// Queues a message; never blocks. A peer that is gone does not get it, which its closed channel tells.
     pub fn send(&self, message: Message) {
-        let _ = self.outgoing.send(encode(message));
+        let _ = self.outgoing.send(encode(message, self.dialect));
     }
 
     /// How many lines were no messages.
@@ -122,34 +102,45 @@ impl Peer {
         self.junk.load(Ordering::Relaxed)
     }
 
-    /// Ends the peer: closes its input, `grace` later SIGTERM to its group, `grace` later SIGKILL. Blocks that long at
-    /// most. Returns its status and the end of its standard error (untrusted text).
-    ///
-    /// # Errors
-    /// When the operating system does not tell the status.
-    pub fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
+    /// Hangs up when everything is said; false when the peer did not take all of it within `patience`.
+    pub fn finish(self, patience: Duration) -> bool {
         let Peer {
             outgoing,
-            mut child,
-            words,
+            written,
+            _hang_up,
             ..
         } = self;
         drop(outgoing);
-        let status = child.end(grace)?;
-        words.settle(LAST_WORDS);
-        Ok((status, words.text()))
-    }
-
-    /// Kills the peer's process group at once.
-    pub fn kill(mut self) {
-        self.child.group().kill();
-        // A failure means that it is reaped already.
-        let _ = self.child.wait();
+        written.recv_timeout(patience) == Err(sync::RecvTimeoutError::Disconnected)
     }
 }
 
-fn read(input: OwnedFd, arrived: &mpsc::Sender<Message>, junk: &AtomicU64) {
-    let mut reader = BufReader::with_capacity(64 * 1024, File::from(input));
+/// What ends the connection when the peer is dropped: where closing our writing end does not.
+#[derive(Default)]
+pub(super) struct HangUp(Option<Box<dyn Fn() + Send>>);
+
+impl HangUp {
+    pub(super) fn by(how: impl Fn() + Send + 'static) -> Self {
+        HangUp(Some(Box::new(how)))
+    }
+}
+
+impl Drop for HangUp {
+    fn drop(&mut self) {
+        if let Some(how) = &self.0 {
+            how();
+        }
+    }
+}
+
+impl fmt::Debug for HangUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HangUp").field(&self.0.is_some()).finish()
+    }
+}
+
+fn read(input: impl Read, arrived: &mpsc::Sender<Message>, junk: &AtomicU64) {
+    let mut reader = BufReader::with_capacity(64 * 1024, input);
     let mut line = Vec::new();
     while let Ok(Some(frame)) = read_frame(&mut reader, &mut line) {
         match frame {
@@ -167,10 +158,13 @@ fn read(input: OwnedFd, arrived: &mpsc::Sender<Message>, junk: &AtomicU64) {
     }
 }
 
-fn write(output: OwnedFd, departing: &sync::Receiver<Vec<u8>>) {
-    let mut output = File::from(output);
+fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>) {
     while let Ok(line) = departing.recv() {
-        if output.write_all(&line).is_err() {
+        if output
+            .write_all(&line)
+            .and_then(|()| output.flush())
+            .is_err()
+        {
             return;
         }
     }
@@ -178,68 +172,91 @@ fn write(output: OwnedFd, departing: &sync::Receiver<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::io::{self, Write};
     use std::time::Duration;
 
-    use super::{Launch, Peer};
-    use crate::rpc::message::Message;
+    use super::{Dialect, Peer};
+    use crate::rpc::child::{ChildPeer, Launch};
+    use crate::rpc::message::{Id, Message};
     use serde_json::json;
 
-    fn shell(script: &str) -> Launch {
-        Launch {
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".into(), script.into()],
-            variables: BTreeMap::new(),
+    #[test]
+    fn peers_of_either_dialect_understand_each_other() {
+        let (our_input, their_output) = io::pipe().unwrap();
+        let (their_input, our_output) = io::pipe().unwrap();
+        let mut noise = their_output.try_clone().unwrap();
+        let (ours, mut from_them) =
+            Peer::over(our_input, our_output, Dialect::Bare, "ours").unwrap();
+        let (theirs, mut from_us) =
+            Peer::over(their_input, their_output, Dialect::Versioned, "theirs").unwrap();
+        // Both count from 1: the direction tells whose id it is.
+        let request = Message::Request {
+            id: Id::Number(1),
+            method: "ask".into(),
+            params: json!({}),
+        };
+        let response = Message::Response {
+            id: Id::Number(1),
+            outcome: Ok(json!("yes")),
+        };
+        ours.send(request.clone());
+        assert_eq!(from_us.blocking_recv(), Some(request.clone()));
+        theirs.send(request.clone());
+        theirs.send(response.clone());
+        assert_eq!(from_them.blocking_recv(), Some(request));
+        assert_eq!(from_them.blocking_recv(), Some(response.clone()));
+        noise.write_all(b"a log line\n").unwrap();
+        theirs.send(response.clone());
+        assert_eq!(from_them.blocking_recv(), Some(response));
+        assert_eq!(ours.junk(), 1);
+        drop(noise);
+        assert!(theirs.finish(Duration::from_secs(10)));
+        assert_eq!(from_them.blocking_recv(), None);
+    }
+
+    /// This test is both sides: it starts itself and speaks with that. What the harness prints is junk.
+    #[test]
+    fn whoever_started_us_is_heard_over_our_own_streams() {
+        const STARTED: &str = "RPC_TEST_STARTED";
+        if std::env::var_os(STARTED).is_some() {
+            let (peer, mut incoming) =
+                Peer::over_standard_streams(Dialect::Versioned, "started").unwrap();
+            while let Some(message) = incoming.blocking_recv() {
+                peer.send(message);
+            }
+            assert!(peer.finish(Duration::from_secs(10)));
+            return;
+        }
+        let name = "rpc::peer::tests::whoever_started_us_is_heard_over_our_own_streams";
+        let launch = Launch {
+            program: std::env::current_exe().unwrap(),
+            arguments: ["--exact", "--nocapture", name].map(Into::into).into(),
+            variables: [(STARTED.into(), "1".into())].into(),
             cwd: None,
+            dialect: Dialect::Versioned,
             name: "test".into(),
+        };
+        let (peer, mut incoming) = ChildPeer::spawn(launch).unwrap();
+        for text in ["a", "b"] {
+            let message = Message::Notification {
+                method: "n".into(),
+                params: json!([text]),
+            };
+            peer.send(message.clone());
+            assert_eq!(incoming.blocking_recv(), Some(message));
         }
-    }
-
-    fn note(text: &str) -> Message {
-        Message::Notification {
-            method: "n".into(),
-            params: json!({ "text": text }),
-        }
-    }
-
-    #[test]
-    fn what_is_sent_comes_back_from_an_echo_and_junk_is_counted() {
-        let (peer, mut incoming) = Peer::spawn(shell("echo hello; exec cat")).unwrap();
-        let big = "x".repeat(3_000_000);
-        for text in ["a", &big, "b\nc"] {
-            peer.send(note(text));
-            assert_eq!(incoming.blocking_recv(), Some(note(text)));
-        }
-        assert_eq!(peer.junk(), 1);
-        let (status, _) = peer.end(Duration::from_secs(10)).unwrap();
-        assert!(status.success());
-        assert_eq!(incoming.blocking_recv(), None);
-    }
-
-    #[test]
-    fn last_words_and_status_are_told() {
-        let (peer, mut incoming) = Peer::spawn(shell("echo why >&2; exit 3")).unwrap();
-        assert_eq!(incoming.blocking_recv(), None);
         let (status, words) = peer.end(Duration::from_secs(10)).unwrap();
-        assert_eq!(status.code(), Some(3));
-        assert_eq!(words, "why\n");
+        assert!(status.success(), "{words}");
     }
 
     #[test]
-    fn a_peer_that_never_reads_does_not_block_the_sender() {
-        let (peer, _incoming) = Peer::spawn(shell("exec sleep 1000")).unwrap();
-        for _ in 0..10 {
-            peer.send(note(&"x".repeat(1_000_000)));
-        }
-        peer.kill();
-    }
-
-    #[test]
-    fn a_missing_program_is_named() {
-        let mut launch = shell("");
-        launch.program = "/nonexistent/agent".into();
-        let failure = Peer::spawn(launch).unwrap_err();
-        assert_eq!(failure.source.kind(), std::io::ErrorKind::NotFound);
-        assert!(failure.to_string().starts_with("`/nonexistent/agent`"));
+    fn a_peer_that_does_not_read_is_not_waited_for_for_ever() {
+        let (_kept, output) = io::pipe().unwrap();
+        let (peer, _incoming) = Peer::over(io::empty(), output, Dialect::Bare, "deaf").unwrap();
+        peer.send(Message::Notification {
+            method: "n".into(),
+            params: json!("x".repeat(1_000_000)),
+        });
+        assert!(!peer.finish(Duration::from_millis(50)));
     }
 }

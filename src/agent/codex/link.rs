@@ -16,7 +16,9 @@ use super::facts::Limits;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::connect::AgentPlan;
 use crate::agent::{Approvals, Search, TurnId};
-use crate::rpc::{Id, Incoming, Launch, Message, Peer, Pending, RpcError, SpawnFailure};
+use crate::rpc::{
+    ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
+};
 
 /// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +72,7 @@ pub(super) struct Loaded {
 
 /// See the module.
 pub(super) struct Link {
-    pub(super) peer: Peer,
+    pub(super) peer: ChildPeer,
     incoming: Incoming,
     pub(super) pending: Pending<Purpose>,
     /// Handshake done and somebody logged in.
@@ -96,9 +98,10 @@ impl Link {
                 .collect(),
             // A directory that is gone would look like a missing program.
             cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
+            dialect: Dialect::Bare,
             name: program.name.into(),
         };
-        let (peer, incoming) = Peer::spawn(launch)?;
+        let (peer, incoming) = ChildPeer::spawn(launch)?;
         let mut link = Link {
             peer,
             incoming,

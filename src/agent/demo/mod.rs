@@ -17,7 +17,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::rpc::{Frame, Message, RpcError, encode, read_frame};
+use crate::rpc::{Dialect, Frame, Message, RpcError, encode, read_frame};
 use perform::{Job, Performer, Stage};
 use threads::ThreadTable;
 
@@ -66,7 +66,7 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
 fn write(mut output: impl Write, lines: &mpsc::Receiver<Message>) -> io::Result<()> {
     while let Ok(message) = lines.recv() {
         match output
-            .write_all(&encode(message))
+            .write_all(&encode(message, Dialect::Bare))
             .and_then(|()| output.flush())
         {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
