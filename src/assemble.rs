@@ -17,8 +17,7 @@ use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan, ScriptRun};
 use crate::screen::Screen;
 use crate::session::{
-    self, Choices, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, Run,
-    SessionHandle, Skills,
+    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 
@@ -89,23 +88,23 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let begin = Begin {
         cwd: cwd.to_string_lossy().into_owned(),
         resume: wanted.resume,
-        provider: settings.agent.to_string(),
+        provider: settings.choices.agent.to_string(),
         once: wanted.once,
     };
-    let theme = Theme::named(&settings.code_theme).unwrap_or_default();
+    let theme = Theme::named(&settings.choices.code_theme).unwrap_or_default();
     let appearance = Appearance {
         colour: screen.colour(),
         links: false,
         theme,
     };
-    let pictures = Pictures::new(environment, settings.images);
+    let pictures = Pictures::new(environment, settings.choices.images);
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
-    let greets = wanted.cells_own_a_terminal && settings.greeting;
+    let greets = wanted.cells_own_a_terminal && settings.choices.greeting;
     let python = greets
         .then(|| crate::runtime::connect::interpreter(&runtime))
         .flatten();
     let first = greets && settings.record && !paths.history.exists();
-    let agent = agent_plan(environment, &settings, &settings.agent, cwd.clone())?;
+    let agent = agent_plan(environment, &settings, &settings.choices.agent, cwd.clone())?;
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
@@ -124,7 +123,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         history: history.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),
-        choices: Choices::of(&settings),
+        choices: settings.choices.clone(),
         cwd,
         stdin: wanted.stdin,
         exact_log: paths.exact_log.clone(),
@@ -186,13 +185,13 @@ fn runtime_plan(
     screen: &Screen,
     cwd: PathBuf,
 ) -> Result<RuntimePlan, Report> {
-    let kind = match &settings.runtime {
+    let kind = match &settings.choices.runtime {
         RuntimeChoice::Embedded => RuntimeKind::Embedded,
         other => return Err(unavailable("runtime", &other.to_string(), "embedded")),
     };
     Ok(RuntimePlan {
         kind,
-        interpreter: settings.python.clone(),
+        interpreter: settings.choices.python.clone(),
         no_ipython: !settings.ipython,
         cwd,
         variables: environment.variables.clone(),

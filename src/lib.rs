@@ -46,11 +46,11 @@
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
-//! | [`config`] | 3 | settings |
+//! | [`config`] | 3 | settings: a row each in one table |
 //! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
 //! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
-//! | [`magics`] | 4 | `%ipycodex` commands |
+//! | [`magics`] | 4 | `%ipycodex` commands: a row each; below the session, which carries them out |
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
 //! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |

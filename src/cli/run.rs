@@ -140,7 +140,7 @@ fn run(work: Work, arguments: &Arguments, environment: &Environment) -> Result<i
         load: work.load,
         stdin_is_free: work.stdin_is_free,
     };
-    let prompt_mode = settings.prompt_mode;
+    let prompt_mode = settings.choices.prompt_mode;
     if prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.')) {
         session.warm_agent();
     }

@@ -129,8 +129,9 @@ impl Choice for ColorChoice {
     ];
 }
 
-impl Choice for bool {
-    const WORDS: &'static [(&'static str, Self)] = &[("true", true), ("false", false)];
+impl AgentChoice {
+    /// The agents there are.
+    pub(super) const WORDS: [&str; 2] = ["codex", "demo"];
 }
 
 impl std::str::FromStr for AgentChoice {
@@ -142,7 +143,7 @@ impl std::str::FromStr for AgentChoice {
             "demo" => Ok(AgentChoice::Demo),
             _ => named(text, "acp:")
                 .map(AgentChoice::Acp)
-                .ok_or_else(|| WrongValue::among(text, ["codex", "demo"].into_iter())),
+                .ok_or_else(|| WrongValue::among(text, AgentChoice::WORDS.into_iter())),
         }
     }
 }

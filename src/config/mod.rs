@@ -6,23 +6,27 @@
 //! Absent on purpose: what the settings do.
 
 mod choice;
+mod choices;
 mod file;
 mod jsonc;
 mod keymap;
 mod paths;
 mod resolve;
+mod settings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::agent::{Effort, Search};
 use crate::screen::ColorChoice;
 
 pub use choice::{Choice, WrongValue};
+pub use choices::Choices;
 pub use file::ConfigFile;
 pub use keymap::{Chord, GROUPS, KeyAction, Keymap, Meaning, Row, Stroke};
 pub use paths::Paths;
-pub use resolve::{KEYS, resolve};
+pub use resolve::resolve;
+pub use settings::{SETTINGS, Setting, Values, When};
 
 /// What the command line may set; what is absent is decided by the environment, the file or the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,45 +64,9 @@ pub struct ConfigFlags {
 /// What holds for this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The model for prompts; `None`: the agent's own default.
-    pub model: Option<String>,
-    /// The model for inline completion; `None`: the agent's own default.
-    pub completion_model: Option<String>,
-    /// How much to think.
-    pub think: Effort,
-    /// How much to search.
-    pub search: Search,
-    /// Name of the theme for code.
-    pub code_theme: String,
-    /// The user named it, or the surroundings tell the terminal's background.
-    pub code_theme_chosen: bool,
-    /// Every message of the agent goes to `exact-log.jsonl`.
-    pub log_exact: bool,
-    /// The REPL starts in prompt mode.
-    pub prompt_mode: bool,
-    /// The REPL begins with a line or three about itself.
-    pub greeting: bool,
-    /// Who answers prompts.
-    pub agent: AgentChoice,
-    /// The interpreter the user chose; a name without a slash is looked up on `PATH`.
-    pub python: Option<PathBuf>,
-    /// What runs cells.
-    pub runtime: RuntimeChoice,
-    /// How the agent keeps the conversation.
-    pub threads: Threads,
-    /// Whether the agent asks.
-    pub approvals: Approvals,
-    /// What the agent's commands may touch.
-    pub sandbox: Sandbox,
-    /// Whether the model may run cells.
-    pub run_cells: RunCells,
-    /// How pictures are drawn.
-    pub images: Images,
-    /// Earlier inputs are suggested while typing.
-    pub history_hint: bool,
-    /// The line editor's keys.
-    pub edit_mode: EditMode,
-    /// What its keys do.
+    /// What the file can set, flags and environment applied.
+    pub choices: Choices,
+    /// What the line editor's keys do.
     pub keys: Arc<Keymap>,
     /// When output is coloured.
     pub color: ColorChoice,

@@ -1,46 +1,18 @@
 //! Flag, environment, file, default: the first that says something decides.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::{Approvals, Effort, Search, Threads};
 use crate::environment::Environment;
-use crate::markdown::{Background, Theme};
+use crate::markdown::Background;
 use crate::report::Report;
 use crate::text::similar::did_you_mean;
 
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
-use super::{
-    AgentChoice, Choice, ConfigFlags, EditMode, Images, Keymap, Paths, RunCells, RuntimeChoice,
-    Sandbox, Settings, WrongValue,
-};
-
-/// Every key of `config.json`, in the order they are told.
-pub const KEYS: [&str; 19] = [
-    "model",
-    "completion_model",
-    "think",
-    "search",
-    "code_theme",
-    "log_exact",
-    "prompt_mode",
-    "greeting",
-    "agent",
-    "python",
-    "runtime",
-    "threads",
-    "approvals",
-    "sandbox",
-    "run_cells",
-    "images",
-    "history_hint",
-    "edit_mode",
-    "keys",
-];
+use super::{Choices, ConfigFlags, Keymap, Paths, SETTINGS, Settings};
 
 /// The system prompt for users without one of their own.
 const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
@@ -59,59 +31,17 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         reports: report.into_iter().collect(),
     };
     said.unknown_keys();
-    let from_environment = environment.variable("IPYAI_MODEL").map(str::to_owned);
-    let prompt_mode: bool = said.choice("prompt_mode").unwrap_or(false);
-    let background = environment
-        .variable("COLORFGBG")
-        .and_then(Background::of_variable);
-    let code_theme = not_empty(flags.code_theme.clone().or(said.word("code_theme", theme)))
-        .or_else(|| background.map(|background| background.theme().into()));
+    let mut choices = said.choices();
+    let background = environment.variable("COLORFGBG");
+    if let Some(background) = background.and_then(Background::of_variable)
+        && !choices.code_theme_chosen
+    {
+        choices.code_theme = background.theme().into();
+        choices.code_theme_chosen = true;
+    }
+    overrule(&mut choices, flags, environment);
     let settings = Settings {
-        model: not_empty(
-            flags
-                .model
-                .clone()
-                .or(from_environment)
-                .or(said.text("model")),
-        ),
-        completion_model: not_empty(
-            flags
-                .completion_model
-                .clone()
-                .or(said.text("completion_model")),
-        ),
-        think: flags.think.or(said.choice("think")).unwrap_or(Effort::Low),
-        search: flags
-            .search
-            .or(said.choice("search"))
-            .unwrap_or(Search::Low),
-        code_theme_chosen: code_theme.is_some(),
-        code_theme: code_theme.unwrap_or_else(|| Background::default().theme().into()),
-        log_exact: said.choice("log_exact").unwrap_or(false),
-        prompt_mode: prompt_mode ^ flags.prompt_mode,
-        greeting: said.choice("greeting").unwrap_or(true),
-        agent: flags
-            .agent
-            .clone()
-            .or(said.parsed("agent"))
-            .unwrap_or(AgentChoice::Codex),
-        python: flags
-            .python
-            .clone()
-            .or(not_empty(said.text("python")).map(PathBuf::from))
-            .map(|path| program(environment, &path)),
-        runtime: flags
-            .runtime
-            .clone()
-            .or(said.parsed("runtime"))
-            .unwrap_or(RuntimeChoice::Embedded),
-        threads: said.choice("threads").unwrap_or(Threads::Session),
-        approvals: said.choice("approvals").unwrap_or(Approvals::Never),
-        sandbox: said.choice("sandbox").unwrap_or(Sandbox::WorkspaceWrite),
-        run_cells: said.choice("run_cells").unwrap_or(RunCells::Ask),
-        images: said.choice("images").unwrap_or(Images::Auto),
-        history_hint: said.choice("history_hint").unwrap_or(true),
-        edit_mode: said.choice("edit_mode").unwrap_or(EditMode::Emacs),
+        choices,
         keys: said.keys(),
         color: flags.color.unwrap_or_default(),
         ipython: !flags.no_ipython,
@@ -124,6 +54,31 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     (settings, reports)
 }
 
+/// Flags and the environment before the file.
+fn overrule(choices: &mut Choices, flags: &ConfigFlags, environment: &Environment) {
+    fn put<T: Clone>(place: &mut T, flag: Option<&T>) {
+        if let Some(value) = flag {
+            place.clone_from(value);
+        }
+    }
+    let model = environment.variable("IPYAI_MODEL").map(str::to_owned);
+    put(&mut choices.model, flags.model.as_ref().or(model.as_ref()));
+    put(
+        &mut choices.completion_model,
+        flags.completion_model.as_ref(),
+    );
+    put(&mut choices.think, flags.think.as_ref());
+    put(&mut choices.search, flags.search.as_ref());
+    if let Some(theme) = not_empty(flags.code_theme.clone()) {
+        (choices.code_theme, choices.code_theme_chosen) = (theme, true);
+    }
+    put(&mut choices.agent, flags.agent.as_ref());
+    put(&mut choices.runtime, flags.runtime.as_ref());
+    let python = flags.python.as_ref().or(choices.python.as_ref());
+    choices.python = python.map(|path| program(environment, path));
+    choices.prompt_mode ^= flags.prompt_mode;
+}
+
 /// What the file says, and what is wrong with it.
 struct Said<'a> {
     file: &'a ConfigFile,
@@ -132,11 +87,13 @@ struct Said<'a> {
 
 impl Said<'_> {
     fn unknown_keys(&mut self) {
+        let known = SETTINGS.iter().map(|row| row.name);
+        let known: Vec<&str> = known.chain(["keys"]).collect();
         let unknown: Vec<String> = self
             .file
             .keys()
-            .filter(|key| !KEYS.contains(key))
-            .map(|key| format!("`{key}`{}", did_you_mean(key, KEYS)))
+            .filter(|key| !known.contains(key))
+            .map(|key| format!("`{key}`{}", did_you_mean(key, known.iter().copied())))
             .collect();
         if !unknown.is_empty() {
             self.reports.push(
@@ -145,7 +102,7 @@ impl Said<'_> {
                     self.file.path().display(),
                     unknown.join(", ")
                 ))
-                .hint(format!("known are {}", KEYS.join(", "))),
+                .hint(format!("known are {}", known.join(", "))),
             );
         }
     }
@@ -161,46 +118,17 @@ impl Said<'_> {
         );
     }
 
-    /// A value that is written as a word.
-    fn word<T>(&mut self, key: &str, parse: impl Fn(&str) -> Result<T, WrongValue>) -> Option<T> {
-        let value = self.file.get(key)?;
-        let parsed = match value {
-            Value::Null => return None,
-            Value::String(word) => parse(word),
-            // An empty word is none of those allowed: the error names them.
-            _ => parse(""),
-        };
-        match parsed {
-            Ok(parsed) => Some(parsed),
-            Err(wrong) => {
-                self.wrong(key, value, &wrong.allowed);
-                None
+    /// The defaults, and what the file has in their place.
+    fn choices(&mut self) -> Choices {
+        let mut choices = Choices::default();
+        for row in SETTINGS {
+            if let Some(value) = self.file.get(row.name)
+                && let Err(wrong) = row.set_from(&mut choices, value)
+            {
+                self.wrong(row.name, value, &wrong.allowed);
             }
         }
-    }
-
-    fn choice<T: Choice>(&mut self, key: &str) -> Option<T> {
-        if let Some(Value::Bool(value)) = self.file.get(key)
-            && let Ok(value) = T::parse(if *value { "true" } else { "false" })
-        {
-            return Some(value);
-        }
-        self.word(key, T::parse)
-    }
-
-    fn parsed<T: FromStr<Err = WrongValue>>(&mut self, key: &str) -> Option<T> {
-        self.word(key, str::parse)
-    }
-
-    fn text(&mut self, key: &str) -> Option<String> {
-        match self.file.get(key)? {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => {
-                self.wrong(key, other, "a string");
-                None
-            }
-        }
+        choices
     }
 
     fn keys(&mut self) -> Arc<Keymap> {
@@ -218,14 +146,6 @@ impl Said<'_> {
         }
         Arc::default()
     }
-}
-
-/// The name of a theme that is there; an empty one is none.
-fn theme(name: &str) -> Result<String, WrongValue> {
-    if name.trim().is_empty() || Theme::named(name).is_ok() {
-        return Ok(name.to_owned());
-    }
-    Err(WrongValue::among(name, Theme::names()))
 }
 
 fn not_empty(text: Option<String>) -> Option<String> {

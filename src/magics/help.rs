@@ -1,7 +1,7 @@
 //! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
 
-use crate::config::{GROUPS, Keymap, Row};
-use crate::magics::{Magic, Order, TABLE, View, unknown};
+use crate::config::{GROUPS, Keymap, Row, Setting};
+use crate::magics::{Magic, Order, Usage, View, commands, setting, unknown};
 
 /// The row of the table.
 pub(super) const ROW: Magic = Magic {
@@ -15,18 +15,18 @@ fn help(_: &Magic, name: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
     if name == "keys" {
         return Ok(vec![Order::Help(keys(view.keys))]);
     }
-    let rows: Vec<&Magic> = TABLE
-        .iter()
-        .filter(|magic| name.is_empty() || magic.name == name)
+    let mut rows: Vec<Usage> = commands()
+        .filter(|usage| name.is_empty() || usage.name == name)
         .collect();
     if rows.is_empty() {
-        return Err(unknown(name));
+        let row = Setting::named(name).ok_or_else(|| unknown(name))?;
+        rows.push(setting::usage(row));
     }
     let mut page = String::from("|:-|:-|\n|after `%ipycodex`|does|\n|:-|:-|\n");
-    for magic in rows {
+    for row in rows {
         // A bar inside a cell would end it.
-        let usage = format!("{} {}", magic.name, magic.arguments).replace('|', "/");
-        page.push_str(&format!("|`{}`|{}|\n", usage.trim_end(), magic.help));
+        let usage = format!("{} {}", row.name, row.arguments).replace('|', "/");
+        page.push_str(&format!("|`{}`|{}|\n", usage.trim_end(), row.help));
     }
     page.push_str("|-|-|\n");
     Ok(vec![Order::Help(page)])

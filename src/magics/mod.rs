@@ -1,27 +1,22 @@
 //! `%ipycodex` commands: the table, and what a command may ask of the session.
 //!
 //! A command is a pure function of its arguments and a [`View`]; it returns [`Order`]s and never reaches into the
-//! session. A new command is a file and a row in [`TABLE`].
+//! session, which stands above. A new command is a file and a row in [`TABLE`]; a setting has a command by its row.
 
-mod agent;
-mod choose;
 mod entries;
 mod files;
 mod help;
 mod resume;
-mod set;
-mod settings;
+mod setting;
 mod values;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::config::Keymap;
-use crate::session::{Again, Choices};
+use crate::config::{AgentChoice, Choices, Keymap};
 use crate::text::similar::did_you_mean;
 
-pub use choose::for_now;
-pub use set::{adopt, kept};
+pub use setting::{for_now, kept};
 pub use values::{Values, values};
 
 /// What a command may know.
@@ -47,7 +42,7 @@ pub enum Order {
     /// Show the themes for code, this one being in force.
     Themes(String),
     /// Answer with this agent from now on.
-    UseAgent(crate::config::AgentChoice),
+    UseAgent(AgentChoice),
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Write a setting into the settings file, and put it into force; without a value, tell what stands there.
@@ -118,6 +113,15 @@ pub enum Order {
     RestartRuntime,
 }
 
+/// What is to be run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// In numbers; none: all that ran in an interpreter that is gone.
+    pub lines: Vec<RangeInclusive<u32>>,
+    /// Only tell what would run.
+    pub show: bool,
+}
+
 /// What of the next prompt is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
@@ -127,82 +131,32 @@ pub enum Shown {
     Tools,
 }
 
+/// A command as it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// What stands after `%ipycodex`.
+    pub name: String,
+    /// What may follow.
+    pub arguments: String,
+    /// One line.
+    pub help: String,
+}
+
 /// A command.
 #[derive(Debug)]
-pub struct Magic {
+struct Magic {
     /// The word after `%ipycodex`.
-    pub name: &'static str,
+    name: &'static str,
     /// What may follow, for the help.
-    pub arguments: &'static str,
+    arguments: &'static str,
     /// One line.
-    pub help: &'static str,
+    help: &'static str,
     run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
 }
 
-/// Every command.
-pub const TABLE: &[Magic] = &[
-    choose::row(
-        "model",
-        "[NAME]",
-        "show or set the model ('' is the agent's own); alone it lists those there are",
-    ),
-    choose::row(
-        "completion_model",
-        "[NAME]",
-        "show or set the model of completions",
-    ),
-    choose::row(
-        "think",
-        "[l|m|h|x]",
-        "show or set how much the model thinks",
-    ),
-    choose::row(
-        "search",
-        "[off|l|m|h]",
-        "show or set how much the agent searches the web",
-    ),
-    choose::row(
-        "code_theme",
-        "[NAME]",
-        "show the themes of code, or set one",
-    ),
-    choose::row(
-        "log_exact",
-        "[true|false]",
-        "show or set whether raw prompts and answers are logged",
-    ),
-    choose::row(
-        "threads",
-        "[session|ephemeral]",
-        "show or set how the agent keeps the conversation",
-    ),
-    choose::row(
-        "approvals",
-        "[never|ask]",
-        "show or set whether you are asked before commands and edits",
-    ),
-    choose::row(
-        "sandbox",
-        "[VALUE]",
-        "what commands may touch: read-only, workspace-write, …",
-    ),
-    choose::row(
-        "run_cells",
-        "[ask|auto|off]",
-        "show or set whether the agent may run cells here",
-    ),
-    choose::row(
-        "images",
-        "[VALUE]",
-        "show or set how pictures are drawn: auto, kitty, iterm2, blocks, off",
-    ),
-    choose::row(
-        "history_hint",
-        "[true|false]",
-        "show or set whether earlier inputs are suggested in grey",
-    ),
-    agent::ROW,
-    set::ROW,
+/// Every command that is no setting's.
+const TABLE: &[Magic] = &[
+    setting::SET,
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",
@@ -341,7 +295,10 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
     let line = line.trim();
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if name.is_empty() {
-        return Ok(vec![Order::Say(settings::listing(view))]);
+        return Ok(vec![Order::Say(setting::listing(view))]);
+    }
+    if let Some(row) = setting::commands().find(|row| row.name == name) {
+        return setting::show_or_set(row, arguments.trim(), view);
     }
     match TABLE.iter().find(|magic| magic.name == name) {
         Some(magic) => (magic.run)(magic, arguments.trim(), view),
@@ -349,8 +306,20 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
     }
 }
 
+/// Every command, the settings first.
+pub fn commands() -> impl Iterator<Item = Usage> {
+    let others = TABLE.iter().map(|magic| Usage {
+        name: magic.name.to_owned(),
+        arguments: magic.arguments.to_owned(),
+        help: magic.help.to_owned(),
+    });
+    setting::commands().map(setting::usage).chain(others)
+}
+
 fn unknown(name: &str) -> String {
-    let meant = did_you_mean(name, TABLE.iter().map(|magic| magic.name));
+    let names = setting::commands().map(|row| row.name);
+    let names = names.chain(TABLE.iter().map(|magic| magic.name));
+    let meant = did_you_mean(name, names);
     format!("Unknown command: '{name}'. Run %ipycodex help for available commands.{meant}")
 }
 

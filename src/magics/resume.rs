@@ -1,8 +1,7 @@
 //! Commands about sessions taken up: `resume 43` changes to one, `replay 3-5` runs cells of this one again.
 
 use super::entries::ranges;
-use crate::magics::{Magic, Order, View};
-use crate::session::Again;
+use crate::magics::{Again, Magic, Order, View};
 
 /// The row of `resume`.
 pub(super) const RESUME: Magic = Magic {

@@ -1,25 +1,12 @@
 //! Commands as data: a line in, orders or the error line out.
 
 use super::*;
-use crate::agent::{Approvals, Effort, Search, Threads};
-use crate::config::Sandbox;
+use crate::agent::Effort;
 
 fn choices() -> Choices {
     Choices {
-        agent: crate::config::AgentChoice::Codex,
         model: "gpt-5.5".into(),
-        completion_model: String::new(),
-        think: Effort::Low,
-        search: Search::Low,
-        code_theme: "monokai".into(),
-        code_theme_chosen: false,
-        log_exact: false,
-        threads: Threads::Session,
-        approvals: Approvals::Never,
-        sandbox: Sandbox::WorkspaceWrite,
-        run_cells: crate::config::RunCells::Ask,
-        images: crate::config::Images::Auto,
-        history_hint: true,
+        ..Choices::default()
     }
 }
 
@@ -253,8 +240,8 @@ fn help_has_a_line_for_every_command() {
     let [Order::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    for magic in TABLE {
-        assert!(page.contains(&format!("|`{}", magic.name)), "{page}");
+    for usage in commands() {
+        assert!(page.contains(&format!("|`{}", usage.name)), "{page}");
     }
     let orders = run("help think", &view).unwrap();
     let [Order::Help(page)] = orders.as_slice() else {
@@ -264,6 +251,22 @@ fn help_has_a_line_for_every_command() {
         page.contains("`think [l/m/h/x]`") && !page.contains("`model"),
         "{page}"
     );
+    for (name, part) in [
+        (
+            "sandbox",
+            "|`sandbox [VALUE]`|show or set what commands of the agent may touch: read-only, workspace-write, ",
+        ),
+        (
+            "edit_mode",
+            "|`set edit_mode [emacs/vi]`|show or set in `config.json` the keys of the line editor|",
+        ),
+    ] {
+        let orders = run(&format!("help {name}"), &view).unwrap();
+        assert!(
+            matches!(&orders[..], [Order::Help(page)] if page.contains(part)),
+            "{orders:?}"
+        );
+    }
 }
 
 #[test]
@@ -336,7 +339,7 @@ fn what_is_kept_is_checked_first() {
         ),
         ("set agent acp:x", "agent must be one of codex/demo"),
         ("set keys x", "config.json"),
-        ("set code_theme nope", "unknown code theme"),
+        ("set code_theme nope", "code_theme must be one of "),
     ] {
         let why = kept(line).unwrap_err();
         assert!(why.contains(part), "{line}: {why}");

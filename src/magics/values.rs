@@ -1,8 +1,7 @@
 //! What may follow a command, for whoever completes it.
 
-use crate::config::{Choice, Sandbox};
-use crate::magics::{TABLE, set};
-use crate::markdown::Theme;
+use crate::config::{self, Setting};
+use crate::magics::setting;
 
 /// What may follow a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,20 +21,14 @@ pub enum Values {
 /// What may follow the command `name`.
 pub fn values(name: &str) -> Values {
     match name {
-        "model" | "completion_model" => Values::Models,
-        "code_theme" => Values::Words(Theme::names().collect()),
-        "sandbox" => Values::Words(Sandbox::WORDS.iter().map(|(word, _)| *word).collect()),
-        "set" => Values::Words(set::names().collect()),
+        "set" => Values::Words(setting::settable().map(|row| row.name).collect()),
         "help" => Values::Commands,
         "resume" => Values::Sessions,
-        name => TABLE
-            .iter()
-            .find(|magic| magic.name == name)
-            .and_then(|magic| magic.arguments.strip_prefix('[')?.strip_suffix(']'))
-            .filter(|words| words.contains('|'))
-            .map(|words| words.split('|').collect())
-            .or_else(|| Some(set::words(name)).filter(|words| !words.is_empty()))
-            .map_or(Values::Unknown, Values::Words),
+        name => match Setting::named(name).map(Setting::values) {
+            Some(config::Values::Models) => Values::Models,
+            None | Some(config::Values::Text) => Values::Unknown,
+            Some(values) => Values::Words(values.words()),
+        },
     }
 }
 

@@ -8,7 +8,6 @@
 
 mod asking;
 mod cell;
-mod choices;
 mod commands;
 mod ending;
 mod events;
@@ -38,13 +37,11 @@ mod turn;
 mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
-pub use choices::Choices;
 pub use commands::listing;
 pub use events::{AnswerEvent, Next, Notice, Pick, Run, RunKind, SessionEvent, TurnOutcome};
 pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
-pub use resume::Again;
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
@@ -61,7 +58,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::agent::InputPart;
-use crate::config::Keymap;
+use crate::config::{Choices, Keymap};
 use crate::history::{History, RecordedThread, SessionRow, SessionStart};
 use crate::input::Mode;
 use crate::markdown::Background;

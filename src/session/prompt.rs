@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::agent::{Exchange, InputPart, ToolSpec, TurnId, TurnRequest};
+use crate::config::Choices;
 use crate::dialog::{Dialog, Expansion, user_entry};
 use crate::history::{History, Outcome, PromptStart, RecordedThread, TurnKey};
 use crate::input::is_ours;
 use crate::runtime::RequestId;
-use crate::session::choices::Choices;
 use crate::session::commands::Preview;
 use crate::session::events::{RunSender, SessionEvent, TurnOutcome};
 use crate::session::expand::Mentioned;
@@ -155,7 +155,7 @@ impl PromptRun {
             .collect();
         let user = user_entry(&self.expansion.xml, &dialog.next_context(), &self.text);
         let images = seen(dialog.next_pictures(&self.expansion));
-        let settings = around.choices.turn_settings(around.cwd.clone());
+        let settings = around.choices.turn_settings(&around.cwd);
         let digest = TurnRequest::digest(
             settings.model.as_deref(),
             around.instructions,

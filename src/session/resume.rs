@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use crate::config::RunCells;
 use crate::history::{Earlier, RecordedCell, TakenUp};
+use crate::magics::Again;
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
 use crate::runtime::{Answer, RuntimeRequest};
@@ -29,15 +30,6 @@ const PRINTED: usize = 40;
 
 /// Columns of a cell in a listing.
 const SOURCE: usize = 60;
-
-/// What is to be run again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// In numbers; none: all that ran in an interpreter that is gone.
-    pub lines: Vec<RangeInclusive<u32>>,
-    /// Only tell what would run.
-    pub show: bool,
-}
 
 /// Cells to run again, and those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -11,14 +11,13 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::config::Keymap;
+use crate::config::{Choices, Keymap};
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::report::Report;
 use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::Asking;
 use crate::session::cell::CellRun;
-use crate::session::choices::Choices;
 use crate::session::commands::{Waiting, recorded_sessions};
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;

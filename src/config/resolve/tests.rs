@@ -1,7 +1,10 @@
 //! Settings from files, environments and flags, through one `check`; broken files named with their line.
 
 use super::*;
-use crate::config::KeyAction;
+use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::config::{
+    AgentChoice, Choice, EditMode, Images, KeyAction, RunCells, RuntimeChoice, Sandbox,
+};
 use crate::screen::ColorChoice;
 use serde_json::json;
 use std::fs;
@@ -34,28 +37,33 @@ fn defaults_and_nothing_created() {
     };
     let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
     assert_eq!(reports, []);
-    assert_eq!(settings.model, None);
+    assert_eq!(settings.choices.model, "");
     assert_eq!(
-        (settings.think, settings.search),
+        (settings.choices.think, settings.choices.search),
         (Effort::Low, Search::Low)
     );
-    assert_eq!(settings.code_theme, "monokai");
-    assert_eq!(settings.agent, AgentChoice::Codex);
-    assert_eq!(settings.runtime, RuntimeChoice::Embedded);
+    assert_eq!(settings.choices.code_theme, "monokai");
+    assert_eq!(settings.choices.agent, AgentChoice::Codex);
+    assert_eq!(settings.choices.runtime, RuntimeChoice::Embedded);
     assert_eq!(
-        (settings.threads, settings.approvals),
+        (settings.choices.threads, settings.choices.approvals),
         (Threads::Session, Approvals::Never)
     );
     assert_eq!(
-        (settings.run_cells, settings.images),
+        (settings.choices.run_cells, settings.choices.images),
         (RunCells::Ask, Images::Auto)
     );
     assert_eq!(
-        (settings.sandbox, settings.edit_mode),
+        (settings.choices.sandbox, settings.choices.edit_mode),
         (Sandbox::WorkspaceWrite, EditMode::Emacs)
     );
-    assert!(settings.ipython && settings.record && !settings.prompt_mode && !settings.log_exact);
-    assert!(settings.history_hint && settings.greeting);
+    assert!(
+        settings.ipython
+            && settings.record
+            && !settings.choices.prompt_mode
+            && !settings.choices.log_exact
+    );
+    assert!(settings.choices.history_hint && settings.choices.greeting);
     assert_eq!(settings.codex_command, ["codex"]);
     assert!(settings.system_prompt.contains("<context>"));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
@@ -69,32 +77,41 @@ fn every_key_of_the_file_is_read() {
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "images": "kitty", "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
     });
-    assert_eq!(content.as_object().unwrap().len(), KEYS.len());
+    assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
     let (home, environment) = with_file(&content.to_string());
     let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
     assert_eq!(reports, []);
-    assert_eq!(settings.model.as_deref(), Some("m1"));
-    assert_eq!(settings.completion_model.as_deref(), Some("m2"));
+    assert_eq!(settings.choices.model, "m1");
+    assert_eq!(settings.choices.completion_model, "m2");
     assert_eq!(
-        (settings.think, settings.search),
+        (settings.choices.think, settings.choices.search),
         (Effort::ExtraHigh, Search::Off)
     );
-    assert_eq!(settings.code_theme, "github");
-    assert!(settings.log_exact && settings.prompt_mode);
-    assert!(!settings.history_hint && !settings.greeting);
-    assert_eq!(settings.agent, AgentChoice::Acp("gemini --acp".into()));
-    assert_eq!(settings.python, Some(home.path().join("venv/bin/python")));
-    assert_eq!(settings.runtime, RuntimeChoice::Jupyter("ir".into()));
+    assert_eq!(settings.choices.code_theme, "github");
+    assert!(settings.choices.log_exact && settings.choices.prompt_mode);
+    assert!(!settings.choices.history_hint && !settings.choices.greeting);
     assert_eq!(
-        (settings.threads, settings.approvals),
+        settings.choices.agent,
+        AgentChoice::Acp("gemini --acp".into())
+    );
+    assert_eq!(
+        settings.choices.python,
+        Some(home.path().join("venv/bin/python"))
+    );
+    assert_eq!(
+        settings.choices.runtime,
+        RuntimeChoice::Jupyter("ir".into())
+    );
+    assert_eq!(
+        (settings.choices.threads, settings.choices.approvals),
         (Threads::Ephemeral, Approvals::Ask)
     );
     assert_eq!(
-        (settings.run_cells, settings.images),
+        (settings.choices.run_cells, settings.choices.images),
         (RunCells::Auto, Images::Kitty)
     );
     assert_eq!(
-        (settings.sandbox, settings.edit_mode),
+        (settings.choices.sandbox, settings.choices.edit_mode),
         (Sandbox::ReadOnly, EditMode::Vi)
     );
     let suggest: Vec<String> = settings
@@ -110,7 +127,7 @@ fn flag_before_environment_before_file() {
     let (_home, mut environment) =
         with_file(r#"{"model": "file", "think": "m", "prompt_mode": true, "python": "py"}"#);
     let model = |flags: &ConfigFlags, environment: &Environment| {
-        resolve(flags, environment).0.model.unwrap()
+        resolve(flags, environment).0.choices.model
     };
     let none = ConfigFlags::default();
     assert_eq!(model(&none, &environment), "file");
@@ -128,11 +145,14 @@ fn flag_before_environment_before_file() {
     };
     assert_eq!(model(&flags, &environment), "flag");
     let (settings, _) = resolve(&flags, &environment);
-    assert_eq!(settings.think, Effort::High);
-    assert!(!settings.prompt_mode && !settings.ipython && !settings.record);
-    assert_eq!(settings.python, Some("/project/bin/python".into()));
+    assert_eq!(settings.choices.think, Effort::High);
+    assert!(!settings.choices.prompt_mode && !settings.ipython && !settings.record);
+    assert_eq!(settings.choices.python, Some("/project/bin/python".into()));
     assert_eq!(settings.color, ColorChoice::Never);
-    assert_eq!(resolve(&none, &environment).0.python, Some("py".into()));
+    assert_eq!(
+        resolve(&none, &environment).0.choices.python,
+        Some("py".into())
+    );
 }
 
 #[test]
@@ -208,7 +228,7 @@ fn wrong_keys_are_told_with_their_line_and_the_others_hold() {
 fn unknown_keys_are_named_once() {
     let (_home, environment) = with_file(r#"{"thnik": "m", "x": 1, "think": "m"}"#);
     let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
-    assert_eq!(settings.think, Effort::Medium);
+    assert_eq!(settings.choices.think, Effort::Medium);
     assert_eq!(reports.len(), 1);
     assert!(
         reports[0]
@@ -225,14 +245,15 @@ fn null_and_empty_mean_not_set() {
         with_file(r#"{"model": "", "think": null, "python": "", "agent": null, "keys": null}"#);
     let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
     assert_eq!(reports, []);
-    assert_eq!((settings.model, settings.python), (None, None));
+    assert_eq!(settings.choices.model, "");
+    assert_eq!(settings.choices.python, None);
 }
 
 #[test]
 fn a_broken_file_does_not_keep_the_shell_from_starting() {
     let (_home, environment) = with_file("{ nonsense");
     let (settings, reports) = resolve(&ConfigFlags::default(), &environment);
-    assert_eq!(settings.think, Effort::Low);
+    assert_eq!(settings.choices.think, Effort::Low);
     assert!(
         reports[0].to_string().contains("line 1 column 3"),
         "{}",

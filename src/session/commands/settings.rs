@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::{AgentChoice, ConfigFile};
-use crate::magics::{adopt, kept};
+use crate::config::{ConfigFile, Setting, When};
+use crate::magics::kept;
 use crate::report::Report;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::task::{Session, notice};
@@ -40,13 +40,16 @@ impl Session {
     }
 
     fn put_into_force(&mut self, name: &str, value: &Value, out: &RunSender) {
-        if !adopt(&mut self.choices, name, value) {
+        let mut choices = self.choices.clone();
+        let row = Setting::named(name).filter(|row| row.when == When::Now);
+        if row.is_none_or(|row| row.set_from(&mut choices, value).is_err()) {
             let message = "from the next start on";
             return out.send(SessionEvent::Notice(Notice::note(message)));
         }
-        let agent = value.as_str().filter(|_| name == "agent");
-        if let Some(Ok(choice)) = agent.map(str::parse::<AgentChoice>) {
-            self.use_agent(choice, out);
+        if name == "agent" {
+            self.use_agent(choices.agent, out);
+        } else {
+            self.choices = choices;
         }
     }
 }

@@ -20,8 +20,8 @@ use serde_json::json;
 use super::*;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
-use crate::agent::{AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId};
-use crate::config::{AgentChoice, RunCells, Sandbox};
+use crate::agent::{AgentEvent, AgentReply, Search, ToolCall, TurnId};
+use crate::config::{AgentChoice, Sandbox};
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -158,19 +158,9 @@ fn stage_of(
     let (history, reports) = crate::history::open(opening, begin);
     let choices = Choices {
         agent: AgentChoice::Demo,
-        model: String::new(),
-        completion_model: String::new(),
-        think: Effort::Low,
         search: Search::Off,
-        code_theme: "monokai".into(),
-        code_theme_chosen: false,
-        log_exact: false,
-        threads: Threads::Session,
-        approvals: Approvals::Never,
         sandbox: Sandbox::ReadOnly,
-        run_cells: RunCells::Ask,
-        images: crate::config::Images::Auto,
-        history_hint: true,
+        ..Choices::default()
     };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),

@@ -2,7 +2,7 @@
 //! runs on a thread of its own, never in the editor.
 
 use crate::environment::Environment;
-use crate::magics::{TABLE, Values, values};
+use crate::magics::{self, Values, values};
 use crate::session::SessionHandle;
 use crate::terminal::complete::Found;
 use crate::terminal::complete::files::{files, programs};
@@ -67,9 +67,7 @@ fn plain(word: String) -> (String, String) {
 }
 
 fn commands() -> impl Iterator<Item = (String, String)> {
-    TABLE
-        .iter()
-        .map(|magic| (magic.name.to_owned(), magic.help.to_owned()))
+    magics::commands().map(|usage| (usage.name, usage.help))
 }
 
 /// Those that begin as typed.

@@ -1,0 +1,92 @@
+//! What the settings file can set, as values: what a session starts with. It keeps a copy and changes that.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
+use crate::markdown::Background;
+
+use super::{AgentChoice, Choice, EditMode, Images, RunCells, RuntimeChoice, Sandbox};
+
+/// The choices in force. [`super::SETTINGS`] has a row for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices {
+    /// The model for prompts; empty: the agent's own default.
+    pub model: String,
+    /// The model for inline completion; empty: the agent's own default.
+    pub completion_model: String,
+    /// How much to think.
+    pub think: Effort,
+    /// How much to search.
+    pub search: Search,
+    /// Name of the theme for code.
+    pub code_theme: String,
+    /// The user named it, or the surroundings tell the terminal's background; else it follows that.
+    pub code_theme_chosen: bool,
+    /// Every message of the agent goes to `exact-log.jsonl`.
+    pub log_exact: bool,
+    /// How the agent keeps the conversation.
+    pub threads: Threads,
+    /// Whether the user is asked before commands and edits.
+    pub approvals: Approvals,
+    /// What the agent's commands may touch.
+    pub sandbox: Sandbox,
+    /// Whether the agent may run cells in the live interpreter.
+    pub run_cells: RunCells,
+    /// How pictures are drawn.
+    pub images: Images,
+    /// Earlier inputs are suggested while typing.
+    pub history_hint: bool,
+    /// Who answers prompts.
+    pub agent: AgentChoice,
+    /// The REPL starts in prompt mode.
+    pub prompt_mode: bool,
+    /// The REPL begins with a line or three about itself.
+    pub greeting: bool,
+    /// The line editor's keys.
+    pub edit_mode: EditMode,
+    /// The interpreter the user chose; a name without a slash is looked up on `PATH`.
+    pub python: Option<PathBuf>,
+    /// What runs cells.
+    pub runtime: RuntimeChoice,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Choices {
+            model: String::new(),
+            completion_model: String::new(),
+            think: Effort::Low,
+            search: Search::Low,
+            code_theme: Background::default().theme().into(),
+            code_theme_chosen: false,
+            log_exact: false,
+            threads: Threads::Session,
+            approvals: Approvals::Never,
+            sandbox: Sandbox::WorkspaceWrite,
+            run_cells: RunCells::Ask,
+            images: Images::Auto,
+            history_hint: true,
+            agent: AgentChoice::Codex,
+            prompt_mode: false,
+            greeting: true,
+            edit_mode: EditMode::Emacs,
+            python: None,
+            runtime: RuntimeChoice::Embedded,
+        }
+    }
+}
+
+impl Choices {
+    /// The choices as a turn in `cwd` needs them.
+    pub fn turn_settings(&self, cwd: &Path) -> TurnSettings {
+        TurnSettings {
+            model: (!self.model.is_empty()).then(|| self.model.clone()),
+            effort: self.think,
+            search: self.search,
+            cwd: cwd.to_owned(),
+            threads: self.threads,
+            approvals: self.approvals,
+            sandbox: self.sandbox.word().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The settings, a row each: whoever reads, sets, lists, completes or explains one uses its row.
+//!
+//! A new setting is a field of [`Choices`] with its default, and a row here.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::choice::{Choice, WrongValue};
+use super::{AgentChoice, Choices, RuntimeChoice};
+use crate::markdown::Theme;
+
+/// A setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name: a key of `config.json`, and what a command calls it.
+    pub name: &'static str,
+    /// What it is, as what follows "show or set".
+    pub help: &'static str,
+    /// When a new value counts.
+    pub when: When,
+    get: fn(&Choices) -> Value,
+    set: fn(&mut Choices, &str) -> Result<(), WrongValue>,
+    values: fn() -> Values,
+}
+
+/// When a new value of a setting counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At once.
+    Now,
+    /// From the next start on.
+    NextStart,
+    /// From the next start on, and only the file is to be changed.
+    InFile,
+}
+
+/// What a setting takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Values {
+    /// One of these words.
+    Words(Vec<&'static str>),
+    /// Yes or no.
+    Truth,
+    /// A theme for code.
+    Themes,
+    /// A model the agent has.
+    Models,
+    /// Any text.
+    Text,
+}
+
+impl Values {
+    /// The words there are; none for text.
+    pub fn words(self) -> Vec<&'static str> {
+        match self {
+            Values::Words(words) => words,
+            Values::Truth => vec!["true", "false"],
+            Values::Themes => Theme::names().collect(),
+            Values::Models | Values::Text => Vec::new(),
+        }
+    }
+}
+
+impl Setting {
+    /// The row of this name.
+    pub fn named(name: &str) -> Option<&'static Setting> {
+        SETTINGS.iter().find(|row| row.name == name)
+    }
+
+    /// The value in force, as the file has it.
+    pub fn get(&self, choices: &Choices) -> Value {
+        (self.get)(choices)
+    }
+
+    /// Sets it to what was written.
+    ///
+    /// # Errors
+    /// When that is no value of it; nothing has changed then.
+    pub fn set(&self, choices: &mut Choices, written: &str) -> Result<(), WrongValue> {
+        (self.set)(choices, written)
+    }
+
+    /// Sets it to what the file says.
+    ///
+    /// # Errors
+    /// As [`Setting::set`]; also when it is no text where text is wanted.
+    pub fn set_from(&self, choices: &mut Choices, value: &Value) -> Result<(), WrongValue> {
+        match (value, self.values()) {
+            (Value::Null, _) => Ok(()),
+            (Value::String(text), _) => self.set(choices, text),
+            (Value::Bool(truth), Values::Truth) => self.set(choices, &truth.to_string()),
+            (_, values) => Err(match values.words() {
+                words if words.is_empty() => WrongValue {
+                    allowed: "a string".into(),
+                },
+                words => WrongValue::among("", words.into_iter()),
+            }),
+        }
+    }
+
+    /// What it takes.
+    pub fn values(&self) -> Values {
+        (self.values)()
+    }
+}
+
+/// A setting whose name is that of its field.
+macro_rules! row {
+    ($field:ident, $when:ident, $help:literal) => {
+        Setting {
+            name: stringify!($field),
+            help: $help,
+            when: When::$when,
+            get: |choices| choices.$field.written(),
+            set: |choices, text| {
+                choices.$field = Written::read(text)?;
+                Ok(())
+            },
+            values: || values(|choices| &choices.$field),
+        }
+    };
+}
+
+/// Every setting, in the order they are told. `keys`, which is no one value, is beside them.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        values: || Values::Models,
+        ..row!(
+            model,
+            Now,
+            "the model ('' is the agent's own); alone it lists those there are"
+        )
+    },
+    Setting {
+        values: || Values::Models,
+        ..row!(completion_model, Now, "the model of completions")
+    },
+    row!(think, Now, "how much the model thinks"),
+    row!(search, Now, "how much the agent searches the web"),
+    Setting {
+        set: set_theme,
+        values: || Values::Themes,
+        ..row!(
+            code_theme,
+            Now,
+            "the theme of code; alone it shows those there are"
+        )
+    },
+    row!(log_exact, Now, "whether raw prompts and answers are logged"),
+    row!(threads, Now, "how the agent keeps the conversation"),
+    row!(
+        approvals,
+        Now,
+        "whether you are asked before commands and edits"
+    ),
+    row!(sandbox, Now, "what commands of the agent may touch"),
+    row!(run_cells, Now, "whether the agent may run cells here"),
+    row!(images, Now, "how pictures are drawn"),
+    row!(
+        history_hint,
+        Now,
+        "whether earlier inputs are suggested in grey"
+    ),
+    row!(
+        agent,
+        Now,
+        "the agent that answers; the conversation goes with it"
+    ),
+    row!(
+        prompt_mode,
+        NextStart,
+        "whether the REPL starts in prompt mode"
+    ),
+    row!(
+        greeting,
+        NextStart,
+        "whether the REPL begins with a greeting"
+    ),
+    row!(edit_mode, NextStart, "the keys of the line editor"),
+    row!(python, NextStart, "the interpreter that runs cells"),
+    row!(runtime, InFile, "what runs cells"),
+];
+
+/// An empty name is none: the theme follows the terminal's background.
+fn set_theme(choices: &mut Choices, name: &str) -> Result<(), WrongValue> {
+    choices.code_theme_chosen = match name.trim() {
+        "" => false,
+        _ if Theme::named(name).is_ok() => {
+            name.clone_into(&mut choices.code_theme);
+            true
+        }
+        _ => return Err(WrongValue::among(name, Theme::names())),
+    };
+    Ok(())
+}
+
+/// What a field takes.
+fn values<T: Written>(_field: fn(&Choices) -> &T) -> Values {
+    T::values()
+}
+
+/// A value as people write it and as the file has it.
+trait Written: Sized {
+    fn read(text: &str) -> Result<Self, WrongValue>;
+    fn written(&self) -> Value;
+    fn values() -> Values;
+}
+
+impl<C: Choice> Written for C {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        C::parse(text)
+    }
+
+    fn written(&self) -> Value {
+        json!(self.word())
+    }
+
+    fn values() -> Values {
+        Values::Words(C::WORDS.iter().map(|(word, _)| *word).collect())
+    }
+}
+
+impl Written for bool {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" => Ok(false),
+            _ => Err(WrongValue::among(text, Values::Truth.words().into_iter())),
+        }
+    }
+
+    fn written(&self) -> Value {
+        json!(self)
+    }
+
+    fn values() -> Values {
+        Values::Truth
+    }
+}
+
+impl Written for String {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        Ok(match text.trim() {
+            "" => String::new(),
+            _ => text.to_owned(),
+        })
+    }
+
+    fn written(&self) -> Value {
+        json!(self)
+    }
+
+    fn values() -> Values {
+        Values::Text
+    }
+}
+
+impl Written for Option<PathBuf> {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        Ok((!text.trim().is_empty()).then(|| text.into()))
+    }
+
+    fn written(&self) -> Value {
+        json!(
+            self.as_deref()
+                .map(|path| path.to_string_lossy())
+                .unwrap_or_default()
+        )
+    }
+
+    fn values() -> Values {
+        Values::Text
+    }
+}
+
+impl Written for AgentChoice {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        text.parse()
+    }
+
+    fn written(&self) -> Value {
+        json!(self.to_string())
+    }
+
+    fn values() -> Values {
+        Values::Words(AgentChoice::WORDS.to_vec())
+    }
+}
+
+impl Written for RuntimeChoice {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        text.parse()
+    }
+
+    fn written(&self) -> Value {
+        json!(self.to_string())
+    }
+
+    fn values() -> Values {
+        Values::Text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_sets_what_it_gets_and_nothing_else() {
+        for row in SETTINGS {
+            let mut words = row.values().words();
+            if words.is_empty() {
+                words = vec!["gateway:x"];
+            }
+            for word in words {
+                let mut choices = Choices::default();
+                row.set(&mut choices, word).unwrap();
+                let value = row.get(&choices);
+                let mut again = Choices::default();
+                row.set_from(&mut again, &value).unwrap();
+                assert_eq!(again, choices, "{}: {value}", row.name);
+                for other in SETTINGS.iter().filter(|other| other.name != row.name) {
+                    assert_eq!(other.get(&choices), other.get(&Choices::default()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_wrong_value_changes_anything() {
+        for row in SETTINGS {
+            let mut choices = Choices::default();
+            if row.set(&mut choices, "no such thing").is_err() {
+                assert_eq!(choices, Choices::default(), "{}", row.name);
+            }
+            row.set_from(&mut choices, &json!(["x"])).unwrap_err();
+        }
+    }
+}

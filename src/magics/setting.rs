@@ -1,0 +1,188 @@
+//! Commands about settings: `think m` sets one for this session, `set think m` in `config.json` too, `%ipycodex` alone
+//! lists them.
+//!
+//! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the session's.
+//! Absent on purpose: `keys`, which is no one value.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::config::{Choices, SETTINGS, Setting, Values, When};
+use crate::magics::{Magic, Order, Usage, View, unquoted};
+use crate::text::similar::did_you_mean;
+
+/// Words that are told in a usage line; more characters of them go to the help.
+const IN_USAGE: usize = 24;
+
+/// `set NAME [VALUE]`.
+pub(super) const SET: Magic = Magic {
+    name: "set",
+    arguments: "NAME [VALUE]",
+    help: "write a setting into `config.json`; without VALUE, show what stands there",
+    run: set,
+};
+
+/// The settings with a command of their own.
+pub(super) fn commands() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|row| row.when == When::Now)
+}
+
+/// The settings that `set` takes.
+pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|row| row.when != When::InFile)
+}
+
+/// How a setting is used and what it is.
+pub(super) fn usage(row: &Setting) -> Usage {
+    let (arguments, more) = match row.values() {
+        Values::Models | Values::Themes | Values::Text => ("[NAME]".to_owned(), String::new()),
+        values => match values.words().join("|") {
+            words if words.len() <= IN_USAGE => (format!("[{words}]"), String::new()),
+            words => (
+                "[VALUE]".to_owned(),
+                format!(": {}", words.replace('|', ", ")),
+            ),
+        },
+    };
+    let (before, verb) = match row.when {
+        When::Now => ("", "show or set"),
+        When::NextStart | When::InFile => ("set ", "show or set in `config.json`"),
+    };
+    Usage {
+        name: format!("{before}{}", row.name),
+        arguments,
+        help: format!("{verb} {}{more}", row.help),
+    }
+}
+
+/// Works off the command of one setting.
+pub(super) fn show_or_set(
+    row: &Setting,
+    value: &str,
+    view: &View<'_>,
+) -> Result<Vec<Order>, String> {
+    let mut choices = view.choices.clone();
+    if value.is_empty() {
+        let current = text(&row.get(&choices));
+        let more = match row.values() {
+            Values::Models => Some(Order::ListModels(current)),
+            Values::Themes => Some(Order::Themes(current)),
+            _ => None,
+        };
+        let say = Order::Say(shown(row, &choices));
+        return Ok([say].into_iter().chain(more).collect());
+    }
+    let typed = unquoted(value);
+    row.set(&mut choices, typed)
+        .map_err(|_| wrong(row, typed))?;
+    if row.name == "agent" {
+        return Ok(vec![Order::UseAgent(choices.agent)]);
+    }
+    let say = Order::Say(shown(row, &choices));
+    let model = text(&row.get(&choices));
+    let mut orders = vec![
+        Order::Choose(Box::new(choices)),
+        say,
+        Order::Note(for_now(row.name, value)),
+    ];
+    if row.values() == Values::Models && !model.is_empty() {
+        orders.push(Order::CheckModel(model));
+    }
+    Ok(orders)
+}
+
+/// What is said of a value that goes with the session.
+pub fn for_now(name: &str, value: &str) -> String {
+    format!("for this session; `%ipycodex set {name} {value}` keeps it")
+}
+
+/// Every setting of the session and every file, a line each.
+pub(super) fn listing(view: &View<'_>) -> String {
+    let choices = commands().map(|row| shown(row, view.choices));
+    let places = view
+        .places
+        .iter()
+        .map(|(label, path)| format!("{label}=PosixPath('{}')", path.display()));
+    choices.chain(places).collect::<Vec<_>>().join("\n")
+}
+
+/// One setting as it is shown: `self.think='l'`.
+fn shown(row: &Setting, choices: &Choices) -> String {
+    let name = row.name;
+    match row.get(choices) {
+        Value::Bool(true) => format!("self.{name}=True"),
+        Value::Bool(false) => format!("self.{name}=False"),
+        value => format!("self.{name}='{}'", text(&value)),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What is said of a value there is none of.
+fn wrong(row: &Setting, typed: &str) -> String {
+    let (name, values) = (row.name, row.values());
+    if values == Values::Truth {
+        return format!("{name} must be a boolean, got '{typed}'");
+    }
+    let mut words = values.words();
+    words.sort_unstable();
+    let meant = did_you_mean(typed, words.iter().copied());
+    let words = words.join("/");
+    format!("{name} must be one of {words}, got '{typed}'{meant}")
+}
+
+fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
+    let (name, typed) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let known: Vec<&str> = settable().map(|row| row.name).collect();
+    if name.is_empty() {
+        return Err(format!(
+            "Usage: %ipycodex set NAME VALUE (names: {})",
+            known.join(", ")
+        ));
+    }
+    if name == "keys" {
+        return Err("keys are set in config.json; %ipycodex help keys names them".to_owned());
+    }
+    let Some(row) = settable().find(|row| row.name == name) else {
+        let meant = did_you_mean(name, known.iter().copied());
+        return Err(format!(
+            "there is no setting '{name}'{meant}; there are {}",
+            known.join(", ")
+        ));
+    };
+    let value = match typed.trim() {
+        "" => None,
+        typed => {
+            let (mut choices, typed) = (view.choices.clone(), unquoted(typed));
+            let set = row.set(&mut choices, typed);
+            let value = row.get(&choices);
+            // An agent that there is none of yet is not kept for the next start.
+            let known = match row.values() {
+                Values::Words(words) => words.iter().any(|word| value == *word),
+                _ => true,
+            };
+            if set.is_err() || !known {
+                return Err(wrong(row, typed));
+            }
+            Some(value)
+        }
+    };
+    Ok(vec![Order::Keep {
+        name: row.name,
+        value,
+    }])
+}
+
+/// What is said of a value in the file.
+pub fn kept(name: &str, value: Option<&Value>, file: &Path) -> String {
+    let file = file.display();
+    match value {
+        Some(value) => format!("{name} is {value} in {file}"),
+        None => format!("{name} is not set in {file}"),
+    }
+}
