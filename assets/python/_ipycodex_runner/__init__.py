@@ -8,7 +8,7 @@ the index, 4 bytes, little-endian; the marshalled index (stamp of this file, {pa
 marshalled code of the parts, first loaded first. Offsets are counted from the end of the index. Absent on purpose: slow imports.
 
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first use.
-Layers, lowest first: wire, debug, cut, record <- loop, terminal, stdin, watchdog <- mime, figures, tracebacks, tables <- system, syntax, magics,
+Layers, lowest first: wire, debug, cut, record <- loop, terminal, stdin, watchdog <- mime <- figures, tracebacks, tables <- system, syntax, magics,
 pictures, signatures, live <- deeper <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, snapshot (on confine) <- serve.
 """
 

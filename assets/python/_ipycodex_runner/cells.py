@@ -38,6 +38,8 @@ class Leave:
 
 
 class Engine:
+    automagic = AUTOMAGIC
+
     def __init__(self, host, module):
         self.host = host
         self.module = module
@@ -167,11 +169,11 @@ class Engine:
         fail, unless it binds the name."""
         name, _blank, rest = line.strip().partition(" ")
         rest = rest.lstrip()
-        return name in AUTOMAGIC and self.is_magic(name) and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
+        return name in self.automagic and self.is_magic(name) and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
-        if name not in AUTOMAGIC or name in self.ns or hasattr(builtins, name):
+        if name not in self.automagic or name in self.ns or hasattr(builtins, name):
             return False
         return True
 

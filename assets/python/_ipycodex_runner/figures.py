@@ -1,26 +1,10 @@
-"""Matplotlib figures as PNG.
+"""Open Matplotlib figures, shown at the end of a cell.
 
-In: figures. Out: bytes, `display` frames. Invariant: a figure is shown once, and none stays open after its cell.
+In: figures. Out: `display` frames. Invariant: a figure is shown once, and none stays open after its cell.
 Absent on purpose: back ends; the default comes from `MPLBACKEND`.
 """
 
 import sys
-
-already = set()
-
-
-def png(figure):
-    """PNG bytes of a figure."""
-    from io import BytesIO
-
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", bbox_inches="tight")
-    return buffer.getvalue()
-
-
-def shown(figure):
-    already.add(id(figure))
-
 
 def publish(host):
     """Shows the figures still open and closes them; those displayed in the cell are not repeated."""
@@ -34,12 +18,12 @@ def publish(host):
     for number in pyplot.get_fignums():
         figure = pyplot.figure(number)
         try:
-            if id(figure) not in already and figure.get_axes():
-                data = {"image/png": mime.carried("image/png", png(figure)), "text/plain": mime.plain(figure)}
+            if id(figure) not in mime.drawn and figure.get_axes():
+                data = {"image/png": mime.carried("image/png", mime.png(figure)), "text/plain": mime.plain(figure)}
                 mime.publish(host, data, {})
         finally:
             pyplot.close(figure)
-    already.clear()
+    mime.drawn.clear()
 
 
 def open_now():

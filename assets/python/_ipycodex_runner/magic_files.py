@@ -3,7 +3,7 @@
 import os
 import sys
 
-from .magics import UsageError, options, status
+from .magics import UsageError, confirmed, options, status
 
 def line_cd(shell, line, names):
     """Goes to a folder: `-` the one before, `-3` the third of `_dh`, `--text` the last one with that text; nothing: home. `-q`: no word."""
@@ -162,6 +162,34 @@ def line_load(shell, line, names):
     if "s" in flags:
         text = symbols(text, flags["s"].split(","))
     shell.set_next_input("# %%load %s\n%s" % (line.strip(), text))
+
+
+def line_save(shell, line, names):
+    """Writes inputs to a file: `%save NAME 1-4 ~2/3`, all of the session without ranges. -f: over what is there; -a: to its end."""
+    from . import magic_history
+
+    flags, rest = options(line, "afr")
+    if not rest:
+        raise UsageError("%save needs a file name and the inputs to save")
+    path = os.path.expanduser(rest[0] if rest[0].endswith((".py", ".ipy")) else rest[0] + ".py")
+    ranges = " ".join(rest[1:])
+    if ranges and not magic_history.is_range(ranges):
+        text = source_of(shell, ranges, names)
+    else:
+        rows = magic_history.selected(shell.engine, ranges)
+        text = magic_history.joined(rows if ranges else [row for row in rows if row[1] != shell.engine.current])
+    if not text:
+        raise UsageError("no input to save in %s" % (ranges or "this session"))
+    exists = os.path.exists(path)
+    if exists and not {"a", "f"} & set(flags) and not confirmed("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append"):
+        print("Operation cancelled.")
+        return
+    text = text.rstrip("\n") + "\n"
+    with open(path, "a" if "a" in flags else "w", encoding="utf-8") as file:
+        file.write(text if "a" in flags and exists else "# coding: utf-8\n" + text)
+    print("The following commands were written to file `%s`:" % path)
+    print(text, end="")
+    sys.stdout.flush()
 
 
 def chosen_lines(text, ranges):

@@ -207,31 +207,3 @@ def line_rerun(shell, line, names):
     text = joined(rows)
     print("=== Executing: ===\n%s\n=== Output: ===" % text, flush=True)
     engine.run(text, engine.new_filename(engine.current))
-
-
-def line_save(shell, line, names):
-    """Writes inputs to a file: `%save NAME 1-4 ~2/3`, all of the session without ranges. -f: over what is there; -a: to its end."""
-    flags, rest = options(line, "afr")
-    if not rest:
-        raise UsageError("%save needs a file name and the inputs to save")
-    path = os.path.expanduser(rest[0] if rest[0].endswith((".py", ".ipy")) else rest[0] + ".py")
-    ranges = " ".join(rest[1:])
-    if ranges and not is_range(ranges):
-        from .magic_files import source_of
-
-        text = source_of(shell, ranges, names)
-    else:
-        rows = selected(shell.engine, ranges)
-        text = joined(rows if ranges else [row for row in rows if row[1] != shell.engine.current])
-    if not text:
-        raise UsageError("no input to save in %s" % (ranges or "this session"))
-    exists = os.path.exists(path)
-    if exists and not {"a", "f"} & set(flags) and not confirmed("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append"):
-        print("Operation cancelled.")
-        return
-    text = text.rstrip("\n") + "\n"
-    with open(path, "a" if "a" in flags else "w", encoding="utf-8") as file:
-        file.write(text if "a" in flags and exists else "# coding: utf-8\n" + text)
-    print("The following commands were written to file `%s`:" % path)
-    print(text, end="")
-    sys.stdout.flush()

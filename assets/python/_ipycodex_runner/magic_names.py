@@ -370,7 +370,7 @@ def line_alias(shell, line, names):
     if name in magics.LINE:
         raise UsageError("The name %s can't be aliased because it is a magic." % name)
     aliases[name] = command.strip()
-    magics.register(lambda rest: shell.system(filled(name, rest)), "line", name)
+    magics.register(lambda rest: shell.system(filled(name, rest)), "line", name, shell.engine.automagic)
 
 
 def filled(name, rest):
@@ -393,7 +393,7 @@ def line_unalias(shell, line, names):
     name = line.strip()
     if aliases.pop(name, None) is None:
         raise UsageError("Undefined alias: `%s`" % name)
-    magics.forget(name)
+    magics.forget(name, shell.engine.automagic)
 
 
 aliases = {}  # name -> command

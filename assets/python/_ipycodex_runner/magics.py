@@ -11,7 +11,7 @@ from . import system
 LINE = {
     "cd": "magic_files", "pwd": "magic_files", "ls": "magic_files", "ll": "magic_files",
     "lf": "magic_files", "lk": "magic_files", "ldir": "magic_files", "lx": "magic_files", "env": "magic_files", "set_env": "magic_files",
-    "load": "magic_files", "edit": "magic_files", "save": "magic_history", "history": "magic_history", "hist": "magic_history",
+    "load": "magic_files", "edit": "magic_files", "save": "magic_files", "history": "magic_history", "hist": "magic_history",
     "recall": "magic_history", "rep": "magic_history", "pycat": "magic_files",
     "who": "magic_names", "who_ls": "magic_names", "whos": "magic_names", "reset": "magic_names", "xdel": "magic_names",
     "pinfo": "magic_names", "pinfo2": "magic_names", "psearch": "magic_names", "pdoc": "magic_names", "psource": "magic_names",
@@ -43,21 +43,18 @@ class UsageError(Exception):
     """A magic was called wrongly."""
 
 
-def register(function, kind, name):
-    from .cells import AUTOMAGIC
-
+def register(function, kind, name, automagic):
+    """Adds a magic; `automagic` are the names that need no `%`."""
     kinds = ("line", "cell") if kind == "line_cell" else (kind,)
     if "line" in kinds:
-        AUTOMAGIC.add(name)
+        automagic.add(name)
     for each in kinds:
         added[each][name] = function
 
 
-def forget(name):
-    from .cells import AUTOMAGIC
-
+def forget(name, automagic):
     del added["line"][name]
-    AUTOMAGIC.discard(name)
+    automagic.discard(name)
 
 
 def find(name, kind):

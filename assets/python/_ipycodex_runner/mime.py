@@ -21,6 +21,7 @@ METHODS = (
 WIDTH = 79  # columns, for containers
 CONTAINERS = (dict, list, tuple, set, frozenset)
 IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+drawn = set()  # ids of the figures that the cell displayed: they are not shown again at its end
 
 
 def plain(value):
@@ -107,15 +108,22 @@ def collect(value, data, metadata, include, exclude):
             if extra:
                 metadata[mime] = extra
     if "image/png" not in data and is_figure(value):
-        from . import figures
-
-        data["image/png"] = figures.png(value)
-        figures.shown(value)
+        data["image/png"] = png(value)
+        drawn.add(id(value))
 
 
 def is_figure(value):
     module = sys.modules.get("matplotlib.figure")
     return module is not None and isinstance(value, module.Figure)
+
+
+def png(figure):
+    """PNG bytes of a Matplotlib figure."""
+    from io import BytesIO
+
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", bbox_inches="tight")
+    return buffer.getvalue()
 
 
 class DisplayHandle:

@@ -94,7 +94,7 @@ class Shell:
         return magics.find(name, "cell")
 
     def register_magic_function(self, function, magic_kind="line", magic_name=None):
-        magics.register(function, magic_kind, magic_name or function.__name__)
+        magics.register(function, magic_kind, magic_name or function.__name__, self.engine.automagic)
 
     def showtraceback(self, *_arguments, **_options):
         error = sys.exc_info()[1]
