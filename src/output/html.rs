@@ -2,15 +2,16 @@
 //!
 //! In goes any text and a width, out come its words: tags go, block elements start new lines, tables have their columns
 //! aligned (`grid`), list items a mark or a number, links their address behind them, pictures and players a word;
-//! scripts and styles vanish, the common entities are read. Total and linear; nothing is fetched or run.
+//! scripts, styles and control characters vanish. Total and linear; nothing is fetched or run. `html5gum` tells tags,
+//! text and entities apart, as browsers do.
 //!
-//! Absent on purpose: layout beyond tables, style sheets, the whole list of entities.
+//! Absent on purpose: layout beyond tables, style sheets.
 
 mod grid;
-mod markup;
 
 use grid::Grid;
-use markup::{after_closing, attribute, end_of_tag, entity};
+
+use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 /// Tables within tables that are kept apart; deeper ones are text.
 const DEEPEST: usize = 4;
@@ -27,19 +28,11 @@ pub(crate) fn html_to_text(html: &str, width: usize) -> String {
         width,
         ..Page::default()
     };
-    let mut rest = html;
-    while let Some(at) = rest.find(['<', '&']) {
-        page.text(&rest[..at]);
-        rest = &rest[at..];
-        rest = if rest.starts_with('&') {
-            let (c, after) = entity(rest);
-            page.character(c);
-            after
-        } else {
-            tag(rest, &mut page)
-        };
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true); // Into scripts and their like, which hold no markup.
+    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
+        page.take(token);
     }
-    page.text(rest);
     while !page.tables.is_empty() {
         page.end_table();
     }
@@ -112,24 +105,38 @@ struct Page {
     tables: Vec<Table>,
     /// Open lists: the number of the last item where they are numbered.
     lists: Vec<Option<u32>>,
+    /// Nothing is shown until this element ends.
+    hidden: Option<Vec<u8>>,
     /// The open link: its address, and where its text begins in the line.
     link: Option<(String, usize)>,
 }
 
 impl Page {
-    fn text(&mut self, text: &str) {
-        for c in text.chars() {
-            self.character(c);
+    fn take(&mut self, token: Token) {
+        match token {
+            Token::EndTag(tag) if self.hidden.is_some() => {
+                self.hidden.take_if(|name| *name == *tag.name);
+            }
+            _ if self.hidden.is_some() => {}
+            Token::String(text) => {
+                let text = String::from_utf8_lossy(&text);
+                text.chars().for_each(|c| self.character(c));
+            }
+            Token::StartTag(tag) => self.open(&tag),
+            Token::EndTag(tag) => self.close(&String::from_utf8_lossy(&tag.name)),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
 
     fn character(&mut self, c: char) {
-        if self.preformatted > 0 && c == '\n' {
+        if c.is_control() && !c.is_ascii_whitespace() {
+            // Nothing that a terminal could obey.
+        } else if self.preformatted > 0 && c == '\n' {
             self.flow.end_line();
             self.flow.out.push('\n');
         } else if self.preformatted > 0 {
             self.flow.line.push(c);
-        } else if c.is_ascii_whitespace() {
+        } else if c.is_ascii_whitespace() || c == '\u{a0}' {
             self.flow.gap = true;
         } else {
             self.flow.word(c);
@@ -147,8 +154,17 @@ impl Page {
         word.chars().for_each(|c| self.flow.word(c));
     }
 
-    fn open(&mut self, name: &str, attributes: &str) {
+    fn open(&mut self, tag: &StartTag<()>) {
+        let name = &*String::from_utf8_lossy(&tag.name);
         match name {
+            "script" | "style" | "template" | "head" | "title" => {
+                self.hidden = Some(tag.name.to_vec());
+            }
+            "audio" | "video" | "svg" | "canvas" | "iframe" | "object" => {
+                let word = if name == "svg" { "drawing" } else { name };
+                self.say(&format!("[{word}]"));
+                self.hidden = (!tag.self_closing).then(|| tag.name.to_vec());
+            }
             "pre" => {
                 self.end_line();
                 self.preformatted += 1;
@@ -172,7 +188,7 @@ impl Page {
             "td" | "th" => match self.tables.last_mut() {
                 Some(table) => {
                     table.end_cell(&mut self.flow);
-                    let span = |name| attribute(attributes, name).and_then(|n| n.parse().ok());
+                    let span = |name| attribute(tag, name).and_then(|n| n.parse().ok());
                     let (across, down) = (span("colspan"), span("rowspan"));
                     table
                         .grid
@@ -187,7 +203,7 @@ impl Page {
             "ul" | "ol" | "menu" => {
                 self.end_line();
                 if self.lists.len() < LISTS {
-                    let start = attribute(attributes, "start").and_then(|n| n.parse().ok());
+                    let start = attribute(tag, "start").and_then(|n| n.parse().ok());
                     let first = start.unwrap_or(1u32).saturating_sub(1);
                     self.lists.push((name == "ol").then_some(first));
                 }
@@ -205,7 +221,7 @@ impl Page {
                 }
             }
             "a" => {
-                self.link = attribute(attributes, "href")
+                self.link = attribute(tag, "href")
                     .filter(|href| {
                         ["http://", "https://", "mailto:"]
                             .iter()
@@ -216,7 +232,7 @@ impl Page {
                     .map(|href| (href, self.flow.line.len()));
             }
             "img" => {
-                let alt = attribute(attributes, "alt").unwrap_or_default();
+                let alt = attribute(tag, "alt").unwrap_or_default();
                 let alt: String = alt.chars().filter(|c| !c.is_control()).collect();
                 self.say(&match alt.trim() {
                     "" => "[image]".to_owned(),
@@ -316,45 +332,9 @@ impl Page {
     }
 }
 
-/// Reads one tag or comment at the start of `text`; returns what follows.
-fn tag<'a>(text: &'a str, page: &mut Page) -> &'a str {
-    if let Some(comment) = text.strip_prefix("<!--") {
-        return comment.find("-->").map_or("", |end| &comment[end + 3..]);
-    }
-    let inner = &text[1..];
-    let closing = inner.starts_with('/');
-    let name_start = usize::from(closing);
-    let name_end = inner[name_start..]
-        .find(|c: char| !c.is_ascii_alphanumeric())
-        .map_or(inner.len(), |end| name_start + end);
-    if name_end == name_start && !inner.starts_with(['!', '?']) {
-        page.character('<');
-        return inner;
-    }
-    let name = inner[name_start..name_end].to_ascii_lowercase();
-    let Some(end) = end_of_tag(&inner[name_end..]) else {
-        return "";
-    };
-    let attributes = &inner[name_end..name_end + end - 1];
-    let after = &inner[name_end + end..];
-    if closing {
-        page.close(&name);
-        return after;
-    }
-    match name.as_str() {
-        "script" | "style" | "template" | "head" | "title" => after_closing(after, &name),
-        "audio" | "video" | "svg" | "canvas" | "iframe" | "object" => {
-            page.say(&format!(
-                "[{}]",
-                if name == "svg" { "drawing" } else { &name }
-            ));
-            after_closing(after, &name)
-        }
-        name => {
-            page.open(name, attributes);
-            after
-        }
-    }
+fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {
+    let value = tag.attributes.get(name.as_bytes())?;
+    Some(String::from_utf8_lossy(value).into_owned())
 }
 
 #[cfg(test)]
@@ -376,7 +356,10 @@ mod tests {
             "1 &lt; 2 &amp;&#38;&#x26; &nope; & x",
             "1 < 2 &&& &nope; & x",
         );
-        check("&#27;[31m&#0;", "&#27;[31m&#0;");
+        check(
+            "&#27;[31m&#0;&eacute;&nbsp;&hearts;&notin",
+            "[31m\u{fffd}é ♥¬in",
+        );
         check(
             "<style>p > q { }</style>x<script>if (a<b) {}</script>y",
             "xy",

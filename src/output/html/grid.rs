@@ -4,7 +4,7 @@
 //! numbers end at one place, others begin at one; where there is no room the widest columns are cut (`…`), then columns in
 //! the middle are left out behind one `…`, as pandas does. Absent on purpose: frames.
 
-use crate::text::{columns, split_at_columns};
+use crate::text::{columns, cut_with, joined_words};
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -69,7 +69,7 @@ impl Grid {
             return;
         };
         fill(row, &mut self.taken);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = joined_words(&text);
         let mut text = Some(text);
         for _ in 0..open.across {
             if row.len() >= MOST_COLUMNS {
@@ -103,7 +103,7 @@ impl Grid {
                     Some(column) => (row[*column].text.as_str(), numeric[*column]),
                     None => ("…", false),
                 };
-                let text = cut(text, *width);
+                let text = cut_with(text, *width, "…");
                 let blanks = " ".repeat(width - columns(&text).min(*width));
                 let before = if n > 0 {
                     " ".repeat(GAP)
@@ -203,16 +203,6 @@ fn fit(mut widths: Vec<usize>, room: usize) -> (Vec<Option<usize>>, Vec<usize>) 
         *width = (*width).min(room);
     }
     (kept, widths)
-}
-
-fn cut(text: &str, width: usize) -> String {
-    if columns(text) <= width {
-        return text.to_owned();
-    }
-    match width {
-        0 => String::new(),
-        _ => format!("{}…", split_at_columns(text, width - 1).0),
-    }
 }
 
 #[cfg(test)]
