@@ -33,11 +33,11 @@
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, frontmatter, foreign text made safe |
+//! | [`text`] | 1 | positions, widths, rows, styled lines, frontmatter, foreign text and JSON made safe |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
-//! | [`markdown`] | 1 | streamed markdown to lines |
+//! | [`markdown`] | 1 | streamed markdown to styled lines |
 //! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and notebooks and scripts as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |

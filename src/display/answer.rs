@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::{Color, Style};
 
 use super::asking::{Ahead, print};
-use super::lines::at_words;
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
 use super::{diff, elapsed};
 use crate::agent::{FileChange, Usage};
 use crate::dialog::{command_line, denied_line};
-use crate::markdown::{Appearance, Frame, Line, MarkdownStream};
+use crate::markdown::{Appearance, Frame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
 use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{AnswerEvent, TurnOutcome};
 use crate::text::columns as columns_of;
-use crate::text::escape::{cut, visible};
+use crate::text::escape::visible;
+use crate::text::{Line, cut, hanging};
 
 /// A wait shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -442,7 +442,7 @@ impl AnswerView {
     fn line(&mut self, text: &str, style: Style) -> Result<(), ScreenError> {
         self.settle()?;
         let width = usize::from(self.screen.size().columns);
-        let rows = at_words(&visible(text), width, FURTHER_IN);
+        let rows = hanging(&visible(text), width, FURTHER_IN);
         let line = match self.screen.colour() && style != Style::new() {
             true => style.paint(rows).to_string(),
             false => rows,

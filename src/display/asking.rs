@@ -17,13 +17,13 @@ use super::question::entry::Entry;
 use super::question::keys::{Decoder, Key};
 use super::question::{Asking, Frame, Outcome};
 use super::rows::Rows;
-use crate::markdown::{Appearance, Line};
+use crate::markdown::Appearance;
 use crate::runtime::{InputReply, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Question, Reply};
-use crate::text::columns;
-use crate::text::escape::{cut, visible_lines};
+use crate::text::escape::visible_lines;
+use crate::text::{Line, columns, cut};
 
 /// Nobody has typed for this long: what comes now is meant for the question.
 const PAUSE: Duration = Duration::from_millis(400);

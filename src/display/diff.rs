@@ -84,7 +84,7 @@ fn marked(line: &str, in_hunk: bool) -> (Mark, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markdown::Line;
+    use crate::text::Line;
 
     fn change(kind: &str, diff: &str) -> FileChange {
         FileChange {

@@ -10,12 +10,12 @@ use super::asking::print;
 use super::rows::Rows;
 use super::source;
 use crate::dialog::display_form;
-use crate::markdown::{Appearance, Line, render};
+use crate::markdown::{Appearance, render};
 use crate::runtime::TerminalSize;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Earlier, EarlierEntry};
-use crate::text::columns;
-use crate::text::escape::{cut, visible};
+use crate::text::escape::visible;
+use crate::text::{Line, columns, cut};
 
 /// Rows left for what is said above and below, and the prompt.
 const OTHERS: usize = 7;

@@ -12,7 +12,8 @@ use nu_ansi_term::Style;
 use super::asking::{Ahead, print};
 use super::rows::Rows;
 use crate::screen::{Screen, ScreenError};
-use crate::text::escape::{cut, visible};
+use crate::text::cut;
+use crate::text::escape::visible;
 
 /// Work that takes less shows nothing.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -15,7 +15,6 @@ mod elapsed;
 mod follow;
 mod held;
 mod help;
-mod lines;
 mod notice;
 mod pager;
 mod picture;
@@ -45,7 +44,6 @@ pub use aftermath::{Aftermath, Ended};
 pub use asking::{Ahead, Keyboard};
 pub use earlier::show_earlier;
 pub use follow::{Showing, follow};
-pub use lines::at_words;
 pub use notice::{died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
@@ -218,7 +216,7 @@ impl Display {
             SessionEvent::Text(text) => {
                 self.settle_views()?;
                 let width = usize::from(self.screen.size().columns);
-                let rows = lines::at_words(&visible_lines(&text), width, 0);
+                let rows = crate::text::hanging(&visible_lines(&text), width, 0);
                 self.screen.trusted(format!("{rows}\n").as_bytes())
             }
             SessionEvent::Verbatim(text) => {

@@ -5,10 +5,10 @@
 
 use nu_ansi_term::{Color, Style};
 
-use super::lines::at_words;
 use crate::screen::{Screen, ScreenError};
 use crate::session::Notice;
 use crate::text::escape::visible_lines;
+use crate::text::hanging;
 
 /// Columns before the second row of a hint.
 const HINT: usize = 8;
@@ -40,12 +40,12 @@ pub fn notice_text(notice: &Notice, screen: &Screen) -> String {
         (true, false) => Style::new().dimmed(),
     };
     let mut text = style
-        .paint(at_words(&visible_lines(&notice.message), width, 0))
+        .paint(hanging(&visible_lines(&notice.message), width, 0))
         .to_string();
     for hint in &notice.hints {
         let hint = format!("  hint: {}", visible_lines(hint));
         text.push('\n');
-        text.push_str(&at_words(&hint, width, HINT));
+        text.push_str(&hanging(&hint, width, HINT));
     }
     text.push('\n');
     text

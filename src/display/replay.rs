@@ -9,13 +9,11 @@ use std::time::{Duration, Instant};
 
 use nu_ansi_term::{Color, Style};
 
-use crate::markdown::Line;
 use crate::runtime::{Ending, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::RunKind;
-use crate::text::columns;
-use crate::text::escape::{cut, visible};
+use crate::text::{Line, columns, cut, first_line};
 
 /// A step that takes longer than this shows its time while it runs.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -73,7 +71,7 @@ impl ReplayView {
         let width = of.to_string().len();
         self.step = Some(StepLine {
             label: format!("[{step:>width$}/{of}] In [{line}]: "),
-            source: first_line(source),
+            source: told(source),
             started: Instant::now(),
             cell: kind == RunKind::Cell,
             raised: false,
@@ -182,14 +180,9 @@ fn room(size: TerminalSize) -> usize {
     usize::from(size.columns).saturating_sub(1)
 }
 
-/// The first line that says something, and whether there are more.
-fn first_line(source: &str) -> String {
-    let text = source.trim();
-    let (first, more) = match text.split_once('\n') {
-        Some((first, _)) => (first.trim_end(), " …"),
-        None => (text, ""),
-    };
-    format!("{}{more}", visible(&first.replace('\t', " ")))
+fn told(source: &str) -> String {
+    let (first, more) = first_line(source);
+    first + more
 }
 
 fn seconds(took: Duration) -> String {
@@ -207,7 +200,7 @@ mod tests {
     fn step(source: &str) -> StepLine {
         StepLine {
             label: "[ 3/12] In [3]: ".into(),
-            source: first_line(source),
+            source: told(source),
             started: Instant::now(),
             cell: true,
             raised: false,

@@ -2,19 +2,17 @@
 //!
 //! In: text of a model, a skill, a file, and a width. Out: [`Line`]s no wider than it. Invariants: every character of
 //! the text is in the rows, blanks at a break included, as it is or spelled (`text::escape`); a tab becomes blanks up to
-//! the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown.
+//! the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown; where a row ends
+//! (`text::wrap`).
 
 use nu_ansi_term::Style;
 
-use crate::markdown::{Appearance, CodeHighlighter, Line};
+use crate::markdown::{Appearance, CodeHighlighter};
 use crate::text::escape::visible_lines;
-use crate::text::{clusters, columns, is_plain_ascii, split_at_columns};
+use crate::text::{Break, Line, Room, columns, rows_of_runs};
 
 /// Columns from tab stop to tab stop.
 const TAB: usize = 4;
-
-/// Bytes of a character with its marks that are kept in one row.
-const LONGEST_CLUSTER: usize = 64;
 
 /// Rows being made.
 pub(super) struct Rows {
@@ -81,76 +79,26 @@ impl Rows {
         } else {
             ""
         };
-        let mut row = Wrapped {
-            width: self.width,
-            margin,
-            row: Line::default(),
-            used: 0,
-            begun: 0,
-            done: &mut self.rows,
+        // A first margin that leaves no room at all is a row of its own.
+        let room = Room {
+            first: self.width.saturating_sub(columns(first.0)),
+            rest: self.width - columns(margin),
         };
-        row.push(first.0, first.1);
-        row.begun = row.used;
-        for (text, style) in runs {
-            row.push(text, *style);
-        }
-        let last = row.row;
-        self.rows.push(last);
-    }
-}
-
-/// A line on its way into rows.
-struct Wrapped<'a> {
-    width: usize,
-    margin: &'a str,
-    row: Line,
-    used: usize,
-    /// Columns before the row's text.
-    begun: usize,
-    done: &'a mut Vec<Line>,
-}
-
-impl Wrapped<'_> {
-    fn push(&mut self, text: &str, style: Style) {
-        for word in text.split_inclusive(' ') {
-            let wide = columns(word);
-            let margin = columns(self.margin);
-            let fits_alone = margin + wide <= self.width;
-            if self.used > self.begun && self.used + wide > self.width && fits_alone {
-                self.next_row();
-            }
-            self.pieces(word, style);
-        }
-    }
-
-    fn next_row(&mut self) {
-        self.done.push(std::mem::take(&mut self.row));
-        self.row.push(self.margin, Style::new(), None);
-        self.used = columns(self.margin);
-        self.begun = self.used;
-    }
-
-    fn pieces(&mut self, mut text: &str, style: Style) {
-        while !text.is_empty() {
-            // Only as much is measured as can fit: a long line costs its length, not its square.
-            let near = text.floor_char_boundary(self.width * LONGEST_CLUSTER);
-            let (fits, _) = split_at_columns(&text[..near], self.width - self.used);
-            if fits.is_empty() && self.used > columns(self.margin) {
-                self.next_row();
-                continue;
-            }
-            let fits = if fits.is_empty() {
-                // Wider than any row: shown all the same.
-                clusters(&text[..near])
-                    .next()
-                    .map_or(text, |(cluster, _)| cluster)
-            } else {
-                fits
+        let runs: Vec<_> = runs
+            .iter()
+            .map(|(text, style)| (*style, text.as_str()))
+            .collect();
+        for (n, row) in rows_of_runs(&runs, room, Break::BehindBlanks)
+            .into_iter()
+            .enumerate()
+        {
+            let before = match n {
+                0 => first,
+                _ => (margin, Style::new()),
             };
-            let rest = &text[fits.len()..];
-            self.row.push(fits, style, None);
-            self.used = (self.used + columns(fits)).min(self.width);
-            text = rest;
+            let row = row.into_iter();
+            self.rows
+                .push(std::iter::once((before.1, before.0)).chain(row).collect());
         }
     }
 }
@@ -165,11 +113,7 @@ fn expand(line: &str) -> String {
     for part in line.split_inclusive('\t') {
         let text = part.strip_suffix('\t').unwrap_or(part);
         out.push_str(text);
-        column += if is_plain_ascii(text) {
-            text.len()
-        } else {
-            columns(text)
-        };
+        column += columns(text);
         if part.ends_with('\t') {
             let blanks = TAB - column % TAB;
             out.push_str(&" ".repeat(blanks));

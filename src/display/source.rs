@@ -6,7 +6,7 @@ use nu_ansi_term::{Color, Style};
 
 use super::colours::paint;
 use super::rows::Rows;
-use crate::markdown::Line;
+use crate::text::Line;
 use crate::text::escape::visible_lines;
 
 /// The rows of a cell with this number; its title stands above it.

@@ -2,7 +2,8 @@
 
 use nu_ansi_term::Style;
 
-use crate::markdown::{CodeHighlighter, Line, Theme};
+use crate::markdown::{CodeHighlighter, Theme};
+use crate::text::Line;
 
 /// What is shown of each.
 const SAMPLE: [&str; 3] = [

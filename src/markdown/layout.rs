@@ -11,12 +11,11 @@ use nu_ansi_term::Style;
 use super::blocks::{Block, Item, Kind, Piece};
 use super::code::{CodeCache, Runs};
 use super::fences::is_python;
-use super::line::Line;
 use super::settle::OpenList;
 use super::table::{Columns, lay_out_table};
 use super::theme::{self, Theme};
 use super::wrap::{chop, wrap};
-use crate::text::{columns, split_at_columns};
+use crate::text::{Line, columns, split_at_columns};
 
 /// A row of the screen and where in the source it begins.
 pub(crate) struct Row {

@@ -15,7 +15,7 @@ mod fence;
 pub mod fences;
 mod inline;
 mod layout;
-mod line;
+
 mod math;
 mod settle;
 mod source;
@@ -31,10 +31,12 @@ mod tests;
 pub use background::Background;
 pub use code::warm_up;
 pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
-pub use line::{Line, Span};
+
 pub use stream::{Frame, MarkdownStream};
 pub use theme::{Theme, UnknownTheme};
 pub(crate) use web::code_to_html;
+
+use crate::text::Line;
 
 /// How lines are to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

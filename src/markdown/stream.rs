@@ -11,10 +11,10 @@ use super::blocks::{Block, Context, Definitions, Kind, collect_definitions, imag
 use super::code::CodeCache;
 use super::fence::OpenFence;
 use super::layout::{Layout, Row};
-use super::line::Line;
 use super::settle::{Dropped, OpenList, drop_frozen, stable_prefix, unsure_end};
 use super::source::clean_into;
 use super::table::Columns;
+use crate::text::Line;
 
 /// Prose is not set wider than this.
 const WIDEST: usize = 100;

@@ -9,10 +9,9 @@ use nu_ansi_term::Style;
 use pulldown_cmark::Alignment;
 
 use super::blocks::Piece;
-use super::line::Line;
 use super::theme;
 use super::wrap::wrap;
-use crate::text::columns;
+use crate::text::{Line, columns};
 
 /// Narrowest column worth having.
 const NARROWEST: usize = 5;

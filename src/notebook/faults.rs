@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::model::{Notebook, OURS};
+use crate::text::cut_characters;
 
 /// The broken cells: `cell 2 of 5 has no source`. A cell of a kind that does not run is not broken.
 pub fn broken_cells(notebook: &Notebook) -> Vec<String> {
@@ -40,9 +41,5 @@ pub(super) fn fault(cell: &Value) -> Option<String> {
 }
 
 fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    cut_characters(&value.to_string(), 40).into_owned()
 }

@@ -7,11 +7,9 @@
 
 use std::io::{self, BufRead};
 
-use memchr::memmem;
-use serde_json::Value;
-
 use super::dialect::Dialect;
 use super::message::Message;
+use crate::text::json;
 
 /// What one line was.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +38,7 @@ pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<O
 
 /// Reads one line, with or without its end.
 pub fn decode(line: &[u8]) -> Frame {
-    let value = match serde_json::from_slice::<Value>(line) {
-        Ok(value) => Some(value),
-        Err(_) => serde_json::from_str(&mended(line)).ok(),
-    };
-    match value.and_then(Message::from_value) {
+    match json::parse(line).ok().and_then(Message::from_value) {
         Some(message) => Frame::Message(message),
         None => Frame::Junk,
     }
@@ -56,52 +50,6 @@ pub fn encode(message: Message, dialect: Dialect) -> Vec<u8> {
     let mut line = serde_json::to_vec(&value).expect("a JSON value with string keys is JSON");
     line.push(b'\n');
     line
-}
-
-/// `line` as valid UTF-8 with lone `\uD800`-`\uDFFF` escapes replaced.
-fn mended(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    if memmem::find(text.as_bytes(), b"\\u").is_none() {
-        return text.into_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest: &str = &text;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let taken = match surrogate(rest) {
-            Some(high) if high < 0xDC00 => match surrogate(&rest[6..]) {
-                Some(low) if low >= 0xDC00 => {
-                    out.push_str(&rest[..12]);
-                    12
-                }
-                _ => {
-                    out.push_str("\\ufffd");
-                    6
-                }
-            },
-            Some(_) => {
-                out.push_str("\\ufffd");
-                6
-            }
-            None => {
-                // The backslash and what it escapes, which may be another backslash.
-                let taken = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-                out.push_str(&rest[..taken]);
-                taken
-            }
-        };
-        rest = &rest[taken..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The code unit when `text` begins with the escape of a surrogate (six bytes of ASCII).
-fn surrogate(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let unit = u16::from_str_radix(digits, 16).ok()?;
-    (0xD800..0xE000).contains(&unit).then_some(unit)
 }
 
 #[cfg(test)]

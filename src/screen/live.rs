@@ -7,9 +7,9 @@
 //! is one synchronised update with automatic wrapping off, so that a terminal with another idea of a width clips.
 //! Absent on purpose: where the text comes from, and time: the caller ticks.
 
-use crate::markdown::Line;
 use crate::runtime::TerminalSize;
-use crate::text::width::is_plain_ascii;
+use crate::text::Line;
+use crate::text::is_plain_ascii;
 
 /// Begin synchronised update, automatic wrapping off.
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";

@@ -18,7 +18,7 @@ use crate::history::Decided;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::question::{About, Choice, Question, Reply};
 use crate::session::task::{Current, Session};
-use crate::text::escape::cut;
+use crate::text::cut;
 
 /// Who waits for an answer.
 #[derive(Debug, Clone)]

@@ -18,7 +18,7 @@ use crate::runtime::{Answer, Variable};
 use crate::session::events::Notice;
 use crate::session::outputs::{Kind, Outputs};
 use crate::session::pictures::Pictures;
-use crate::text::frontmatter;
+use crate::text::{cut_characters, frontmatter};
 
 /// Expressions evaluated for one prompt.
 const MOST_VARIABLES: usize = 100;
@@ -120,7 +120,11 @@ impl Mentioned {
         for found in variables {
             match found {
                 Variable::Undefined { names, .. } => {
-                    undefined.extend(names.iter().map(|name| cut_name(name)));
+                    undefined.extend(
+                        names
+                            .iter()
+                            .map(|name| cut_characters(name, LONGEST_NAME).into_owned()),
+                    );
                 }
                 Variable::Value {
                     expression,
@@ -130,11 +134,16 @@ impl Mentioned {
                     failed,
                 } => {
                     if failed && answered {
-                        let (name, why) = (cut_name(&expression), first_line(&text));
+                        let (name, why) =
+                            (cut_characters(&expression, LONGEST_NAME), reason(&text));
                         notices.push(Notice::warning(format!("no value for `{name}`: {why}")));
                     }
                     let text = outputs.cut(Kind::Variable, line, &text);
-                    values.push_str(&variable(&cut_name(&expression), &type_name, &text));
+                    values.push_str(&variable(
+                        &cut_characters(&expression, LONGEST_NAME),
+                        &type_name,
+                        &text,
+                    ));
                     if let Some(url) = image {
                         pictures.add(url);
                     }
@@ -154,7 +163,7 @@ impl Mentioned {
         xml.push_str(&values);
         for (command, output) in self.shells.iter().zip(&shells) {
             let output = outputs.cut(Kind::Shell, line, output);
-            xml.push_str(&shell(&cut_name(command), &output));
+            xml.push_str(&shell(&cut_characters(command, LONGEST_NAME), &output));
         }
         let expansion = Expansion {
             xml,
@@ -234,16 +243,9 @@ fn expression(variable: &Variable) -> &str {
 }
 
 /// What a failure says, without the word that marks it for the model.
-fn first_line(text: &str) -> &str {
+fn reason(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("Error: ").unwrap_or(line)
-}
-
-fn cut_name(name: &str) -> String {
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((at, _)) => format!("{}…", &name[..at]),
-        None => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

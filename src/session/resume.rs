@@ -17,7 +17,8 @@ use crate::session::Command;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::replay::{Replay, Step};
 use crate::session::task::{Session, notice};
-use crate::text::escape::{cut, visible};
+use crate::text::escape::visible;
+use crate::text::{cut, first_line};
 
 /// Entries of the earlier conversation that are told; more do not fit on a screen.
 const EARLIER: u32 = 60;
@@ -287,11 +288,9 @@ fn listed(chosen: &Chosen) -> SessionEvent {
         .cells
         .iter()
         .map(|cell| {
-            let source = cell.source.trim();
-            let first = source.lines().next().unwrap_or_default();
-            let more = if source.contains('\n') { " …" } else { "" };
+            let (first, more) = first_line(&cell.source);
             let label = format!("In [{}]:", cell.line);
-            format!("{label:>width$} {}{more}", cut(&visible(first), SOURCE))
+            format!("{label:>width$} {}{more}", cut(&first, SOURCE))
         })
         .collect();
     if !chosen.left_out.is_empty() {

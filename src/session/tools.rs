@@ -22,7 +22,7 @@ use crate::runtime::ToolLookup;
 use crate::session::pictures::Pictures;
 use crate::session::toolbox::is_built_in;
 use crate::session::turn::ToolReturn;
-use crate::text::frontmatter;
+use crate::text::{cut_characters, frontmatter};
 
 /// Longest name of a tool, in characters.
 const LONGEST_NAME: usize = 128;
@@ -49,7 +49,7 @@ impl Offered {
         if let Some(odd) = here.iter().find(|name| !is_tool_name(name)) {
             return Err(format!(
                 "ValueError: `{}` cannot be a tool: a tool's name is at most {LONGEST_NAME} ASCII letters, digits and `_`",
-                shown(odd)
+                cut_characters(odd, SHOWN_NAME)
             ));
         }
         let visible = || dialog.prompts.iter().filter(|earlier| !earlier.hidden);
@@ -245,14 +245,6 @@ fn is_tool_name(name: &str) -> bool {
         && is_name(name)
         && name.bytes().all(ascii)
         && !name.starts_with("mcp__")
-}
-
-/// The beginning of a name that may be long.
-fn shown(name: &str) -> String {
-    match name.char_indices().nth(SHOWN_NAME) {
-        Some((at, _)) => format!("{}…", &name[..at]),
-        None => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! and descriptions come from files nobody checked: they are escaped, lose their control characters, and characters
 //! that hide text are spelled out.
 
-use crate::text::escape::{cut, visible, xml_attribute, xml_text};
+use crate::text::cut;
+use crate::text::escape::{visible, xml_attribute, xml_text};
 
 use super::Skill;
 

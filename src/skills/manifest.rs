@@ -7,6 +7,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use crate::text::frontmatter::{Fault, Fences, Frontmatter, fences, parse};
+use crate::text::joined_words;
 
 /// Characters of a name.
 pub(super) const MOST_NAME: usize = 64;
@@ -113,7 +114,7 @@ fn name(
     directory: &str,
     warnings: &mut Vec<String>,
 ) -> Result<String, String> {
-    let written = one_line(&frontmatter.text("name").unwrap_or_default());
+    let written = joined_words(&frontmatter.text("name").unwrap_or_default());
     let unusable = if written.is_empty() {
         Some("the name is missing".to_owned())
     } else if written.chars().any(char::is_control) {
@@ -145,7 +146,7 @@ fn description(frontmatter: &Frontmatter, warnings: &mut Vec<String>) -> Result<
         return Err(format!("the description {what}"));
     };
     let length = written.chars().count();
-    let mut description = one_line(&written);
+    let mut description = joined_words(&written);
     if description.is_empty() {
         return Err("the description is blank".into());
     }
@@ -158,10 +159,6 @@ fn description(frontmatter: &Frontmatter, warnings: &mut Vec<String>) -> Result<
         }
     }
     Ok(description)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Warns when YAML took the end of an unquoted value for a comment.
@@ -182,7 +179,7 @@ fn mend(yaml: &str) -> (String, Vec<&str>) {
     for entry in entries(yaml) {
         match plain_value(entry) {
             Some((key, value)) if matches!(parse(entry), Err(Fault::Syntax(_))) => {
-                let value = one_line(value).replace('\'', "''");
+                let value = joined_words(value).replace('\'', "''");
                 mended.push_str(&format!("{key}: '{value}'\n"));
                 quoted.push(key);
             }

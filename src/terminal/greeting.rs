@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use nu_ansi_term::Style;
 
-use crate::display::at_words;
 use crate::text::escape::visible;
+use crate::text::hanging;
 
 /// What there is to tell.
 pub struct Greeting {
@@ -32,7 +32,7 @@ impl Greeting {
         if !self.first {
             let version = env!("CARGO_PKG_VERSION");
             let line = format!("ipycodex {version} · {python} · %ipycodex help");
-            let line = at_words(&line, width, 0);
+            let line = hanging(&line, width, 0);
             return if colour {
                 format!("{}\n", Style::new().dimmed().paint(line))
             } else {
@@ -51,7 +51,7 @@ impl Greeting {
              %ipycodex help lists the commands; %ipycodex set greeting false hides this.\n",
             visible(&self.agent)
         );
-        at_words(&text, width, 0)
+        hanging(&text, width, 0)
     }
 }
 

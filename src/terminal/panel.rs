@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use nu_ansi_term::Style;
 
 use crate::report::Report;
 use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::terminal::layout::{Line, Look};
-use crate::text::split_at_columns;
+use crate::text::{Line, split_at_columns};
 
 /// What the terminal is to show.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Frame {
     /// From the top; what the terminal has no room for is left out.
     pub(super) lines: Vec<Line>,
@@ -129,17 +129,17 @@ fn painted(frame: &Frame, size: TerminalSize, colour: bool) -> String {
         // Cleared first: after the last column it would take that along.
         let _ = write!(out, "\x1b[{};1H\x1b[0m\x1b[2K", row + 1);
         let mut room = usize::from(size.columns);
-        for (look, text) in line.pieces() {
-            let (text, _) = split_at_columns(text, room);
+        for span in line.spans() {
+            let (text, _) = split_at_columns(&span.text, room);
             room -= crate::text::columns(text);
-            let _ = write!(
-                out,
-                "\x1b[0{}{}m{text}",
-                if line.is_chosen() { ";7" } else { "" },
-                codes(*look, colour)
-            );
+            let _ = write!(out, "\x1b[0m{}{text}", shown(span.style, colour).prefix());
         }
-        if line.is_chosen() {
+        // A row that is turned round is so up to the edge.
+        if line
+            .spans()
+            .last()
+            .is_some_and(|span| span.style.is_reverse)
+        {
             out.push_str(&" ".repeat(room));
         }
     }
@@ -153,14 +153,12 @@ fn painted(frame: &Frame, size: TerminalSize, colour: bool) -> String {
     out
 }
 
-fn codes(look: Look, colour: bool) -> &'static str {
-    match look {
-        Look::Plain => "",
-        Look::Dim => ";2",
-        Look::Strong => ";1",
-        Look::Match if colour => ";1;33",
-        Look::Match => ";1;4",
+/// Where there are no colours, what has one is underlined.
+fn shown(mut style: Style, colour: bool) -> Style {
+    if !colour && style.foreground.take().is_some() {
+        style.is_underline = true;
     }
+    style
 }
 
 #[cfg(test)]
@@ -168,6 +166,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     use super::*;
+    use crate::terminal::layout::Look;
 
     #[test]
     fn lines_are_cut_at_the_edge_and_a_shorter_frame_leaves_nothing_behind() {
@@ -183,7 +182,7 @@ mod tests {
                 Line::of(Look::Match, "漢字漢字"),
                 Line::of(Look::Plain, "ab")
                     .and(Look::Dim, "cdefgh")
-                    .chosen(true),
+                    .reversed(),
                 Line::of(Look::Plain, "no room"),
             ],
             cursor: Some((9, 9)),

@@ -17,7 +17,7 @@
 
 use std::ops::Range;
 
-use crate::text::width::{clusters, is_plain_ascii};
+use crate::text::{clusters, is_plain_ascii};
 
 /// Rows below the cursor that a window leaves free, when the screen has them.
 const FREE: usize = 8;

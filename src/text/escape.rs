@@ -8,9 +8,6 @@
 
 use std::borrow::Cow;
 
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
-
 /// One-line text for people: control characters as `^[`, others that hide or reorder as `\u{202e}`, a newline as `⏎`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     rewrite(text, is_hidden, |c, out| match c {
@@ -45,27 +42,6 @@ pub fn xml_attribute(text: &str) -> Cow<'_, str> {
     let special =
         |c: char| matches!(c, '&' | '<' | '>' | '"' | '\r' | '\n' | '\t') || !xml_allows(c);
     rewrite(text, special, push_xml)
-}
-
-/// The longest start of `text` that fits `columns` columns; when something was cut it ends in `...`, which counts.
-pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
-    // A character takes at most four bytes, and never less than zero columns: short texts need no measuring.
-    if text.len() <= columns || text.width() <= columns {
-        return Cow::Borrowed(text);
-    }
-    let dots = "...".get(..columns.min(3)).unwrap_or_default();
-    let room = columns - dots.len();
-    let mut used = 0;
-    let mut end = 0;
-    for (at, grapheme) in text.grapheme_indices(true) {
-        let width = grapheme.width();
-        if used + width > room {
-            break;
-        }
-        used += width;
-        end = at + grapheme.len();
-    }
-    Cow::Owned(format!("{}{dots}", &text[..end]))
 }
 
 /// Replaces the characters `special` names; borrows when there is none.
@@ -157,7 +133,6 @@ mod tests {
         assert!(matches!(visible("safe"), Cow::Borrowed(_)));
         assert!(matches!(visible_lines("safe\n\t"), Cow::Borrowed(_)));
         assert!(matches!(xml_text("safe"), Cow::Borrowed(_)));
-        assert!(matches!(cut("safe", 4), Cow::Borrowed(_)));
     }
 
     #[test]
@@ -167,21 +142,6 @@ mod tests {
             "&lt;/a&gt; &amp; \"q\"&#13;\n"
         );
         assert_eq!(xml_attribute("\"<\n\t"), "&quot;&lt;&#10;&#9;");
-    }
-
-    #[test]
-    fn cutting_keeps_graphemes_whole() {
-        let check = |text: &str, columns: usize, expected: &str| {
-            assert_eq!(cut(text, columns), expected, "{text:?} at {columns}");
-        };
-        check("hello", 5, "hello");
-        check("hello!", 5, "he...");
-        check("漢字漢字", 7, "漢字...");
-        check("漢字漢字", 8, "漢字漢字");
-        check("漢字漢字", 6, "漢...");
-        check("ae\u{301}bcd", 4, "a...");
-        check("abc", 2, "..");
-        check("abc", 0, "");
     }
 
     proptest! {
@@ -201,11 +161,6 @@ mod tests {
             let root = document.root_element();
             prop_assert_eq!(root.text().unwrap_or_default(), &allowed);
             prop_assert_eq!(root.attribute("b").unwrap_or_default(), &allowed);
-        }
-
-        #[test]
-        fn a_cut_text_fits(text in any::<String>(), columns in 0usize..40) {
-            prop_assert!(cut(&text, columns).width() <= columns || text.len() <= columns);
         }
     }
 }

@@ -169,7 +169,7 @@ fn scan_fault(error: &ScanError) -> Fault {
         ErrorKind::RecursionLimitExceeded => {
             Fault::Budget(format!("more than {MOST_DEPTH} levels in line {line}"))
         }
-        _ => Fault::Syntax(format!("{} in line {line}", one_line(&error.info()))),
+        _ => Fault::Syntax(format!("{} in line {line}", short(&error.info()))),
     }
 }
 
@@ -381,7 +381,7 @@ impl Tree {
                 if !frame.keys.insert(text.clone()) {
                     return Err(Fault::Syntax(format!(
                         "the key `{}` is there twice",
-                        one_line(&text)
+                        short(&text)
                     )));
                 }
                 frame.key = Some(text);
@@ -412,8 +412,8 @@ impl Tree {
 }
 
 /// Foreign text inside a message: short, without anything that ends a line.
-fn one_line(text: &str) -> String {
-    super::escape::cut(&super::escape::visible(text), 120).into_owned()
+fn short(text: &str) -> String {
+    super::cut(&super::escape::visible(text), 120).into_owned()
 }
 
 #[cfg(test)]

@@ -1,11 +1,24 @@
-//! Text as such: positions, display width, frontmatter, foreign text made safe.
+//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe.
 
 pub mod escape;
 pub mod frontmatter;
+mod hanging;
+pub mod json;
+mod line;
 pub mod needle;
 pub mod offset;
+mod one_line;
 pub mod similar;
-pub mod width;
+
+mod width;
+mod wrap;
 
 pub use escape::xml_text;
-pub use width::{clusters, columns, is_plain_ascii, split_at_columns};
+pub use hanging::hanging;
+pub use line::{Line, Span};
+pub use one_line::{first_line, joined_words};
+pub use width::{
+    character_columns, clusters, columns, cut, cut_characters, cut_with, is_plain_ascii,
+    split_at_columns,
+};
+pub use wrap::{Break, Room, rows, rows_of_runs, styled_rows};

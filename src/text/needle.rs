@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use crate::text::escape::{cut, visible};
+use crate::text::cut;
+use crate::text::escape::visible;
 use crate::text::{clusters, columns};
 
 /// A part of `text` that takes at most `room` columns, on one line and safe to print: what stands before `at`, what was

@@ -6,8 +6,10 @@
 //! Absent on purpose: ambiguous-width guessing (narrow, as all common terminals default to).
 //! Unicode data: the versions of `unicode-width` 0.2 and `unicode-segmentation` 1.13.
 
+use std::borrow::Cow;
+
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Terminal columns that `text` takes.
 pub fn columns(text: &str) -> usize {
@@ -22,6 +24,11 @@ pub fn columns(text: &str) -> usize {
 pub fn clusters(text: &str) -> impl Iterator<Item = (&str, usize)> {
     text.graphemes(true)
         .map(|cluster| (cluster, cluster.width().min(2)))
+}
+
+/// Columns of a character by itself, as a terminal counts that knows no clusters.
+pub fn character_columns(c: char) -> usize {
+    c.width().unwrap_or(0)
 }
 
 /// Splits `text` after the longest run of whole clusters that takes at most `limit` columns.
@@ -41,6 +48,30 @@ pub fn split_at_columns(text: &str, limit: usize) -> (&str, &str) {
     text.split_at(end)
 }
 
+/// The longest start of `text` that fits `limit` columns; when something was cut it ends in `...`, which counts.
+pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    cut_with(text, limit, "...")
+}
+
+/// As [`cut`], with another mark at the end.
+pub fn cut_with<'t>(text: &'t str, limit: usize, mark: &str) -> Cow<'t, str> {
+    // No text takes more columns than bytes: short ones need no measuring.
+    if text.len() <= limit || columns(text) <= limit {
+        return Cow::Borrowed(text);
+    }
+    let (mark, _) = split_at_columns(mark, limit);
+    let (start, _) = split_at_columns(text, limit - columns(mark));
+    Cow::Owned(format!("{start}{mark}"))
+}
+
+/// The first `most` characters of `text`, then `…` when that is not all.
+pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Printable ASCII only: one byte is one column and one cluster.
 pub fn is_plain_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
@@ -49,6 +80,8 @@ pub fn is_plain_ascii(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::properties;
+    use proptest::prelude::*;
 
     #[test]
     fn counts_columns_by_cluster() {
@@ -72,5 +105,34 @@ mod tests {
         assert_eq!(split_at_columns("abc", 2), ("ab", "c"));
         assert_eq!(split_at_columns("abc", 9), ("abc", ""));
         assert_eq!(split_at_columns("xe\u{301}y", 2), ("xe\u{301}", "y"));
+    }
+
+    #[test]
+    fn cutting_keeps_clusters_whole() {
+        let check = |text: &str, columns: usize, expected: &str| {
+            assert_eq!(cut(text, columns), expected, "{text:?} at {columns}");
+        };
+        check("hello", 5, "hello");
+        check("hello!", 5, "he...");
+        check("漢字漢字", 7, "漢字...");
+        check("漢字漢字", 8, "漢字漢字");
+        check("漢字漢字", 6, "漢...");
+        check("ae\u{301}bcd", 4, "a...");
+        check("abc", 2, "..");
+        check("abc", 0, "");
+        assert!(matches!(cut("safe", 4), Cow::Borrowed(_)));
+        assert_eq!(cut_with("abc", 2, "…"), "a…");
+        assert_eq!(cut_with("abc", 0, "…"), "");
+        assert_eq!(cut_characters("漢字x", 2), "漢字…");
+        assert_eq!(cut_characters("漢字", 2), "漢字");
+    }
+
+    proptest! {
+        #![proptest_config(properties::cases(properties::USUAL))]
+
+        #[test]
+        fn a_cut_text_fits(text in any::<String>(), limit in 0usize..40) {
+            prop_assert!(columns(&cut(&text, limit)) <= limit);
+        }
     }
 }

@@ -8,7 +8,7 @@
 use serde_json::{Value, from_value, json};
 
 use super::driver::{Current, Driver};
-use super::failure::one_line;
+use super::failure::joined_and_cut;
 use super::images::checked;
 use super::link::Purpose;
 use super::questions::{self, Asking, Outcome};
@@ -22,7 +22,7 @@ use crate::agent::{
     ToolCall, TurnId, TurnSettings,
 };
 use crate::rpc::{Id, RpcError};
-use crate::text::escape::cut;
+use crate::text::cut;
 
 impl Driver {
     /// Takes a request.
@@ -46,8 +46,8 @@ impl Driver {
             Err(error) => {
                 let message = format!(
                     "refused what the agent asked (`{}`): {}",
-                    one_line(method),
-                    one_line(&error.message)
+                    joined_and_cut(method),
+                    joined_and_cut(&error.message)
                 );
                 link.answer(id, Err(error));
                 return self.tell(AgentEvent::Progress { turn, message }).await;
@@ -169,7 +169,7 @@ impl Driver {
             link.answer(id, Ok(refusal));
         }
         if let Err(error) = outcome {
-            let why = one_line(&error.message);
+            let why = joined_and_cut(&error.message);
             let message = format!("the agent was told no, but not why: {why}");
             self.tell(AgentEvent::Progress { turn, message }).await;
         }
@@ -262,7 +262,7 @@ fn settled(
         Outcome::Answer(value) => value,
         Outcome::Again(_) => asking.refusal(),
     };
-    let message = one_line(&format!("{verdict} {what}"));
+    let message = joined_and_cut(&format!("{verdict} {what}"));
     Some((decision, answer, message))
 }
 

@@ -208,7 +208,7 @@ impl Driver {
                 waiting.models.extend(shown.map(|model| {
                     Model {
                         name: model.model,
-                        description: failure::one_line(&model.description),
+                        description: failure::joined_and_cut(&model.description),
                         efforts: model
                             .supported_reasoning_efforts
                             .into_iter()

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::wire::error::TurnError;
 use crate::agent::{AgentFailure, FailureKind};
 use crate::rpc::{RpcError, SpawnFailure};
+use crate::text::{cut_characters, joined_words};
 
 /// The longest foreign text in a message, in characters.
 const LONGEST: usize = 300;
@@ -136,7 +137,7 @@ pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailur
         FailureKind::Refused,
         format!(
             "`{name}` refused `{method}`: {}",
-            one_line(&without_body(&error.message))
+            joined_and_cut(&without_body(&error.message))
         ),
         &[],
     )
@@ -160,7 +161,7 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
             &[],
         );
     };
-    let text = one_line(&without_body(&error.message));
+    let text = joined_and_cut(&without_body(&error.message));
     let with = |lead: &str| {
         if text.is_empty() {
             lead.to_owned()
@@ -230,16 +231,9 @@ pub(super) fn upstream(error: Option<&TurnError>) -> AgentFailure {
 }
 
 /// Foreign text on one line, cut to [`LONGEST`] characters, without control characters.
-pub(super) fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+pub(super) fn joined_and_cut(text: &str) -> String {
+    let words = joined_words(&text.replace(char::is_control, " "));
+    cut_characters(&words, LONGEST).into_owned()
 }
 
 /// The message inside an error body of the model's service, if the text is one; else the text.
@@ -254,7 +248,7 @@ fn last_line(words: &str) -> Option<String> {
     without_colours(words)
         .lines()
         .rev()
-        .map(one_line)
+        .map(joined_and_cut)
         .find(|line| !line.is_empty())
 }
 

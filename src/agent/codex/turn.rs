@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Value, from_value};
 
 use super::answer::{Answer, Source};
-use super::failure::one_line;
+use super::failure::joined_and_cut;
 use super::wire::error::{ErrorNotification, TurnError};
 use super::wire::item::{DeltaNotification, FileUpdateChange, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
@@ -100,7 +100,7 @@ impl Running {
                     .iter()
                     .find_map(|key| params.get(key)?.as_str());
                 if let Some(text) = text {
-                    self.progress(one_line(text), out);
+                    self.progress(joined_and_cut(text), out);
                 }
             }
             "thread/tokenUsage/updated" => self.usage(&from_value(params).ok()?, out),
@@ -213,7 +213,7 @@ impl Running {
                         changes: told(changes),
                     });
                 } else if !(known && status == DENIED) {
-                    self.progress(format!("edit {}", one_line(&status)), out);
+                    self.progress(format!("edit {}", joined_and_cut(&status)), out);
                 }
             }
             ThreadItem::WebSearch { query, action } => {
@@ -222,7 +222,7 @@ impl Running {
                     .into_iter()
                     .find(|it| !it.is_empty())
                     .unwrap_or("the web");
-                self.progress(format!("searched: {}", one_line(what)), out);
+                self.progress(format!("searched: {}", joined_and_cut(what)), out);
             }
             _ => {}
         }
@@ -231,9 +231,9 @@ impl Running {
     fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
         if notice.will_retry {
             self.answer.retry();
-            let mut text = one_line(&notice.error.message);
+            let mut text = joined_and_cut(&notice.error.message);
             if let Some(details) = &notice.error.additional_details {
-                text = format!("{text} ({})", one_line(details));
+                text = format!("{text} ({})", joined_and_cut(details));
             }
             self.progress(text, out);
         } else {

@@ -14,8 +14,7 @@ use signal_hook::low_level::pipe;
 
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::text::escape::cut;
-use crate::text::split_at_columns;
+use crate::text::{Break, cut, rows_of_runs};
 
 const CTRL_Z: u8 = 0x1a;
 
@@ -237,11 +236,10 @@ impl View {
     }
 }
 
-/// A line in rows that fit. Colours go on in the next row.
+/// A line in rows that fit. Colours go on in the next row, which begins without any.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let line = line.replace('\t', "    ");
-    let mut rows = vec![String::new()];
-    let (mut used, mut colour) = (0, String::new());
+    let (mut runs, mut colour) = (Vec::new(), String::new());
     let mut rest = line.as_str();
     while !rest.is_empty() {
         if let Some(end) = rest.strip_prefix("\x1b[").and_then(|rest| rest.find('m')) {
@@ -251,29 +249,30 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
             } else {
                 colour + sequence
             };
-            rows.last_mut().expect("never empty").push_str(sequence);
             rest = behind;
             continue;
         }
-        let text = rest
-            .find('\x1b')
-            .filter(|at| *at > 0)
-            .map_or(rest, |at| &rest[..at]);
-        let (mut fits, _) = split_at_columns(text, width - used);
-        if fits.is_empty() {
-            if used == 0 {
-                fits = text;
-            } else {
-                rows.push(colour.clone());
-                used = 0;
-                continue;
-            }
-        }
-        rows.last_mut().expect("never empty").push_str(fits);
-        used += crate::text::columns(fits);
-        rest = &rest[fits.len()..];
+        let end = rest.find('\x1b').filter(|at| *at > 0);
+        let (text, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        runs.push((colour.clone(), text));
+        rest = behind;
     }
-    rows
+    let rows = rows_of_runs(&runs, width, Break::Anywhere).into_iter();
+    rows.map(|row| coloured(&row)).collect()
+}
+
+/// A row of runs, each behind all that was switched on before it.
+fn coloured(row: &[(String, &str)]) -> String {
+    let (mut out, mut on) = (String::new(), "");
+    for (colour, text) in row {
+        match colour.strip_prefix(on) {
+            Some(more) => out.push_str(more),
+            None => out.extend(["\x1b[0m", colour]),
+        }
+        on = colour;
+        out.push_str(text);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -313,7 +312,11 @@ mod tests {
         assert_eq!(wrapped("", 4), [""]);
         assert_eq!(
             wrapped("\x1b[31mabcdef\x1b[0m", 4),
-            ["\x1b[31mabcd", "\x1b[31mef\x1b[0m"]
+            ["\x1b[31mabcd", "\x1b[31mef"]
+        );
+        assert_eq!(
+            wrapped("\x1b[1ma\x1b[31mb\x1b[0mc\x1b[2m", 4),
+            ["\x1b[1ma\x1b[31mb\x1b[0mc"]
         );
     }
 

@@ -9,8 +9,9 @@ use nu_ansi_term::{Color, Style};
 use crate::agent::{FileChange, Subject};
 use crate::display::diff;
 use crate::display::rows::Rows;
-use crate::markdown::{Appearance, Line};
+use crate::markdown::Appearance;
 use crate::session::{About, Choice, ProposedCell};
+use crate::text::Line;
 use crate::text::escape::visible;
 
 /// The rows above the choices.

@@ -10,10 +10,9 @@ use super::keys::Key;
 use super::{Frame, Step};
 use crate::agent::Field;
 use crate::display::rows::Rows;
-use crate::markdown::Line;
 use crate::session::Reply;
-use crate::text::columns;
 use crate::text::escape::visible;
+use crate::text::{Line, columns};
 
 /// Options shown at a time.
 const SHOWN: usize = 8;

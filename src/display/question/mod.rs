@@ -21,10 +21,10 @@ use self::form::Form;
 use self::keys::Key;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
-use crate::markdown::{Appearance, Line};
+use crate::markdown::Appearance;
 use crate::session::{About, Choice, Question, Reply};
-use crate::text::columns;
 use crate::text::escape::visible;
+use crate::text::{Line, columns};
 
 /// What stands below a question while it is open.
 #[derive(Debug, Clone, Default, PartialEq)]

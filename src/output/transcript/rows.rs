@@ -6,9 +6,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use unicode_width::UnicodeWidthChar;
-
 use super::store::Store;
+use crate::text::character_columns;
 
 /// Rows that can still be changed.
 const WINDOW: usize = 128;
@@ -264,7 +263,7 @@ impl Rows {
         for c in text.chars() {
             let width = match c {
                 '\t' => 8 - at % 8,
-                other => other.width().unwrap_or(0),
+                other => character_columns(other),
             };
             if width == 0 {
                 add_mark(columns, at, c);
@@ -360,7 +359,7 @@ impl Row {
 fn advance(at: usize, c: char) -> usize {
     match c {
         '\t' => 8 - at % 8,
-        other => other.width().unwrap_or(0),
+        other => character_columns(other),
     }
 }
 

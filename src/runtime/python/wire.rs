@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::{InputReply, RequestId, RuntimeRequest, Stdin};
+use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
 pub(super) const PROTOCOL: u64 = 1;
@@ -283,10 +284,7 @@ pub(super) struct Raised {
 /// # Errors
 /// The start of the line, when it is not a frame.
 pub(super) fn parse_frame(line: &[u8]) -> Result<SyncedFrame, String> {
-    let parsed = serde_json::from_slice::<Value>(line).or_else(|error| {
-        mend_surrogates(line).map_or(Err(error), |mended| serde_json::from_slice(&mended))
-    });
-    let Ok(value @ Value::Object(_)) = parsed else {
+    let Ok(value @ Value::Object(_)) = foreign::parse(line) else {
         return Err(excerpt(line));
     };
     let sync = value.get("sync").and_then(Value::as_u64);
@@ -312,41 +310,6 @@ pub(super) fn excerpt(bytes: &[u8]) -> String {
     } else {
         text
     }
-}
-
-/// `line` with each unpaired `\ud8xx` escape turned into `\ufffd`; `None` when there is none.
-fn mend_surrogates(line: &[u8]) -> Option<Vec<u8>> {
-    let mut mended = line.to_vec();
-    let mut changed = false;
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', &line[at..]) {
-        let escape = at + found;
-        at = match surrogate(line, escape) {
-            None => escape + 2,
-            Some(high)
-                if high < 0xdc00
-                    && surrogate(line, escape + 6).is_some_and(|low| low >= 0xdc00) =>
-            {
-                escape + 12
-            }
-            Some(_) => {
-                mended[escape + 2..escape + 6].copy_from_slice(b"fffd");
-                changed = true;
-                escape + 6
-            }
-        };
-        if at >= line.len() {
-            break;
-        }
-    }
-    changed.then_some(mended)
-}
-
-/// The surrogate escaped at `at`, if one is.
-fn surrogate(line: &[u8], at: usize) -> Option<u16> {
-    let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
-    let code = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    (0xd800..0xe000).contains(&code).then_some(code)
 }
 
 /// Cuts the frame pipe into lines.
@@ -386,20 +349,6 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lone_surrogates_are_mended_and_pairs_kept() {
-        let line = br#"{"type":"error","id":3,"sync":4,"ename":"\ud800","evalue":"\ud83d\ude00 \\ud800 \udc00\ud800x","traceback":["\"\ud800"]}"#;
-        let SyncedFrame { sync, frame } = parse_frame(line).unwrap();
-        assert_eq!(sync, Some(4));
-        let Frame::Error { id, error } = frame else {
-            panic!("{frame:?}")
-        };
-        assert_eq!(id, FrameId(Some(RequestId(3))));
-        assert_eq!(error.ename, "\u{fffd}");
-        assert_eq!(error.evalue, "😀 \\ud800 \u{fffd}\u{fffd}x");
-        assert_eq!(error.traceback, ["\"\u{fffd}"]);
-    }
 
     #[test]
     fn unknown_types_and_fields_are_accepted_and_garbage_is_not() {

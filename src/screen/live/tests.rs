@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::markdown::{Appearance, MarkdownStream, render};
 use crate::properties;
-use crate::text::width::{clusters, columns};
+use crate::text::{clusters, columns};
 
 struct Screen {
     parser: vt100::Parser,

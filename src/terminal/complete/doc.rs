@@ -22,7 +22,7 @@ use crate::terminal::complete::{DOC, Desk, Sources, locked};
 use crate::terminal::snapshot::{self, Shared};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
-use crate::text::width::{columns, split_at_columns};
+use crate::text::{Break, rows};
 
 /// Rows of the doc shown at first.
 const FIRST: usize = 7;
@@ -117,7 +117,7 @@ impl DocMenu {
             return Vec::new();
         };
         let width = self.size.0.saturating_sub(2).max(8);
-        let mut rows = Vec::new();
+        let mut shown_rows = Vec::new();
         let strong = |text: &str| {
             if self.colour && !text.is_empty() {
                 Style::new().bold().underline().paint(text).to_string()
@@ -125,14 +125,14 @@ impl DocMenu {
                 text.to_owned()
             }
         };
-        for piece in wrapped(&shown.head, width) {
+        for piece in rows(&shown.head, width, Break::BehindBlanks) {
             let part = &shown.head[piece.clone()];
             let mark = shown.mark.clone().unwrap_or(0..0);
             let (from, to) = (
                 mark.start.clamp(piece.start, piece.end) - piece.start,
                 mark.end.clamp(piece.start, piece.end) - piece.start,
             );
-            rows.push(format!(
+            shown_rows.push(format!(
                 "{}{}{}",
                 &part[..from],
                 strong(&part[from..to]),
@@ -140,9 +140,10 @@ impl DocMenu {
             ));
         }
         for line in &shown.lines {
-            rows.extend(wrapped(line, width).map(|piece| line[piece].to_owned()));
+            let of_line = rows(line, width, Break::BehindBlanks).into_iter();
+            shown_rows.extend(of_line.map(|piece| line[piece].to_owned()));
         }
-        rows
+        shown_rows
     }
 
     /// Rows there is room for.
@@ -266,33 +267,6 @@ fn lines(text: &str) -> Vec<String> {
     safe.lines()
         .map(|line| line.replace('\t', "    "))
         .collect()
-}
-
-/// The rows a line takes, as ranges of bytes; an empty one takes one.
-fn wrapped(line: &str, width: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut at = Some(0);
-    std::iter::from_fn(move || {
-        let begin = at?;
-        let rest = &line[begin..];
-        let (mut taken, left) = split_at_columns(rest, width);
-        if !left.is_empty() {
-            // At a blank, when the row has one far enough to the right.
-            if let Some(blank) = taken
-                .rfind(' ')
-                .filter(|blank| columns(&taken[..*blank]) > width / 2)
-            {
-                taken = &rest[..=blank];
-            }
-        }
-        let end = begin
-            + if taken.is_empty() {
-                rest.len()
-            } else {
-                taken.len()
-            };
-        at = (end < line.len()).then_some(end);
-        Some(begin..end)
-    })
 }
 
 impl Menu for DocMenu {
@@ -441,19 +415,5 @@ mod tests {
         assert_eq!(value.head, "x: int = 41");
         assert_eq!(shown(&Answer::Inspection(None)), nothing());
         assert_eq!(shown(&Answer::Failed("no".into())), nothing());
-    }
-
-    #[test]
-    fn rows_fit_and_lose_nothing() {
-        for (line, width, expected) in [
-            ("", 8, vec![""]),
-            ("short", 8, vec!["short"]),
-            ("one two three", 8, vec!["one two ", "three"]),
-            ("漢字漢字漢字", 5, vec!["漢字", "漢字", "漢字"]),
-            ("abcdefghijk", 4, vec!["abcd", "efgh", "ijk"]),
-        ] {
-            let rows: Vec<&str> = wrapped(line, width).map(|piece| &line[piece]).collect();
-            assert_eq!(rows, expected);
-        }
     }
 }

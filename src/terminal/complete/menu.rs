@@ -14,8 +14,7 @@ use reedline::{
 
 use crate::terminal::complete::{Desk, MENU, locked};
 use crate::terminal::snapshot::{Shared, look};
-use crate::text::escape::cut;
-use crate::text::width::columns;
+use crate::text::{columns, cut};
 
 /// Rows of the menu at most, the one that counts included.
 const ROWS: usize = 11;

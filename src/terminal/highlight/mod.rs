@@ -91,7 +91,7 @@ impl Look {
 
     /// The label of the text, in front of the rows that are shown.
     pub(super) fn fronted<'a>(&'a self, label: &'a Label) -> Fronted<'a> {
-        let columns = |text: &str| crate::text::width::columns(text);
+        let columns = |text: &str| crate::text::columns(text);
         let mut view = self.view();
         view.window.label = columns(&label.render_prompt_left());
         view.window.continuation = columns(&label.render_prompt_multiline_indicator());

@@ -6,11 +6,11 @@
 use crate::dialog::display_form;
 use crate::history::{Found, Glance, Scope, SessionRow};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{Line, Look, wrapped};
+use crate::terminal::layout::{Look, sighted, wrapped};
 use crate::terminal::panel::Frame;
 use crate::terminal::picker::state::{Asking, Picker};
-use crate::text::columns;
-use crate::text::escape::{cut, visible, visible_lines};
+use crate::text::escape::{visible, visible_lines};
+use crate::text::{Line, columns, cut};
 
 /// From how many columns on the list has the columns of `sessions`.
 const WIDE: usize = 60;
@@ -142,19 +142,23 @@ fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: boo
         line = line.and(Look::Strong, name);
     }
     if let Some(first) = found.and_then(<[Found]>::first) {
-        return line.sighted(&first.text, &first.at, room).chosen(chosen);
+        return reversed(sighted(line, &first.text, &first.at, room), chosen);
     }
     let (look, text) = if row.last_prompt.is_empty() {
         (Look::Dim, &row.last_input)
     } else {
         (Look::Plain, &row.last_prompt)
     };
-    let text = one_line(text);
-    line.and(look, cut(&text, room)).chosen(chosen)
+    let text = start(text);
+    reversed(line.and(look, cut(&text, room)), chosen)
 }
 
-/// Text on one line, its line ends as blanks; a start of it that is long enough for any terminal.
-fn one_line(text: &str) -> String {
+fn reversed(line: Line, chosen: bool) -> Line {
+    if chosen { line.reversed() } else { line }
+}
+
+/// The start of a text on one line, line ends as blanks: long enough for any terminal.
+fn start(text: &str) -> String {
     let start: String = text.chars().take(1000).collect();
     visible(&start.trim().replace(['\n', '\r', '\t'], " ")).into_owned()
 }
@@ -174,7 +178,7 @@ fn preview(picker: &Picker, width: usize, room: usize) -> Vec<Line> {
     if let Some(found) = picker.found(row.id) {
         lines.extend(found.iter().take(room).map(|entry| {
             let line = Line::of(Look::Dim, format!("[{}] ", entry.line));
-            line.sighted(&entry.text, &entry.at, width.saturating_sub(8))
+            sighted(line, &entry.text, &entry.at, width.saturating_sub(8))
         }));
     } else if let Some(glance) = picker.glance() {
         lines.extend(glanced(glance, width, room.saturating_sub(lines.len())));

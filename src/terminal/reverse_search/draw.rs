@@ -2,14 +2,16 @@
 //!
 //! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
 
+use nu_ansi_term::Style;
+
 use crate::history::{Facts, State};
 use crate::runtime::TerminalSize;
-use crate::terminal::layout::{Line, Look};
+use crate::terminal::layout::{Look, sighted};
 use crate::terminal::panel::Frame;
 use crate::terminal::reverse_search::state::Search;
-use crate::text::columns;
-use crate::text::escape::{cut, visible};
+use crate::text::escape::visible;
 use crate::text::needle::Needle;
+use crate::text::{Break, Line, columns, cut, styled_rows};
 
 /// From so many columns on each row of the list says what is known of it, in so many of them.
 const WIDE: usize = 100;
@@ -55,7 +57,8 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
             let facts = search.facts(place_here).filter(|_| width >= WIDE);
             let chosen = place_here == place;
             let mark = if chosen { "> " } else { "  " };
-            lines.push(row(mark, text, search.needle(), width, facts).chosen(chosen));
+            let row = row(mark, text, search.needle(), width, facts);
+            lines.push(if chosen { row.reversed() } else { row });
         }
     }
     lines.push(rule(search.facts(place), width));
@@ -103,7 +106,7 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
     let mark = Line::of(Look::Plain, mark);
     let room = width.saturating_sub(2 + facts.map_or(0, |_| FACTS));
     let line = match needle.find(text) {
-        Some(at) => mark.sighted(text, &at, room),
+        Some(at) => sighted(mark, text, &at, room),
         None => {
             let start: String = text.chars().take(room + 1).collect();
             mark.and(Look::Plain, cut(&visible(&start), room))
@@ -112,8 +115,7 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
     let Some(facts) = facts else {
         return line;
     };
-    let used: usize = line.pieces().iter().map(|(_, piece)| columns(piece)).sum();
-    let gap = " ".repeat((width - FACTS).saturating_sub(used) + 1);
+    let gap = " ".repeat((width - FACTS).saturating_sub(line.width()) + 1);
     // Of a directory the end says most.
     let directory = visible(&facts.directory).into_owned();
     let over = directory.chars().count().saturating_sub(20);
@@ -129,20 +131,23 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
 fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut first) = (Vec::new(), None);
     for line in text.trim_end_matches('\n').split('\n') {
-        let mut pieces = Line::default();
+        let mut pieces: Vec<(Style, String)> = Vec::new();
         let mut from = 0;
         let places = needle.find_all(line);
         if !places.is_empty() {
             first.get_or_insert(rows.len());
         }
         for at in places {
-            pieces = pieces
-                .and(Look::Plain, safe(&line[from..at.start]))
-                .and(Look::Match, safe(&line[at.clone()]));
+            pieces.push((Look::Plain.into(), safe(&line[from..at.start])));
+            pieces.push((Look::Match.into(), safe(&line[at.clone()])));
             from = at.end;
         }
-        pieces = pieces.and(Look::Plain, safe(&line[from..]));
-        rows.extend(pieces.in_rows(width));
+        pieces.push((Look::Plain.into(), safe(&line[from..])));
+        let pieces: Vec<_> = pieces
+            .iter()
+            .map(|(style, text)| (*style, text.as_str()))
+            .collect();
+        rows.extend(styled_rows(&pieces, width, Break::Anywhere));
     }
     (rows, first.unwrap_or(0))
 }
@@ -181,7 +186,7 @@ mod tests {
         let texts = frame
             .lines
             .iter()
-            .map(|line| line.text().trim_end().to_owned());
+            .map(|line| line.plain().trim_end().to_owned());
         texts.collect()
     }
 

@@ -42,7 +42,7 @@ fn drawn(picker: &Picker, columns: u16, rows: u16) -> Vec<String> {
     let texts = frame
         .lines
         .iter()
-        .map(|line| line.text().trim_end().to_owned());
+        .map(|line| line.plain().trim_end().to_owned());
     texts.collect()
 }
 

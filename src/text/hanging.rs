@@ -1,18 +1,16 @@
-//! Lines of text on a terminal that is narrower than they: broken at words, columns under columns.
+//! Messages of our own on a terminal that is narrower than they: columns stay under columns.
 //!
 //! In: safe text (`text::escape`), a width. Out: the same text with line ends and margins instead of blanks. Where a row
-//! breaks, the next begins under the last column of the line that leaves it room (two blanks part columns). Invariants:
-//! nothing but blanks changes; what stands in backticks is one word; a word longer than a row (a path, an address) is
-//! left to the terminal, so that it can be taken from the screen whole. Absent on purpose: foreign code, which has rows
-//! of its own (`rows`).
+//! breaks, the next begins under the last column of the line that leaves it room (two blanks part columns).
 
+use super::wrap::{Break, Room, rows};
 use crate::text::columns;
 
 /// Rows under a column have at least this part of the width.
 const ROOM: usize = 3;
 
 /// Breaks every line that is wider than `width`; `margin` is the least that stands before its other rows.
-pub fn at_words(text: &str, width: usize, margin: usize) -> String {
+pub fn hanging(text: &str, width: usize, margin: usize) -> String {
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| match columns(line) <= width {
@@ -24,61 +22,22 @@ pub fn at_words(text: &str, width: usize, margin: usize) -> String {
 }
 
 fn broken(line: &str, width: usize, margin_of_rows: usize) -> String {
-    let lead = &line[..line.len() - line.trim_start_matches(' ').len()];
+    let lead = line.len() - line.trim_start_matches(' ').len();
     let roomy = |margin: &usize| *margin * ROOM <= width * (ROOM - 1);
     let mut starts = line.char_indices().filter_map(|(at, c)| {
         let before = &line[..at];
         (c != ' ' && before.ends_with("  ")).then(|| columns(before))
     });
     let margin = starts.rfind(roomy).unwrap_or(0);
-    let margin = margin.max(lead.len()).max(margin_of_rows);
-    let margin = " ".repeat(Some(margin).filter(roomy).unwrap_or(0));
-    let mut out = String::with_capacity(line.len() + margin.len());
-    let (mut used, mut begun) = (0, false);
-    let mut rest = line;
-    loop {
-        let (blanks, words) = rest.split_at(rest.len() - rest.trim_start_matches(' ').len());
-        if words.is_empty() {
-            return out;
-        }
-        let (word, after) = words.split_at(word_end(words, width - margin.len()));
-        let wide = columns(word);
-        if begun && used + blanks.len() + wide > width {
-            out.push('\n');
-            out.push_str(&margin);
-            used = margin.len();
-        } else {
-            out.push_str(blanks);
-            used += blanks.len();
-        }
-        out.push_str(word);
-        used += wide;
-        begun = true;
-        if used > width {
-            // The terminal breaks it.
-            used %= width.max(1);
-        }
-        rest = after;
-    }
-}
-
-/// Where the first word ends; one with an open backtick goes on to its partner if a row can hold that.
-fn word_end(text: &str, room: usize) -> usize {
-    let end = |from: usize| text[from..].find(' ').map_or(text.len(), |at| from + at);
-    let first = end(0);
-    let mut ticks = text[..first].match_indices('`').map(|(at, _)| at);
-    let (Some(open), None) = (ticks.next(), ticks.next()) else {
-        return first;
+    let margin = margin.max(lead).max(margin_of_rows);
+    let margin = Some(margin).filter(roomy).unwrap_or(0);
+    let room = Room {
+        first: width,
+        rest: width - margin,
     };
-    let Some(close) = text[open + 1..].find('`') else {
-        return first;
-    };
-    let whole = end(open + 1 + close);
-    if columns(&text[..whole]) <= room {
-        whole
-    } else {
-        first
-    }
+    let rows = rows(line, room, Break::Message);
+    let rows: Vec<&str> = rows.into_iter().map(|row| &line[row]).collect();
+    rows.join(&format!("\n{}", " ".repeat(margin)))
 }
 
 #[cfg(test)]
@@ -87,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(text: &str, width: usize, margin: usize, expected: &str) {
-        assert_eq!(at_words(text, width, margin), expected, "{text:?}");
+        assert_eq!(hanging(text, width, margin), expected, "{text:?}");
     }
 
     #[test]
@@ -119,7 +78,7 @@ mod tests {
         #[test]
         fn only_blanks_change_and_rows_fit(words in proptest::collection::vec("[a-z]{1,9}", 1..20), width in 10usize..40) {
             let line = words.join(" ");
-            let shown = at_words(&line, width, 0);
+            let shown = hanging(&line, width, 0);
             prop_assert_eq!(shown.split_whitespace().collect::<Vec<_>>(), words);
             for row in shown.lines() {
                 prop_assert!(columns(row) <= width, "{:?}", row);

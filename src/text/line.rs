@@ -1,6 +1,6 @@
 //! One finished row of the screen: styled spans, and how they become bytes.
 //!
-//! In: text that has passed [`super::source::clean`]. Out: plain text, columns, or ANSI text. Invariant: a line holds no
+//! In: text without control characters. Out: plain text, columns, or ANSI text. Invariant: a line holds no
 //! control character, and its ANSI form ends with no style and no link open, so that whatever is printed next is not
 //! affected. Absent on purpose: line ends and cursor movement; those belong to whoever draws.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nu_ansi_term::Style;
 
-use crate::text::{clusters, columns, is_plain_ascii, split_at_columns};
+use super::width::{clusters, columns, is_plain_ascii, split_at_columns};
 
 /// A run of text in one style.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,25 @@ impl Line {
         let mut line = Line::default();
         line.push(text, Style::new(), None);
         line
+    }
+
+    /// A line of one piece.
+    pub fn of(style: impl Into<Style>, text: impl AsRef<str>) -> Self {
+        Line::default().and(style, text)
+    }
+
+    /// The line and a piece more.
+    pub fn and(mut self, style: impl Into<Style>, text: impl AsRef<str>) -> Self {
+        self.push(text.as_ref(), style.into(), None);
+        self
+    }
+
+    /// The line with its colours turned round.
+    pub fn reversed(mut self) -> Self {
+        self.spans
+            .iter_mut()
+            .for_each(|span| span.style.is_reverse = true);
+        self
     }
 
     /// Appends text; joins the last span where style and link are equal.
@@ -145,6 +164,15 @@ impl Line {
     }
 }
 
+impl<'t> FromIterator<(Style, &'t str)> for Line {
+    fn from_iter<T: IntoIterator<Item = (Style, &'t str)>>(runs: T) -> Self {
+        let mut line = Line::default();
+        runs.into_iter()
+            .for_each(|(style, text)| line.push(text, style, None));
+        line
+    }
+}
+
 /// From one style to the next in as few bytes as it takes.
 fn write_transition(from: Style, to: Style, out: &mut String) {
     let removes = from.foreground.is_some() && to.foreground.is_none()
@@ -153,7 +181,8 @@ fn write_transition(from: Style, to: Style, out: &mut String) {
         || from.is_dimmed && !to.is_dimmed
         || from.is_italic && !to.is_italic
         || from.is_underline && !to.is_underline
-        || from.is_strikethrough && !to.is_strikethrough;
+        || from.is_strikethrough && !to.is_strikethrough
+        || from.is_reverse && !to.is_reverse;
     if removes {
         out.push_str("\x1b[0m");
         out.push_str(&to.prefix().to_string());
@@ -167,6 +196,7 @@ fn write_transition(from: Style, to: Style, out: &mut String) {
         is_italic: to.is_italic && !from.is_italic,
         is_underline: to.is_underline && !from.is_underline,
         is_strikethrough: to.is_strikethrough && !from.is_strikethrough,
+        is_reverse: to.is_reverse && !from.is_reverse,
         ..Style::new()
     };
     out.push_str(&added.prefix().to_string());

@@ -1,0 +1,31 @@
+//! Texts of several lines told on one: what is kept of them is in each name.
+//!
+//! In: any text. Out: no line end. Only [`first_line`] makes what it gives safe to print.
+
+use super::escape::visible;
+
+/// Its words with one blank between them.
+pub fn joined_words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first line of what it says, safe to print, and ` …` where others follow.
+pub fn first_line(text: &str) -> (String, &'static str) {
+    let (first, more) = match text.trim().split_once('\n') {
+        Some((first, _)) => (first.trim_end(), " …"),
+        None => (text.trim(), ""),
+    };
+    (visible(&first.replace('\t', " ")).into_owned(), more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_lines_on_one() {
+        assert_eq!(joined_words(" a\n\n b\tc "), "a b c");
+        assert_eq!(first_line("\n a\tb\x1b \nc"), ("a b^[".into(), " …"));
+        assert_eq!(first_line("a\n"), ("a".into(), ""));
+    }
+}
