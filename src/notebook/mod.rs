@@ -17,11 +17,12 @@ mod model;
 mod page;
 mod saved;
 mod script;
+mod written;
 
 #[cfg(test)]
 mod tests;
 
-pub use cells::{code_cells, read_session, write_session};
+pub use cells::{code_cells, read_session};
 pub use events::read_events;
 pub use faults::broken_cells;
 pub use html::to_html;
@@ -29,3 +30,4 @@ pub use markdown::to_markdown;
 pub use model::{Notebook, NotebookError};
 pub use saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 pub use script::{ScriptCell, read_script, to_script};
+pub use written::write_session;

@@ -1,10 +1,7 @@
 //! A notebook: its JSON, in the order of the file, and the few things that are asked of it.
 //!
-//! In: text. Out: a [`Notebook`] or why it is none, with line and column. Unknown keys and values are kept. New ones are
-//! written as `nbformat` writes them: keys sorted by whoever builds them, one blank an indent, a final newline.
+//! In: text. Out: a [`Notebook`] or why it is none, with line and column. Unknown keys and values are kept.
 
-use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Value};
 
 /// The key of what we know of a cell, in its metadata.
@@ -75,17 +72,6 @@ impl Notebook {
         }
     }
 
-    /// A notebook of format 4.5 with these cells, marked as ours.
-    pub(super) fn of_cells(cells: Vec<Value>) -> Self {
-        let mut root = Map::new();
-        root.insert("cells".into(), Value::Array(cells));
-        let version = Map::from_iter([(VERSION.to_owned(), Value::from(1))]);
-        root.insert("metadata".into(), Value::Object(version));
-        root.insert("nbformat".into(), Value::from(4));
-        root.insert("nbformat_minor".into(), Value::from(5));
-        Notebook { root }
-    }
-
     /// Its cells, in order.
     pub fn cells(&self) -> &[Value] {
         match self.root.get("cells") {
@@ -109,18 +95,6 @@ impl Notebook {
     fn metadata(&self, key: &str) -> Option<&Value> {
         self.root.get("metadata")?.get(key)
     }
-
-    /// The file's text.
-    pub fn to_text(&self) -> String {
-        let mut bytes = Vec::new();
-        let formatter = PrettyFormatter::with_indent(b" ");
-        let mut writer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-        self.root
-            .serialize(&mut writer)
-            .expect("a JSON value has only keys that are strings, and memory takes it");
-        bytes.push(b'\n');
-        String::from_utf8(bytes).expect("JSON of strings is UTF-8")
-    }
 }
 
 /// The text of a cell: a list of lines, or one string.
@@ -130,9 +104,4 @@ pub(super) fn source(cell: &Value) -> String {
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
         _ => String::new(),
     }
-}
-
-/// A text as notebooks have it: its lines, each but the last with its newline.
-pub(super) fn lines(text: &str) -> Value {
-    text.split_inclusive('\n').map(Value::from).collect()
 }

@@ -107,7 +107,7 @@ pub fn write_file(
         check_replaced(session, target)?;
     }
     let text = match target.form {
-        FileForm::Notebook => write_session(session).to_text(),
+        FileForm::Notebook => write_session(session),
         FileForm::Markdown => {
             format!("<!-- {WRITTEN_BY_US} -->\n{}", to_markdown(session, title))
         }

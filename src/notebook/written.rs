@@ -1,0 +1,279 @@
+//! Sessions to the text of a notebook.
+//!
+//! Our form (product contract, §9): code is a code cell, a note a markdown cell that remembers its source, an exchange
+//! a markdown cell of the answer that remembers its prompt; `metadata.ipycodex` says which. The text is the one
+//! `nbformat` writes: keys sorted, one blank an indent, a final newline. It is written straight from the session, with
+//! no tree of values between: a long session is saved while one waits.
+//!
+//! Ids are a function of what the cell is and its line, so that saving again changes only what changed.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde_json::Value;
+use serde_json::ser::PrettyFormatter;
+use sha2::{Digest, Sha256};
+
+use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
+use crate::input::note_value;
+use crate::output::{CellError, CellOutput, MimeBundle};
+
+/// The notebook of a session: the text of its file.
+pub fn write_session(session: &SavedSession) -> String {
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(b" ");
+    let mut writer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+    let notebook = Written {
+        cells: Cells(session.entries()),
+        metadata: Version {
+            ipycodex_version: 1,
+        },
+        nbformat: 4,
+        nbformat_minor: 5,
+    };
+    notebook
+        .serialize(&mut writer)
+        .expect("all keys are strings, and memory takes it");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).expect("JSON of strings is UTF-8")
+}
+
+/// A notebook of format 4.5, marked as ours.
+#[derive(Serialize)]
+struct Written<'a> {
+    cells: Cells<'a>,
+    metadata: Version,
+    nbformat: u8,
+    nbformat_minor: u8,
+}
+
+#[derive(Serialize)]
+struct Version {
+    ipycodex_version: u8,
+}
+
+struct Cells<'a>(&'a [SavedEntry]);
+
+impl Serialize for Cells<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut ids = Ids::default();
+        let mut cells = serializer.serialize_seq(Some(self.0.len()))?;
+        for entry in self.0 {
+            match entry {
+                SavedEntry::Code(cell) => code(cell, ids.of("code", cell.line), &mut cells)?,
+                SavedEntry::Prompt(prompt) => {
+                    cells.serialize_element(&exchange(prompt, ids.of("prompt", prompt.line)))?;
+                }
+            }
+        }
+        cells.end()
+    }
+}
+
+fn code<S: SerializeSeq>(cell: &SavedCell, id: String, cells: &mut S) -> Result<(), S::Error> {
+    let ours = |source| Ours {
+        ipycodex: Known::Code {
+            kind: "code",
+            line: cell.line,
+            source,
+        },
+    };
+    match note_value(&cell.source) {
+        Some(value) => cells.serialize_element(&MarkdownCell {
+            cell_type: "markdown",
+            id,
+            metadata: ours(Some(&cell.source)),
+            source: Lines(&value),
+        }),
+        None => cells.serialize_element(&CodeCell {
+            cell_type: "code",
+            execution_count: cell.line,
+            id,
+            metadata: ours(None),
+            outputs: Outputs(cell),
+            source: Lines(&cell.source),
+        }),
+    }
+}
+
+fn exchange(prompt: &SavedPrompt, id: String) -> MarkdownCell<'_> {
+    MarkdownCell {
+        cell_type: "markdown",
+        id,
+        metadata: Ours {
+            ipycodex: Known::Prompt {
+                history_line: prompt.history_line,
+                kind: "prompt",
+                line: prompt.history_line.saturating_add(1),
+                prompt: &prompt.prompt,
+            },
+        },
+        source: Lines(&prompt.response),
+    }
+}
+
+#[derive(Serialize)]
+struct CodeCell<'a> {
+    cell_type: &'static str,
+    execution_count: u32,
+    id: String,
+    metadata: Ours<'a>,
+    outputs: Outputs<'a>,
+    source: Lines<'a>,
+}
+
+#[derive(Serialize)]
+struct MarkdownCell<'a> {
+    cell_type: &'static str,
+    id: String,
+    metadata: Ours<'a>,
+    source: Lines<'a>,
+}
+
+#[derive(Serialize)]
+struct Ours<'a> {
+    ipycodex: Known<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Known<'a> {
+    Code {
+        kind: &'static str,
+        line: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<&'a str>,
+    },
+    Prompt {
+        history_line: u32,
+        kind: &'static str,
+        line: u32,
+        prompt: &'a str,
+    },
+}
+
+/// What a cell showed.
+struct Outputs<'a>(&'a SavedCell);
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let SavedCell { outputs, line, .. } = self.0;
+        serializer.collect_seq(outputs.iter().map(|output| match output {
+            CellOutput::Stream(text) => Output::Stream {
+                name: "stdout",
+                output_type: "stream",
+                text: Lines(text),
+            },
+            CellOutput::Result(bundle) => Output::Data {
+                data: Data(bundle),
+                execution_count: Some(*line),
+                metadata: Nothing {},
+                output_type: "execute_result",
+            },
+            CellOutput::Display(bundle) => Output::Data {
+                data: Data(bundle),
+                execution_count: None,
+                metadata: Nothing {},
+                output_type: "display_data",
+            },
+            CellOutput::Error(CellError {
+                name,
+                value,
+                traceback,
+            }) => Output::Error {
+                ename: name,
+                evalue: value,
+                output_type: "error",
+                traceback,
+            },
+        }))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Stream {
+        name: &'static str,
+        output_type: &'static str,
+        text: Lines<'a>,
+    },
+    Data {
+        data: Data<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_count: Option<u32>,
+        metadata: Nothing,
+        output_type: &'static str,
+    },
+    Error {
+        ename: &'a str,
+        evalue: &'a str,
+        output_type: &'static str,
+        traceback: &'a [String],
+    },
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+/// The forms of a value. Of types that are not JSON only text is valid in a file.
+struct Data<'a>(&'a MimeBundle);
+
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut forms: Vec<_> = self.0.iter().collect();
+        forms.sort_by_key(|(mime, _)| *mime);
+        let mut data = serializer.serialize_map(None)?;
+        for (mime, value) in forms {
+            let is_json = mime == "application/json" || mime.ends_with("+json");
+            match value {
+                value if is_json => data.serialize_entry(mime, value)?,
+                Value::String(text) if in_lines(mime) => {
+                    data.serialize_entry(mime, &Lines(text))?
+                }
+                Value::String(text) => data.serialize_entry(mime, text)?,
+                Value::Array(parts) if parts.iter().all(Value::is_string) => {
+                    data.serialize_entry(mime, parts)?;
+                }
+                _ => {}
+            }
+        }
+        data.end()
+    }
+}
+
+/// Which types `nbformat` writes as lists of lines.
+fn in_lines(mime: &str) -> bool {
+    mime.starts_with("text/") || ["application/javascript", "image/svg+xml"].contains(&mime)
+}
+
+/// A text as notebooks have it: its lines, each but the last with its newline.
+struct Lines<'a>(&'a str);
+
+impl Serialize for Lines<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.split_inclusive('\n'))
+    }
+}
+
+/// Ids given so far.
+#[derive(Default)]
+struct Ids {
+    given: HashSet<u32>,
+}
+
+impl Ids {
+    /// 8 hex digits that no other cell of the notebook has.
+    fn of(&mut self, kind: &str, line: u32) -> String {
+        let digest = Sha256::digest(format!("{kind} {line}"));
+        let mut id = digest
+            .iter()
+            .take(4)
+            .fold(0, |id: u32, byte| id << 8 | u32::from(*byte));
+        while !self.given.insert(id) {
+            id = id.wrapping_add(1);
+        }
+        format!("{id:08x}")
+    }
+}
