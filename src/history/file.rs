@@ -11,6 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Opening;
@@ -278,6 +279,7 @@ fn make_private(file: &fs::File) -> io::Result<()> {
 pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Connection, Schema)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
+    keep_plans(&db)?;
     db.busy_timeout(patience)?;
     let journal = if on_network(path) { "DELETE" } else { "WAL" };
     // Look before touching: a foreign or newer file keeps even its journal mode.
@@ -295,6 +297,13 @@ pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Conn
         db.pragma_update(None, "trusted_schema", false)?;
     }
     Ok((db, schema))
+}
+
+/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a short
+/// one that takes longer than running it.
+pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map(drop)
 }
 
 /// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.

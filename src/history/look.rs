@@ -64,6 +64,7 @@ impl Look {
             // Nobody has it open, or nothing is being written: no lock, no log, no index.
             _ => (connect(path, "immutable=1")?, Some(still)),
         };
+        file::keep_plans(&db)?;
         db.busy_timeout(patience)?;
         db.pragma_update(None, "trusted_schema", false)?;
         db.pragma_update(None, "temp_store", "MEMORY")?;
