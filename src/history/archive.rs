@@ -16,8 +16,8 @@ use super::file;
 use super::listing::{self, Scope};
 use super::look::Look;
 use super::schema::{Kind, Schema};
-use super::search::Found;
-use super::{SessionRow, further, saved, sessions};
+use super::search::{Found, Sought};
+use super::{SessionRow, index, saved, search, sessions};
 use crate::artifacts;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -33,6 +33,8 @@ const INPUTS: u32 = 12;
 #[derive(Debug)]
 pub struct Archive {
     look: Option<Look>,
+    /// What was looked for last.
+    sought: Option<Sought>,
     path: PathBuf,
     artifacts: PathBuf,
 }
@@ -69,6 +71,7 @@ impl Archive {
             Ok((_, Kind::Empty)) => Ok(None),
             Ok((look, Kind::Ours(_))) => Ok(Some(Archive {
                 look: Some(look),
+                sought: None,
                 path: path.to_owned(),
                 artifacts: artifacts.to_owned(),
             })),
@@ -187,7 +190,11 @@ impl Archive {
         before: i64,
         most: u32,
     ) -> Result<(Vec<Found>, Option<i64>), Report> {
-        self.read(|db| super::search::find(db, needle, scope, before, most))
+        let known = self.sought.take();
+        let sought = self.read(|db| Sought::of(db, needle, known.as_ref()))?;
+        let found = self.read(|db| search::find(db, &sought, scope, before, most));
+        self.sought = Some(sought);
+        found
     }
 
     fn read<T>(&mut self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, Report> {
@@ -296,7 +303,7 @@ fn delete(db: &mut Connection, session: i64) -> rusqlite::Result<Option<u32>> {
         )?;
     }
     // What is left of its texts in the index goes, too.
-    further::forget(&change)?;
+    index::forget(&change)?;
     change.commit()?;
     Ok(None)
 }

@@ -1,36 +1,23 @@
 //! Looking back further than what is in memory: over the whole record, however long it is.
 //!
 //! In: a text. Out: the inputs that may hold it, a few hundred rows looked through at a time, in the order in which
-//! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks; an index
-//! of the blocks says in which of them every three characters of the text stand, so that those without it are never
-//! read. The index is made beside the writing, of whole blocks that are no longer new; what it has not yet (rows of
-//! IPython's, too) is read through. Invariant: it only leaves out; what comes out was read from its row.
+//! people look back: those of this directory, then the others, each from new to old. Rows are taken in blocks, of which
+//! those that the index rules out are never read. Invariant: what comes out was read from its row.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::State;
+use super::index::{self, ROWS, directory_of};
 use super::listing::CWD;
 use super::look::Look;
 
-/// Rows of a block: the rows whose numbers differ only in what is below this.
-const ROWS: i64 = 256;
-
-/// Blocks that are not indexed yet though they are full: the newest rows may still be taken back.
-const NEW: i64 = 2;
-
-/// Blocks indexed in one transaction: it holds up others for a few ms.
-const AT_ONCE: i64 = 2;
-
 /// Blocks looked through at a time.
 const LOOKED_THROUGH: usize = 12;
-
-/// Groups of three characters looked up at most: more tell no more.
-const GROUPS: usize = 24;
 
 /// How long a file that another program holds is waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -116,7 +103,7 @@ impl Further {
             Some(left) => left,
             None => {
                 let directory = here.then_some(source.cwd.as_str());
-                look.read(|db| candidates(db, source.newest, directory, text))?
+                look.read(|db| index::blocks(db, source.newest, directory, text))?
             }
         };
         let mut found = Vec::new();
@@ -169,75 +156,8 @@ fn rows(
     Ok(found)
 }
 
-/// Blocks that may have what is looked for, the newest last.
-fn candidates(
-    db: &Connection,
-    newest: i64,
-    directory: Option<&str>,
-    text: &str,
-) -> rusqlite::Result<Vec<i64>> {
-    let indexed = Mark::read(db)?.blocks;
-    let mut terms: Vec<String> = directory.map(token).into_iter().collect();
-    terms.extend(groups(text));
-    let mut blocks: Vec<i64> = if terms.is_empty() {
-        (0..indexed).collect()
-    } else if indexed == 0 {
-        Vec::new()
-    } else {
-        let quoted = terms
-            .iter()
-            .map(|term| format!("\"{}\"", term.replace('"', "\"\"")));
-        let asked = quoted.collect::<Vec<_>>().join(" AND ");
-        let mut rows = db.prepare_cached(
-            "SELECT rowid FROM ipycodex_recall WHERE ipycodex_recall MATCH ?1 ORDER BY rowid",
-        )?;
-        rows.query_map([asked], |row| row.get(0))?
-            .collect::<Result<_, _>>()?
-    };
-    blocks.extend(indexed..=newest / ROWS);
-    Ok(blocks)
-}
-
-/// The groups of three characters of a text, as the index has them; none of a shorter one.
-fn groups(text: &str) -> BTreeSet<String> {
-    let characters: Vec<char> = text.chars().collect();
-    let groups = characters.windows(3).filter(|group| !group.contains(&'\0'));
-    groups
-        .map(|group| group.iter().collect())
-        .take(GROUPS)
-        .collect()
-}
-
-/// What stands in a block for a directory: one group of characters nobody types.
-fn token(directory: &str) -> String {
-    // FNV-1a: the same in every version of this program.
-    let hash = directory
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    let private = |part: u64| {
-        let code = 0xE000 + u32::try_from(part % 6_400).unwrap_or(0);
-        char::from_u32(code).unwrap_or('\u{E000}')
-    };
-    [hash, hash / 6_400, hash / 40_960_000]
-        .map(private)
-        .iter()
-        .collect()
-}
-
 fn is_of(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result<bool> {
     Ok(directory_of(db, session)?.as_deref() == Some(cwd))
-}
-
-fn directory_of(db: &Connection, session: i64) -> rusqlite::Result<Option<String>> {
-    let found: Option<Option<String>> = db
-        .prepare_cached(&format!(
-            "SELECT {CWD} FROM sessions s WHERE s.session = ?1"
-        ))?
-        .query_row([session], |row| row.get(0))
-        .optional()?;
-    Ok(found.flatten())
 }
 
 /// What is known of an input beside its text.
@@ -275,131 +195,6 @@ pub(super) fn facts(
         })
     })
     .optional()
-}
-
-/// How far the index goes: so many blocks, and what the last row in it was, since other programs may number rows anew.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Mark {
-    blocks: i64,
-    session: i64,
-    line: i64,
-}
-
-impl Mark {
-    /// Nothing, when the rows are not those that were indexed.
-    fn read(db: &Connection) -> rusqlite::Result<Mark> {
-        let stored: Option<String> = db
-            .query_row(
-                "SELECT value FROM ipycodex_meta WHERE key = 'recalled'",
-                [],
-                |row| row.get(0),
-            )
-            .optional()?;
-        let stored = stored.unwrap_or_default();
-        let mut numbers = stored.split(' ').map_while(|number| number.parse().ok());
-        let mut next = || numbers.next().unwrap_or(0);
-        let mark = Mark {
-            blocks: next(),
-            session: next(),
-            line: next(),
-        };
-        let there = Mark::at(db, mark.blocks)?;
-        Ok(if mark == there { mark } else { Mark::default() })
-    }
-
-    fn at(db: &Connection, blocks: i64) -> rusqlite::Result<Mark> {
-        let last = db
-            .query_row(
-                "SELECT session, line FROM history WHERE rowid < ?1 ORDER BY rowid DESC LIMIT 1",
-                [blocks * ROWS],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
-        let (session, line) = last.unwrap_or((0, 0));
-        Ok(Mark {
-            blocks,
-            session,
-            line,
-        })
-    }
-
-    fn write(self, db: &Connection) -> rusqlite::Result<()> {
-        let Mark {
-            blocks,
-            session,
-            line,
-        } = self;
-        db.execute(
-            "INSERT OR REPLACE INTO ipycodex_meta VALUES ('recalled', ?1)",
-            [format!("{blocks} {session} {line}")],
-        )?;
-        Ok(())
-    }
-}
-
-/// Forgets all that is indexed: it is made anew.
-pub(super) fn forget(db: &Connection) -> rusqlite::Result<()> {
-    db.execute(
-        "INSERT INTO ipycodex_recall (ipycodex_recall) VALUES ('delete-all')",
-        [],
-    )?;
-    Mark::default().write(db)
-}
-
-/// Indexes a few blocks; true when there are more.
-pub(super) fn index(db: &mut Connection) -> rusqlite::Result<bool> {
-    let full = |db: &Connection| -> rusqlite::Result<i64> {
-        let newest: i64 =
-            db.query_row("SELECT coalesce(max(rowid), 0) FROM history", [], |row| {
-                row.get(0)
-            })?;
-        Ok((newest + 1) / ROWS - NEW)
-    };
-    if Mark::read(db)?.blocks >= full(db)? {
-        return Ok(false);
-    }
-    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been first.
-    let (from, full) = (Mark::read(&change)?.blocks, full(&change)?);
-    let to = (from + AT_ONCE).min(full);
-    if from == 0 {
-        forget(&change)?;
-    }
-    for block in from..to {
-        let text = text_of(&change, block)?;
-        change
-            .prepare_cached("INSERT INTO ipycodex_recall (rowid, texts) VALUES (?1, ?2)")?
-            .execute(params![block, text])?;
-    }
-    if from < to {
-        Mark::at(&change, to)?.write(&change)?;
-    }
-    change.commit()?;
-    Ok(to < full)
-}
-
-/// All that is looked for in a block: its texts, and what stands for its directories.
-fn text_of(db: &Connection, block: i64) -> rusqlite::Result<String> {
-    let mut rows = db.prepare_cached(
-        "SELECT session, source_raw FROM history WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid",
-    )?;
-    let mut rows = rows.query([block * ROWS, block * ROWS + ROWS - 1])?;
-    let (mut all, mut session) = (String::new(), 0);
-    while let Some(row) = rows.next()? {
-        let of: i64 = row.get(0)?;
-        if of != session {
-            session = of;
-            if let Some(directory) = directory_of(db, session)? {
-                all = all + "\n" + &token(&directory) + "\n";
-            }
-        }
-        if let Ok(text) = row.get_ref(1)?.as_str() {
-            // The index takes what comes after it for the end.
-            all.extend(text.chars().filter(|c| *c != '\0'));
-            all.push('\n');
-        }
-    }
-    Ok(all)
 }
 
 #[cfg(test)]
@@ -465,13 +260,16 @@ mod tests {
             if !std::mem::take(&mut more) {
                 break;
             }
-            while index(&mut db).unwrap() {}
-            assert_eq!(Mark::read(&db).unwrap().blocks, 9);
+            while index::index(&mut db).unwrap() {}
+            assert_eq!(
+                index::blocks(&db, 3_000, None, "no such thing").unwrap(),
+                [9, 10, 11]
+            );
         }
         // Rows of the newest blocks may go and come: they are not indexed yet.
         db.execute("DELETE FROM history WHERE session > 270", [])
             .unwrap();
-        assert!(!index(&mut db).unwrap());
+        assert!(!index::index(&mut db).unwrap());
         assert_eq!(all(&source, "needle3").len(), 1);
         // Another program numbered the rows anew: the index no longer holds.
         db.execute_batch(
@@ -479,9 +277,9 @@ mod tests {
              DELETE FROM history; INSERT INTO history SELECT * FROM other;",
         )
         .unwrap();
-        assert_eq!(Mark::read(&db).unwrap(), Mark::default());
+        assert_eq!(index::Mark::read(&db).unwrap(), index::Mark::default());
         assert_eq!(all(&source, "needle3").len(), 1);
-        while index(&mut db).unwrap() {}
+        while index::index(&mut db).unwrap() {}
         assert_eq!(all(&source, "needle3").len(), 1);
         assert_eq!(all(&source, "value_7 "), [] as [&str; 0]);
     }

@@ -65,14 +65,31 @@ pub(super) fn page(
     most: u32,
 ) -> rusqlite::Result<Vec<SessionRow>> {
     match scope {
-        Scope::All => rows(
-            db,
-            "s.session < ?1 AND ?3 IS NULL",
-            before,
-            most,
-            [None, None],
-        ),
+        Scope::All => rows(db, "1", before, most, [None, None]),
         Scope::Directory(directory) => of(db, directory, LISTED_HERE, before, most),
+    }
+}
+
+/// Numbers and beginnings of at most `most` sessions below `before`, newest first, whatever was recorded of them.
+pub(super) fn numbers(
+    db: &Connection,
+    scope: &Scope,
+    before: i64,
+    most: u32,
+) -> rusqlite::Result<Vec<(i64, String)>> {
+    let read = |which: &str, before: i64, most: u32, [cwd, inside]: [Option<String>; 2]| {
+        let mut rows = db.prepare_cached(&format!(
+            "SELECT s.session, coalesce(s.start, '') FROM sessions s
+             WHERE s.session < ?1 AND {which} AND ?3 IS ?3 AND ?4 IS ?4 ORDER BY s.session DESC LIMIT ?2"
+        ))?;
+        let rows = rows.query_map(params![before, most, cwd, inside], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        rows.collect()
+    };
+    match scope {
+        Scope::All => read("1", before, most, [None, None]),
+        Scope::Directory(directory) => beside(db, directory, before, most, read),
     }
 }
 
@@ -84,25 +101,30 @@ fn of(
     before: i64,
     most: u32,
 ) -> rusqlite::Result<Vec<SessionRow>> {
+    beside(db, directory, before, most, |read, before, most, values| {
+        rows(db, &format!("{read} AND {which}"), before, most, values)
+    })
+}
+
+/// Reads sessions of a directory: those whose remarks have to be read, then those put beside their directories. `read`
+/// gets a condition on `sessions s`, the number to be below, how many at most, and the values of ?3 and ?4.
+fn beside<T>(
+    db: &Connection,
+    directory: &Path,
+    before: i64,
+    most: u32,
+    read: impl Fn(&str, i64, u32, [Option<String>; 2]) -> rusqlite::Result<Vec<T>>,
+) -> rusqlite::Result<Vec<T>> {
     let placed = placed(db)?;
     let values = self::directory(&Scope::Directory(directory.to_owned()));
     let cwd = values[0].clone();
-    let read = format!(
-        "s.session < ?1 AND s.session > {placed} AND {} AND {which}",
-        within("?3", "?4")
-    );
-    let mut found = rows(db, &read, before, most, values)?;
+    let newest = format!("s.session > {placed} AND {}", within("?3", "?4"));
+    let mut found = read(&newest, before, most, values)?;
     let left = most.saturating_sub(u32::try_from(found.len()).unwrap_or(most));
     if left > 0 {
-        let beside = "s.session IN (SELECT p.session FROM ipycodex_places p WHERE p.directory = ?3 AND p.session < ?1)";
+        let placed_there = "s.session IN (SELECT p.session FROM ipycodex_places p WHERE p.directory = ?3 AND p.session < ?1)";
         let before = before.min(placed.saturating_add(1));
-        found.extend(rows(
-            db,
-            &format!("{beside} AND {which}"),
-            before,
-            left,
-            [cwd, None],
-        )?);
+        found.extend(read(placed_there, before, left, [cwd, None])?);
     }
     Ok(found)
 }
@@ -111,7 +133,7 @@ fn of(
 const LISTED_HERE: &str = "NOT EXISTS (SELECT 1 FROM ipycodex_sessions i
     WHERE i.session = s.session AND i.once = 1 AND i.name IS NULL)";
 
-/// Rows of the sessions for which this holds; it may use ?1 (`before`), ?3 and ?4.
+/// Rows of the sessions below `before` for which this holds; it may use ?3 and ?4.
 fn rows(
     db: &Connection,
     which: &str,
@@ -129,7 +151,7 @@ fn rows(
              coalesce((SELECT substr(coalesce(source_raw, source, ''), 1, 2000) FROM history h WHERE h.session = s.session
                        ORDER BY line DESC LIMIT 1), ''), coalesce(i.once, 0)
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session
-         WHERE {which} AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE h.session = s.session)
+         WHERE s.session < ?1 AND {which} AND ?3 IS ?3 AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE h.session = s.session)
          ORDER BY s.session DESC LIMIT ?2"
     ))?;
     rows.query_map(params![before, most, cwd, inside], |row| {

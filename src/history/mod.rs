@@ -12,6 +12,7 @@ mod earlier;
 mod entries;
 mod file;
 mod further;
+mod index;
 mod lines;
 mod listing;
 mod look;

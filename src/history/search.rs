@@ -1,12 +1,14 @@
 //! Search over what was recorded: inputs and answers, newest first, some sessions at a time.
 //!
-//! Absent on purpose: an index. Others write to these tables too (IPython does), and a scan of a million rows ends
-//! before one has read the first lines of what it found: those are there at once.
+//! A text that the index knows in few places is looked for there alone; any other is found soon. Absent on purpose: an
+//! index of the answers, which are few beside the inputs: all are read.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension};
 
+use super::index::{self, Mark};
 use super::listing::{self, Scope};
 use crate::text::needle::Needle;
 
@@ -38,28 +40,83 @@ pub struct Found {
     pub at: Range<usize>,
 }
 
+/// A text, and the only sessions that may hold it.
+#[derive(Debug, Clone)]
+pub(super) struct Sought {
+    needle: Needle,
+    /// By number, whether it may be in their inputs; `None`: in any session.
+    sessions: Option<BTreeMap<i64, bool>>,
+    /// How far the index went, and the last input and answer.
+    state: (Mark, i64, i64),
+}
+
+impl Sought {
+    /// What is to be read for `needle`; `known` if that is still it.
+    pub(super) fn of(
+        db: &Connection,
+        needle: &Needle,
+        known: Option<&Sought>,
+    ) -> rusqlite::Result<Sought> {
+        // A file of others has no index.
+        let mark = Mark::read(db).unwrap_or_default();
+        let last = "SELECT coalesce((SELECT max(rowid) FROM history), 0), coalesce((SELECT max(id) FROM ai_prompts), 0)";
+        let state = db.query_row(last, [], |row| Ok((mark, row.get(0)?, row.get(1)?)))?;
+        let same = |known: &&Sought| known.state == state && known.needle.text() == needle.text();
+        if let Some(known) = known.filter(same) {
+            return Ok(known.clone());
+        }
+        let mut sessions = None;
+        if let Some(inputs) = index::sessions(db, mark, needle)? {
+            let mut rows = db.prepare_cached("SELECT DISTINCT session FROM ai_prompts")?;
+            let answered = rows.query_map([], |row| Ok((row.get(0)?, false)))?;
+            let mut all: BTreeMap<i64, bool> = answered.collect::<Result<_, _>>()?;
+            all.extend(inputs.into_iter().map(|session| (session, true)));
+            sessions = Some(all);
+        }
+        Ok(Sought {
+            needle: needle.clone(),
+            sessions,
+            state,
+        })
+    }
+}
+
 /// See [`super::Archive::find`].
 pub(super) fn find(
     db: &Connection,
-    needle: &Needle,
+    sought: &Sought,
     scope: &Scope,
     before: i64,
     most: u32,
 ) -> rusqlite::Result<(Vec<Found>, Option<i64>)> {
-    let mut sessions = db.prepare_cached(&format!(
-        "SELECT s.session, coalesce(s.start, '') FROM sessions s WHERE s.session < ?1 AND {}
-         ORDER BY s.session DESC LIMIT ?2",
-        listing::within("?3", "?4")
-    ))?;
-    let [cwd, inside] = listing::directory(scope);
-    let sessions: Vec<(i64, String)> = sessions
-        .query_map(params![before, most, cwd, inside], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
-        .collect::<Result<_, _>>()?;
+    let sessions = match (&sought.sessions, scope) {
+        (Some(known), Scope::All) => {
+            let mut starts =
+                db.prepare_cached("SELECT coalesce(start, '') FROM sessions WHERE session = ?1")?;
+            let next = known.range(..before).rev().take(most as usize);
+            let start = |(session, _): (&i64, &bool)| {
+                let start = starts.query_row([session], |row| row.get(0)).optional();
+                start.map(|start| (*session, start))
+            };
+            next.map(start).collect::<rusqlite::Result<Vec<_>>>()?
+        }
+        _ => {
+            let numbers = listing::numbers(db, scope, before, most)?;
+            let started = numbers
+                .into_iter()
+                .map(|(session, start)| (session, Some(start)));
+            started.collect()
+        }
+    };
     let mut found = Vec::new();
     for (session, start) in &sessions {
-        in_session(db, needle, *session, start, &mut found)?;
+        let inputs = match &sought.sessions {
+            Some(known) => known.get(session).copied(),
+            None => Some(true),
+        };
+        if let (Some(start), Some(inputs)) = (start, inputs) {
+            in_session(db, &sought.needle, *session, start, inputs, &mut found)?;
+        }
     }
     Ok((found, sessions.last().map(|(session, _)| *session)))
 }
@@ -69,6 +126,7 @@ fn in_session(
     needle: &Needle,
     session: i64,
     start: &str,
+    inputs: bool,
     found: &mut Vec<Found>,
 ) -> rusqlite::Result<()> {
     let first = found.len();
@@ -85,17 +143,19 @@ fn in_session(
             });
         }
     };
-    let mut inputs = db.prepare_cached(
-        "SELECT line, coalesce(source_raw, source, '') FROM history WHERE session = ?1",
-    )?;
-    let mut rows = inputs.query([session])?;
-    while let Some(row) = rows.next()? {
-        let Ok(text) = row.get_ref(1)?.as_str() else {
-            continue;
-        };
-        match text.strip_prefix('.') {
-            Some(prompt) => look(row.get(0)?, FoundKind::Prompt, prompt),
-            None => look(row.get(0)?, FoundKind::Cell, text),
+    if inputs {
+        let mut rows = db.prepare_cached(
+            "SELECT line, coalesce(source_raw, source, '') FROM history WHERE session = ?1",
+        )?;
+        let mut rows = rows.query([session])?;
+        while let Some(row) = rows.next()? {
+            let Ok(text) = row.get_ref(1)?.as_str() else {
+                continue;
+            };
+            match text.strip_prefix('.') {
+                Some(prompt) => look(row.get(0)?, FoundKind::Prompt, prompt),
+                None => look(row.get(0)?, FoundKind::Cell, text),
+            }
         }
     }
     // A prompt of a turn of ours is an input, too; one recorded by others is here alone.
@@ -150,8 +210,13 @@ mod tests {
         db
     }
 
+    fn sought(db: &Connection, needle: &str) -> Sought {
+        Sought::of(db, &Needle::new(needle), None).unwrap()
+    }
+
     fn check(needle: &str, scope: &Scope, expected: &[&str]) {
-        let (found, last) = find(&record(), &Needle::new(needle), scope, i64::MAX, 10).unwrap();
+        let db = record();
+        let (found, last) = find(&db, &sought(&db, needle), scope, i64::MAX, 10).unwrap();
         let shown: Vec<String> = found
             .iter()
             .map(|entry| {
@@ -190,12 +255,107 @@ mod tests {
 
     #[test]
     fn sessions_are_looked_through_a_few_at_a_time() {
-        let (db, needle) = (record(), Needle::new("needle"));
+        let db = record();
+        let needle = sought(&db, "needle");
         let (found, last) = find(&db, &needle, &Scope::All, i64::MAX, 2).unwrap();
         assert_eq!((found.len(), last), (4, Some(2)));
         let (found, last) = find(&db, &needle, &Scope::All, 2, 2).unwrap();
         assert_eq!((found.len(), last), (1, Some(1)));
         let (found, last) = find(&db, &needle, &Scope::All, 1, 2).unwrap();
         assert_eq!((found.len(), last), (0, None));
+    }
+
+    /// All that is found, a page of 100 sessions at a time.
+    fn all(db: &Connection, sought: &Sought, scope: &Scope) -> Vec<(i64, u32, String)> {
+        let (mut all, mut before) = (Vec::new(), i64::MAX);
+        loop {
+            let (found, last) = find(db, sought, scope, before, 100).unwrap();
+            all.extend(found.into_iter().map(|it| (it.session, it.line, it.text)));
+            match last {
+                Some(last) => before = last,
+                None => return all,
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_index_rules_out_is_not_there() {
+        let mut db = file::memory();
+        db.execute_batch(
+            r#"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2999)
+                 INSERT INTO history SELECT i / 10 + 1, i % 10 + 1, '', 'value_' || i || ' = 1' FROM n;
+               INSERT INTO sessions (session, start, remark) SELECT DISTINCT session, '', iif(session % 2, '/a', '/b')
+                 FROM history;
+               UPDATE history SET source_raw = 'GRÖSSE, Größe, Kelvin \u212a' WHERE (session, line) = (7, 1);
+               UPDATE history SET source_raw = NULL, source = 'said "otherwise"' WHERE (session, line) = (8, 2);
+               INSERT INTO ai_prompts VALUES (1, 9, 'prompt', 'It is otherwise.', 3), (2, 400, 'p', 'otherwise', 0);
+               UPDATE history SET source_raw = char(8490) || 'ö' WHERE (session, line) = (10, 1);"#,
+        )
+        .unwrap();
+        let needles = [
+            "otherwise",
+            "größe",
+            "sse, größe",
+            "Größe",
+            "kö",
+            "value_17 ",
+            "value_2999",
+            "value",
+            "no such thing",
+            "x",
+        ];
+        let scopes = [
+            Scope::All,
+            Scope::Directory("/a".into()),
+            Scope::Directory("/b".into()),
+        ];
+        let search = |db: &Connection| -> Vec<_> {
+            let of = |needle: &&str| {
+                let sought = sought(db, needle);
+                scopes.each_ref().map(|scope| all(db, &sought, scope))
+            };
+            needles.iter().map(of).collect()
+        };
+        let before = search(&db);
+        let counts = before.iter().map(|of| of.each_ref().map(Vec::len));
+        let counts: Vec<_> = counts.collect();
+        assert_eq!(
+            counts,
+            [
+                [2, 1, 1],
+                [1, 1, 0],
+                [1, 1, 0],
+                [1, 1, 0],
+                [1, 0, 1],
+                [1, 0, 1],
+                [1, 0, 1],
+                [2_997, 1_499, 1_498],
+                [0, 0, 0],
+                [0, 0, 0]
+            ]
+        );
+        assert!(sought(&db, "no such thing").sessions.is_none());
+        while index::index(&mut db).unwrap() || listing::place(&mut db).unwrap() {}
+        assert_eq!(search(&db), before);
+        let some = sought(&db, "no such thing").sessions.unwrap();
+        assert!(
+            !some.contains_key(&1)
+                && some[&300]
+                && !some[&9]
+                && sought(&db, "x").sessions.is_none()
+        );
+        // What comes later is found, too.
+        let old = sought(&db, "otherwise");
+        db.execute_batch("INSERT INTO history VALUES (1, 99, '', 'otherwise')")
+            .unwrap();
+        let now = Sought::of(&db, &Needle::new("otherwise"), Some(&old)).unwrap();
+        assert_eq!(all(&db, &now, &Scope::All).len(), 3);
+    }
+
+    #[test]
+    fn few_letters_have_others_for_their_capitals() {
+        let strangers = ('\u{80}'..=char::MAX).flat_map(char::to_lowercase);
+        let ascii: std::collections::BTreeSet<char> = strangers.filter(char::is_ascii).collect();
+        assert_eq!(Vec::from_iter(ascii), ['i', 'k']);
     }
 }

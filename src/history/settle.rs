@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::entries::{self, Places};
 use super::file::{self, Failed};
-use super::further::{self, Source};
+use super::further::Source;
 use super::store::{PATIENT, Store};
-use super::{Write, listing, recall, sessions};
+use super::{Write, index, listing, recall, sessions};
 use crate::report::Report;
 
 /// Writes of one transaction, when many wait.
@@ -215,7 +215,7 @@ impl Store {
     pub(super) fn catalogue(&mut self) -> bool {
         let Some(db) = &mut self.db else { return false };
         // Another program holds it, or it is full: the next start goes on.
-        let more = listing::place(db).and_then(|more| Ok(more || further::index(db)?));
+        let more = listing::place(db).and_then(|more| Ok(more || index::index(db)?));
         self.logged |= more.is_ok();
         more.unwrap_or(false)
     }

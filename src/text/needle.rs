@@ -68,6 +68,11 @@ impl Needle {
         &self.text
     }
 
+    /// True when what holds it may have other letters in its place than capitals of ASCII.
+    pub fn is_folded(&self) -> bool {
+        matches!(self.how, How::Folded(_))
+    }
+
     /// Where it stands first.
     pub fn find(&self, hay: &str) -> Option<Range<usize>> {
         let (length, bytes) = (self.text.len(), hay.as_bytes());

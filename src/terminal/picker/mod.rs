@@ -20,7 +20,10 @@ use crate::terminal::panel::Panel;
 use crate::terminal::signals::watch;
 use state::{Picker, Wish};
 
-/// Sessions read at a time: the first ones before anything is shown, the others between keys.
+/// Sessions read before anything is shown: enough for most screens.
+const FIRST: u32 = 30;
+
+/// Sessions read at a time between keys.
 const PAGE: u32 = 200;
 
 /// What came of it.
@@ -109,8 +112,9 @@ pub fn pick_first(screen: &Screen, archive: &mut Archive, cwd: &Path) -> Result<
 fn more(picker: &mut Picker, archive: &mut Archive, without: Option<i64>) -> Result<bool, Report> {
     let scope: Scope = picker.scope().clone();
     if let Some(before) = picker.next_page() {
-        let mut rows = archive.page(&scope, before, PAGE)?;
-        let complete = rows.len() < PAGE as usize;
+        let most = if picker.is_empty() { FIRST } else { PAGE };
+        let mut rows = archive.page(&scope, before, most)?;
+        let complete = rows.len() < most as usize;
         rows.retain(|row| Some(row.id) != without);
         picker.add(rows, complete);
         return Ok(true);
