@@ -30,12 +30,20 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn start(path: &Path, resume: Option<i64>) -> (History, UnboundedReceiver<Report>) {
+    start_with(path, resume, false)
+}
+
+fn start_with(
+    path: &Path,
+    resume: Option<i64>,
+    leave_log: bool,
+) -> (History, UnboundedReceiver<Report>) {
     open(
         Opening {
             path: path.to_owned(),
             record: true,
             named: false,
-            leave_log: false,
+            leave_log,
         },
         Begin {
             cwd: "/some/where".into(),
@@ -337,4 +345,22 @@ fn inputs_are_recalled_across_sessions() {
         ["old", "new"]
     );
     end(history, reports);
+}
+
+#[test]
+fn the_log_that_runs_leave_behind_stays_small() {
+    let (_directory, path) = directory();
+    let log = path.with_file_name("history.sqlite-wal");
+    let mut longest = 0;
+    for run in 1..=40 {
+        let (history, reports) = start_with(&path, None, true);
+        cell(&history, 1, &format!("run {run}"), &"x".repeat(20_000));
+        assert_eq!(end(history, reports), [] as [&str; 0]);
+        let left = fs::metadata(&log).map_or(0, |log| log.len());
+        longest = longest.max(left);
+        assert!(left < 1 << 20, "{left} bytes after {run} runs");
+    }
+    assert!(longest > 0, "the end waits for no sync");
+    let kept = "SELECT count(*) FROM history JOIN output_history USING (session, line)";
+    assert_eq!(text(&path, kept), "40");
 }

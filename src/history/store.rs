@@ -18,7 +18,7 @@ use super::entries::{self, Places};
 use super::recall::Recall;
 use super::waiting::Waiting;
 use super::{
-    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, listing,
+    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, file, listing,
     pictures, sessions, usage,
 };
 use crate::dialog::Dialog;
@@ -33,6 +33,9 @@ pub(super) const PATIENT: Duration = Duration::from_secs(5);
 const BRIEF: Duration = Duration::from_millis(200);
 /// And once that was in vain.
 const IMPATIENT: Duration = Duration::from_millis(20);
+
+/// Bytes of the log that may stay beside the file: the next start reads them all.
+const LOG_LEFT: u64 = 512 << 10;
 
 /// Answers in progress rest a little, so that several make one transaction: so much of them, for so long at most.
 const REST_BYTES: usize = 16 << 10;
@@ -66,6 +69,7 @@ pub(super) struct Store {
     pub(super) troubled: bool,
     /// When writing was last tried.
     pub(super) tried: Instant,
+    /// The inputs to look back to have been read, or nobody wants them.
     pub(super) loaded: bool,
     /// There may be something to index; a run that ends at once leaves that to others.
     pub(super) catalogues: bool,
@@ -95,7 +99,8 @@ impl Store {
             locked: None,
             troubled: false,
             tried: Instant::now(),
-            loaded: false,
+            // A run without an editor never looks back.
+            loaded: opening.leave_log,
             catalogues: opening.record && !opening.leave_log,
             newest: 0,
             told: false,
@@ -166,7 +171,9 @@ impl Store {
         {
             self.trouble(&error);
         }
-        if let (Some(db), true) = (&self.db, self.opening.leave_log) {
+        let log = std::fs::metadata(file::with(&self.opening.path, "-wal"));
+        let small = log.is_ok_and(|log| log.len() <= LOG_LEFT);
+        if let (Some(db), true) = (&self.db, self.opening.leave_log && small) {
             // Without it the end takes a few ms longer.
             let _ = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
