@@ -174,11 +174,13 @@ def use_pipes(alone):
 
 def start_watching_the_host(request_fd):
     """A busy runner must notice the death of its host: the request pipe hangs up."""
-    from _thread import start_new_thread
+    from _thread import allocate_lock, start_new_thread
 
-    parent = os.getppid()
+    parent, rest = os.getppid(), allocate_lock()
+    rest.acquire()
 
     def watch():
+        rest.acquire(True, 0.05)  # what is imported here would hold up the first cell
         from select import poll
         from time import sleep
 

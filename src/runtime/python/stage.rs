@@ -2,15 +2,13 @@
 //!
 //! In: the cache directory. Out: the path of `runner.py`. Invariants: the folder is named by the hash of its content,
 //! appears whole or not at all (written beside, then renamed), is 0700, and one that is there is used only when it is
-//! ours and holds the same bytes: a cut-off or tampered file is replaced. Absent on purpose: cleaning up after other
-//! versions, which may be running.
+//! ours alone to write and every file has its length: a cut-off one is replaced. Absent on purpose: cleaning up after
+//! other versions, which may be running.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest, Sha256};
 
 macro_rules! embedded {
     ($($path:literal),+ $(,)?) => {
@@ -106,7 +104,7 @@ pub(super) fn stage(cache_dir: &Path) -> io::Result<Staged> {
 }
 
 fn stage_below(parent: &Path) -> io::Result<PathBuf> {
-    let folder = parent.join(format!("runner-{}", content_hash()));
+    let folder = parent.join(format!("runner-{CONTENT:032x}"));
     if is_intact(&folder) {
         return Ok(folder.join("runner.py"));
     }
@@ -158,7 +156,8 @@ fn create_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
-/// True for a folder of ours that nobody else can write and that holds every file as embedded.
+/// True for a folder of ours that nobody else can write, with every file whole. Files are not read: they take as long as
+/// an interpreter's first steps, and interpreters do not read them either while the code file beside them fits.
 fn is_intact(folder: &Path) -> bool {
     let is_ours = fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir()
@@ -167,24 +166,32 @@ fn is_intact(folder: &Path) -> bool {
     });
     is_ours
         && FILES.iter().all(|(path, text)| {
-            fs::read(folder.join(path)).is_ok_and(|found| found == text.as_bytes())
+            fs::symlink_metadata(folder.join(path))
+                .is_ok_and(|found| found.is_file() && found.len() == text.len() as u64)
         })
 }
 
-/// Sixteen hexadecimal digits.
-fn content_hash() -> String {
-    let mut hash = Sha256::new();
-    for (path, text) in FILES {
-        hash.update(path.len().to_le_bytes());
-        hash.update(path);
-        hash.update(text.len().to_le_bytes());
-        hash.update(text);
+/// Names the content (FNV-1a), told when this was compiled: hashing all of it takes longer than starting a process.
+#[allow(long_running_const_eval, reason = "a third of a megabyte, once")]
+const CONTENT: u128 = {
+    const fn mix(mut hash: u128, bytes: &[u8]) -> u128 {
+        let mut at = 0;
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u128).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+            at += 1;
+        }
+        // What no text has, so that nothing moves from one to the next unseen.
+        (hash ^ 0xff).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
     }
-    hash.finalize()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
+    let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    let mut file = 0;
+    while file < FILES.len() {
+        hash = mix(hash, FILES[file].0.as_bytes());
+        hash = mix(hash, FILES[file].1.as_bytes());
+        file += 1;
+    }
+    hash
+};
 
 #[cfg(test)]
 mod tests {
