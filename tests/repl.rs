@@ -33,4 +33,5 @@ mod surroundings;
 mod tmux;
 mod together;
 mod vi;
+mod waiting;
 mod writing;

@@ -122,6 +122,13 @@ impl TerminalGuard {
         self.terminal.take_again();
     }
 
+    /// Tells whoever waits for keys once more of those that nobody has read, by setting the mode that is set; false while
+    /// the terminal is another job's, which nobody can be told of.
+    pub fn tell_of_keys(&self) -> bool {
+        self.terminal.set_again();
+        self.terminal.in_foreground()
+    }
+
     /// True while a program that makes its own line ends has the terminal.
     pub fn is_lent(&self) -> bool {
         self.terminal.is_lent()
@@ -227,7 +234,19 @@ impl Terminal {
         if !self.taken.load(Ordering::SeqCst) || !self.in_foreground() {
             return;
         }
-        let is_raw = || crossterm::terminal::is_raw_mode_enabled().unwrap_or(false);
+        self.set_again();
+        let mut sequences = Vec::new();
+        if self.alternate_screen.load(Ordering::SeqCst) {
+            sequences.extend_from_slice(b"\x1b[?1049h");
+        }
+        if is_raw() {
+            sequences.extend_from_slice(b"\x1b[?2004h");
+        }
+        let _ = rustix::io::write(&self.tty, &sequences);
+    }
+
+    /// Sets the mode that was set last, by us or by the line editor's library.
+    fn set_again(&self) {
         loop {
             let raw = is_raw();
             let mode = self.mode();
@@ -243,14 +262,6 @@ impl Terminal {
                 break;
             }
         }
-        let mut sequences = Vec::new();
-        if self.alternate_screen.load(Ordering::SeqCst) {
-            sequences.extend_from_slice(b"\x1b[?1049h");
-        }
-        if is_raw() {
-            sequences.extend_from_slice(b"\x1b[?2004h");
-        }
-        let _ = rustix::io::write(&self.tty, &sequences);
     }
 
     /// Sets the mode. In the background the system would stop us instead; the shell has set its own mode then.
@@ -264,6 +275,10 @@ impl Terminal {
         // An error: not our controlling terminal, which nobody is stopped for.
         tcgetpgrp(&self.tty).map_or(true, |group| group == rustix::process::getpgrp())
     }
+}
+
+fn is_raw() -> bool {
+    crossterm::terminal::is_raw_mode_enabled().unwrap_or(false)
 }
 
 fn make_host(mode: &mut Termios) {
@@ -299,6 +314,7 @@ fn make_sane(mode: &mut Termios) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::event::{PollFd, PollFlags, poll};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
     /// A pseudo-terminal: the side of the emulator and ours.
@@ -335,6 +351,32 @@ mod tests {
         let mut keys = [0; 16];
         let count = rustix::io::read(&ours, &mut keys).unwrap();
         assert_eq!(&keys[..count], b"\x03typed\r");
+    }
+
+    #[test]
+    fn who_waits_for_keys_is_told_of_them_again() {
+        use rustix::event::{Timespec, epoll};
+        let (main, tty) = pair();
+        let ours = tty.try_clone().unwrap();
+        let guard = TerminalGuard::of(tty).unwrap();
+        guard.host_mode();
+        let waiting = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        let (key, edges) = (epoll::EventData::new_u64(0), epoll::EventFlags::ET);
+        epoll::add(&waiting, &ours, key, epoll::EventFlags::IN | edges).unwrap();
+        let told = || {
+            let mut events = [epoll::Event {
+                flags: epoll::EventFlags::empty(),
+                data: key,
+            }; 2];
+            let now = Timespec::default();
+            epoll::wait(&waiting, &mut events, Some(&now)).unwrap()
+        };
+        rustix::io::write(&main, b"key").unwrap();
+        let mut read = [PollFd::new(&ours, PollFlags::IN)];
+        poll(&mut read, None).unwrap();
+        assert_eq!((told(), told()), (1, 0));
+        assert!(guard.tell_of_keys());
+        assert_eq!((told(), told()), (1, 0));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
@@ -16,9 +15,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{Next, Run, SessionEvent};
 use crate::terminal::snapshot::{Shared, look};
-
-/// How often a held-back line is tried again.
-const RETRY: Duration = Duration::from_millis(50);
+use crate::terminal::waiting::Bell;
 
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
@@ -81,8 +78,15 @@ impl Teller {
 pub(super) struct Background {
     waiting: Arc<Mutex<VecDeque<String>>>,
     editing: Arc<AtomicBool>,
-    printer: SyncSender<String>,
-    snapshot: Shared,
+    printer: Printer,
+}
+
+/// The editor's way of printing above what is being typed.
+#[derive(Clone)]
+pub(super) struct Printer {
+    pub(super) lines: SyncSender<String>,
+    pub(super) bell: Bell,
+    pub(super) snapshot: Shared,
 }
 
 impl Background {
@@ -90,33 +94,18 @@ impl Background {
     ///
     /// # Errors
     /// When no thread can be had.
-    pub(super) fn start(
-        events: Run,
-        printer: SyncSender<String>,
-        snapshot: Shared,
-        screen: Screen,
-    ) -> Result<Self, Report> {
+    pub(super) fn start(events: Run, printer: Printer, screen: Screen) -> Result<Self, Report> {
         let background = Background {
             waiting: Arc::default(),
             editing: Arc::default(),
             printer,
-            snapshot,
         };
         let taken = background.clone();
         let take = move || {
             let mut teller = Teller::new(screen);
-            loop {
-                let patience = (!taken.is_empty()).then_some(RETRY);
-                match events.next(patience) {
-                    Next::Ended => return,
-                    Next::Nothing => {}
-                    Next::Event(event) => {
-                        teller
-                            .tell(*event)
-                            .into_iter()
-                            .for_each(|text| taken.add(text));
-                    }
-                }
+            while let Next::Event(event) = events.next(None) {
+                let told = teller.tell(*event).into_iter();
+                told.for_each(|text| taken.add(text));
                 taken.hand_over();
             }
         };
@@ -149,13 +138,6 @@ impl Background {
             .collect()
     }
 
-    fn is_empty(&self) -> bool {
-        self.waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
-    }
-
     fn add(&self, line: String) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.push_back(line);
@@ -165,18 +147,20 @@ impl Background {
         }
     }
 
-    fn hand_over(&self) {
-        let in_last_line = look(&self.snapshot).cursor_in_last_line();
+    /// Gives the editor what waits, when it can be printed; asked again whenever the text has been painted.
+    pub(super) fn hand_over(&self) {
+        let in_last_line = look(&self.printer.snapshot).cursor_in_last_line();
         if !in_last_line || !self.editing.load(Ordering::SeqCst) {
             return;
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(line) = waiting.pop_front() {
             let text = line.strip_suffix('\n').unwrap_or(&line).to_owned();
-            if self.printer.try_send(text).is_err() {
+            if self.printer.lines.try_send(text).is_err() {
                 waiting.push_front(line);
                 return;
             }
+            self.printer.bell.ring();
         }
     }
 }

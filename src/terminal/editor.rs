@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use crossterm::cursor::SetCursorStyle;
 use crossterm::event::Event;
@@ -16,12 +15,13 @@ use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Sig
 use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
-use crate::markdown::{Background, Theme};
+use crate::markdown::{self, Theme};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::ahead;
+use crate::terminal::background::Background;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
@@ -29,17 +29,18 @@ use crate::terminal::ground::Ground;
 use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::edits::{self, Change};
-use crate::terminal::keys::gate::{self, SharedGate, pass};
+use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::keys::typed::Typed;
 use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::reverse_search::{LookBack, Taken};
-use crate::terminal::snapshot::{Shared, Snapshot, look};
+use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
+use crate::terminal::waiting::{self, Bell, Waiting};
 
-/// How often messages of other threads are looked for while the editor waits for a key.
-const POLL: Duration = Duration::from_millis(50);
+/// Paints the label and the input again, from any thread.
+pub(super) type Repaint = Arc<dyn Fn() + Send + Sync>;
 
 /// What came of editing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +56,13 @@ pub(super) enum Edited {
 /// The editor.
 pub(super) struct Editor {
     line: Reedline,
+    repaint: Repaint,
     snapshot: Shared,
     look: Arc<Look>,
     screen: Screen,
     last: Box<dyn Fn() -> Option<LastExchange>>,
-    say: Box<dyn Fn(&str)>,
+    /// Where lines are said, above what is being typed.
+    background: Background,
     blocks: Blocks,
     folded: Option<String>,
     gate: SharedGate,
@@ -79,17 +82,22 @@ pub(super) struct Options {
     pub screen: Screen,
     /// Colours of code.
     pub theme: Theme,
-    pub prompt_mode: bool,
+    /// What is being typed, nothing yet.
+    pub snapshot: Shared,
     pub keymap: Arc<Keymap>,
     pub edit_mode: EditMode,
     /// Keys that wait for the editor.
     pub gate: SharedGate,
     pub external: External,
     pub printer: ExternalPrinter<String>,
+    /// What is printed there.
+    pub background: Background,
+    /// Wakes the editor.
+    pub bell: Bell,
     /// Called when the text being typed becomes a prompt.
     pub on_prompt: Arc<dyn Fn() + Send + Sync>,
     /// The terminal told its background.
-    pub on_background: Box<dyn Fn(Background) + Send + Sync>,
+    pub on_background: Box<dyn Fn(markdown::Background) + Send + Sync>,
     /// Looks the newest exchange up.
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
@@ -100,13 +108,8 @@ pub(super) struct Options {
 
 impl Editor {
     pub(super) fn new(options: Options) -> Self {
-        let mode = if options.prompt_mode {
-            Mode::Prompts
-        } else {
-            Mode::Cells
-        };
-        let snapshot = Snapshot::new(mode);
-        let (gate, ring) = (options.gate, SharedRing::default());
+        let (snapshot, gate) = (options.snapshot, options.gate);
+        let ring = SharedRing::default();
         let setup = Setup {
             keymap: options.keymap,
             edit_mode: options.edit_mode,
@@ -143,7 +146,7 @@ impl Editor {
             .with_hinter(Box::new(hints.clone()))
             .with_ansi_colors(colour)
             .with_external_printer(options.printer)
-            .with_poll_interval(POLL)
+            .with_poll_interval(waiting::ONCE_MORE)
             .use_bracketed_paste(true);
         if options.edit_mode == EditMode::Vi {
             line = line.with_cursor_config(CursorConfig {
@@ -152,18 +155,29 @@ impl Editor {
                 ..CursorConfig::default()
             });
         }
-        let mut line = complete::install(line, options.sources, Arc::clone(&snapshot), colour);
-        let repaint = line.repaint_signal();
-        let painted = repaint.clone();
-        look.repaint_with(move || painted.request_repaint());
-        hints.wake_with(move || repaint.request_repaint());
+        let (bell, sources) = (options.bell, options.sources);
+        let waiting = Waiting {
+            bell: bell.clone(),
+            gate: Arc::clone(&gate),
+            guard: options.external.guard.clone(),
+            background: options.background.clone(),
+        };
+        let mut line = complete::install(line, sources, Arc::clone(&snapshot), colour, waiting);
+        let signal = line.repaint_signal();
+        let repaint: Repaint = Arc::new(move || {
+            signal.request_repaint();
+            bell.ring();
+        });
+        look.repaint_with(Arc::clone(&repaint));
+        hints.wake_with(Arc::clone(&repaint));
         Editor {
             line,
+            repaint,
             snapshot,
             look,
             screen: options.screen,
             last: options.last,
-            say: Box::new(|_| {}),
+            background: options.background,
             blocks: Blocks::default(),
             folded: None,
             gate,
@@ -174,11 +188,6 @@ impl Editor {
             look_back: options.look_back,
             ground,
         }
-    }
-
-    /// How a line is said above what is being typed.
-    pub(super) fn say_with(&mut self, say: Box<dyn Fn(&str)>) {
-        self.say = say;
     }
 
     /// Who is asked how a text goes on; `say` tells, on another thread, of an agent that is missing.
@@ -197,9 +206,8 @@ impl Editor {
     }
 
     /// Paints the label and the input again, from any thread.
-    pub(super) fn repainter(&mut self) -> impl Fn() + Send + use<> {
-        let signal = self.line.repaint_signal();
-        move || signal.request_repaint()
+    pub(super) fn repainter(&self) -> Repaint {
+        Arc::clone(&self.repaint)
     }
 
     /// Where the terminal's answer about its background is waited for.
@@ -212,7 +220,7 @@ impl Editor {
         self.look.set_theme(theme);
     }
 
-    /// What is being typed, for whoever prints beside it.
+    /// What is being typed.
     pub(super) fn snapshot(&self) -> Shared {
         Arc::clone(&self.snapshot)
     }
@@ -239,9 +247,7 @@ impl Editor {
 
     fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
-            if pass(&self.gate).open() {
-                gate::wake(&self.gate);
-            }
+            pass(&self.gate).open();
             look(&self.snapshot).submitted = false;
             let label = match replaces {
                 None => Cow::Borrowed(label),
@@ -319,7 +325,7 @@ impl Editor {
         match self.external.edit(&text, mode) {
             Ok(Some(edited)) => self.replace(&edited),
             Ok(None) => {}
-            Err(why) => (self.say)(&why),
+            Err(why) => self.background.say(&why),
         }
     }
 
@@ -363,7 +369,7 @@ impl Editor {
     /// whatever is typed from now on.
     fn take_ahead(&self) -> Result<(), Report> {
         let unreadable = |error| Report::failure("could not read the terminal").because(error);
-        while crossterm::event::poll(Duration::ZERO).map_err(unreadable)? {
+        while waiting::heard().map_err(unreadable)? {
             let event = crossterm::event::read().map_err(unreadable)?;
             for event in self.ground.pass(event) {
                 if !matches!(event, Event::Resize(..)) {
@@ -401,8 +407,8 @@ impl Editor {
     fn grant(&mut self, wish: Wish) -> Option<u32> {
         if wish == Wish::Unfold {
             match &self.folded {
-                Some(folded) => (self.say)(folded),
-                None => (self.say)("nothing was shortened"),
+                Some(folded) => self.background.say(folded),
+                None => self.background.say("nothing was shortened"),
             }
             return None;
         }
@@ -420,7 +426,7 @@ impl Editor {
                 self.replace(&prompt);
                 return Some(line);
             }
-            Got::Nothing(why) => (self.say)(why),
+            Got::Nothing(why) => self.background.say(why),
         }
         None
     }
@@ -463,15 +469,10 @@ impl Editor {
 /// Takes the terminal's answer about its background, when it has been read; keys typed before it come first.
 fn taking(ground: Ground, gate: SharedGate) -> impl Fn() + Send {
     move || {
-        let mut held = false;
         ground.look(|event| {
             if !matches!(event, Event::Resize(..)) {
                 pass(&gate).hold(event);
-                held = true;
             }
         });
-        if held {
-            gate::wake(&gate);
-        }
     }
 }

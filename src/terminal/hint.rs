@@ -45,7 +45,7 @@ struct Inner {
     state: Mutex<State>,
     snapshot: Shared,
     ask: OnceLock<Ask>,
-    wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    wake: OnceLock<Arc<dyn Fn() + Send + Sync>>,
     say: OnceLock<Say>,
     /// A missing agent was told of.
     told: AtomicBool,
@@ -207,8 +207,8 @@ impl Hints {
     }
 
     /// How the editor is made to paint again; once.
-    pub(super) fn wake_with(&self, wake: impl Fn() + Send + Sync + 'static) {
-        let _ = self.0.wake.set(Box::new(wake));
+    pub(super) fn wake_with(&self, wake: Arc<dyn Fn() + Send + Sync>) {
+        let _ = self.0.wake.set(wake);
     }
 
     /// Who is asked, and how a missing agent is told of; once.

@@ -130,7 +130,6 @@ impl Keys {
             let Some(event) = next else { break };
             if !alone && self.leaves_inserting(&event) {
                 pass(&self.setup.gate).put_back(event);
-                gate::wake(&self.setup.gate);
                 break;
             }
             alone = false;
@@ -386,7 +385,6 @@ impl EditMode for Keys {
         let resized = matches!(event, Event::Resize(..));
         if gate.is_open() && !fresh && !gate.holds() && self.leaves_inserting(&event) {
             gate.put_back(event);
-            gate::wake(&self.setup.gate);
             return ReedlineEvent::None;
         }
         if !gate.is_open() && !resized {

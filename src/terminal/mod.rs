@@ -33,6 +33,7 @@ mod snapshot;
 mod startup;
 mod told;
 mod typing;
+mod waiting;
 mod window;
 
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Pick, Run, SessionHandle, Submission};
-use background::Background;
+use background::{Background, Printer};
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
@@ -61,9 +62,11 @@ use keys::gate::{self, SharedGate};
 use picker::Picked;
 use prompt::Label;
 use signals::{Attached, Listeners};
+use snapshot::Snapshot;
 use startup::Startup;
 use told::Told;
 use typing::Target;
+use waiting::Bell;
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -121,6 +124,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     }
     let attached = Attached::default();
     let (told, gate) = (Told::default(), SharedGate::default());
+    let bell = Bell::new()?;
     let ending = Arc::new(AtomicBool::new(false));
     let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
@@ -131,13 +135,24 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         Listeners {
             cells: Arc::clone(&attached),
             told: told.clone(),
-            editor: Box::new(gate::teller(&gate)),
+            editor: Box::new(gate::teller(&gate, &bell)),
+            bell: bell.clone(),
         },
         Arc::clone(&ending),
         Arc::clone(&lent),
     )?;
+    let snapshot = Snapshot::new(if options.prompt_mode {
+        Mode::Prompts
+    } else {
+        Mode::Cells
+    });
     let printer = ExternalPrinter::new(PRINTER_LINES);
-    let lines = printer.sender();
+    let lines = Printer {
+        lines: printer.sender(),
+        bell: bell.clone(),
+        snapshot: Arc::clone(&snapshot),
+    };
+    let background = Background::start(background, lines, options.screen.clone())?;
     let warm = session.clone();
     let asked = session.clone();
     let answered = session.clone();
@@ -146,7 +161,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         recall: options.recall,
         screen: options.screen.clone(),
         theme: options.appearance.theme,
-        prompt_mode: options.prompt_mode,
+        snapshot,
         keymap: options.keys,
         edit_mode: options.edit_mode,
         gate,
@@ -156,6 +171,8 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
             lent: Arc::clone(&lent),
         },
         printer,
+        background: background.clone(),
+        bell,
         on_prompt: Arc::new(move || {
             warm.warm_agent();
             // Colours for code take a few ms to load; without a thread they are loaded when needed.
@@ -169,10 +186,6 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
-    let background =
-        Background::start(background, lines, editor.snapshot(), options.screen.clone())?;
-    let sayer = background.clone();
-    editor.say_with(Box::new(move |text| sayer.say(text)));
     let startup = options.startup.and_then(|startup| {
         let screen = options.screen.clone();
         Startup::follow(

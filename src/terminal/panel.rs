@@ -94,7 +94,13 @@ impl<'a> Panel<'a> {
                     let size = self.size();
                     return Ok(Some(Event::Resize(size.columns, size.rows)));
                 }
-                event => return Ok(Some(event)),
+                event => {
+                    // The library forgets keys that come together with a change of size.
+                    if let (Event::Resize(..), Some(guard)) = (&event, self.guard) {
+                        guard.tell_of_keys();
+                    }
+                    return Ok(Some(event));
+                }
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
 use crate::terminal::keys::gate;
 use crate::terminal::told::Told;
+use crate::terminal::waiting::Bell;
 
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);
@@ -37,6 +38,8 @@ pub(super) struct Listeners {
     pub(super) told: Told,
     /// The editor.
     pub(super) editor: Box<dyn Fn(Event) + Send>,
+    /// What the editor wakes for.
+    pub(super) bell: Bell,
 }
 
 /// The cell's terminal, once there is one.
@@ -62,6 +65,7 @@ pub(super) fn listen(
         cells,
         told,
         editor,
+        bell,
     } = listeners;
     let listen = move || {
         let resize = |size| {
@@ -74,6 +78,7 @@ pub(super) fn listen(
             match signal {
                 SIGWINCH => {
                     resize(screen.size());
+                    bell.ring();
                     continue;
                 }
                 SIGCONT => {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::screen::Screen;
 use crate::session::{Next, Run, SessionEvent};
 use crate::terminal::background::{Background, Teller};
+use crate::terminal::editor::Repaint;
 
 /// How soon the run is given away, at the latest.
 const SOON: Duration = Duration::from_millis(20);
@@ -29,7 +30,7 @@ impl Startup {
         run: Run,
         background: Background,
         screen: Screen,
-        renumbered: impl Fn() + Send + 'static,
+        renumbered: Repaint,
     ) -> Option<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let given = Arc::clone(&wanted);

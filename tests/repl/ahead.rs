@@ -64,6 +64,26 @@ fn keys_around_the_end_of_a_cell_come_to_the_next_editor() {
 }
 
 #[test]
+fn keys_held_for_one_prompt_after_the_other_come_to_the_last() {
+    let shell = Shell::new();
+    let mut number = 1;
+    for _ in 0..60 {
+        // Six times in a moment what was held for a prompt goes with the next key.
+        for held in ["x", "x", "x", "x", "x", "x", "tail"] {
+            submit(&shell, number, "pass");
+            shell.pty.send(held);
+            number += 1;
+            if held == "tail" {
+                shell.at_with(number, held);
+            } else {
+                shell.pty.wait_for(&format!("In [{number}]: "));
+            }
+            shell.pty.send(CTRL_U);
+        }
+    }
+}
+
+#[test]
 fn what_is_typed_while_python_starts_comes_to_the_next_editor() {
     for round in 0..5 {
         let shell = Shell::start(slow_home(), &["--agent", "demo"], SIZE);

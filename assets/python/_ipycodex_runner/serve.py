@@ -173,7 +173,7 @@ def use_pipes(alone):
 
 
 def start_watching_the_host(request_fd):
-    """A busy runner must notice the death of its host: the request pipe hangs up."""
+    """A busy runner must notice the death of its host: the request pipe hangs up, or the parent is gone."""
     from _thread import allocate_lock, start_new_thread
 
     parent, rest = os.getppid(), allocate_lock()
@@ -184,14 +184,20 @@ def start_watching_the_host(request_fd):
         from select import poll
         from time import sleep
 
+        try:
+            parent_fd, patience = out_of_reach(os.pidfd_open(parent), 203), None
+        except (AttributeError, OSError):
+            parent_fd, patience = -1, 10_000  # too old to be told of its end
         hangup, either = poll(), poll()
         for poller in (hangup, either):
             poller.register(request_fd, 0)  # reports hang-up and errors only
+            if parent_fd >= 0:
+                poller.register(parent_fd, 1)  # readable at its end
         if interrupts.bell is not None:
             either.register(interrupts.bell[0], 1)  # readable
         while True:
-            ready = either.poll(10_000)
-            if any(fd == request_fd for fd, _event in ready) or (not ready and os.getppid() != parent):
+            ready = either.poll(patience)
+            if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):
                 break
             if ready and interrupts.repeat(hangup.poll):
                 break

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
 use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
@@ -63,16 +64,24 @@ pub(super) struct Tab {
     sources: Sources,
     snapshot: Shared,
     desk: Arc<Mutex<Desk>>,
+    /// Wakes the editor when an answer comes.
+    waker: Waker,
     job: Option<Job>,
     known: Option<Known>,
 }
 
 impl Tab {
-    pub(super) fn new(sources: Sources, snapshot: Shared, desk: Arc<Mutex<Desk>>) -> Self {
+    pub(super) fn new(
+        sources: Sources,
+        snapshot: Shared,
+        desk: Arc<Mutex<Desk>>,
+        waker: Waker,
+    ) -> Self {
         Tab {
             sources,
             snapshot,
             desk,
+            waker,
             job: None,
             known: None,
         }
@@ -127,7 +136,7 @@ impl Tab {
                 let told = if patient {
                     briefly(answer)
                 } else {
-                    look(answer)
+                    look(answer, &self.waker)
                 };
                 let items = match told {
                     Told::Waiting => return false,
@@ -145,7 +154,7 @@ impl Tab {
                 let told = if patient {
                     briefly(answer)
                 } else {
-                    look(answer)
+                    look(answer, &self.waker)
                 };
                 match told {
                     Told::Waiting => return false,
@@ -258,7 +267,7 @@ impl Completer for Tab {
     fn poll_completion(&mut self) -> CompletionStatus {
         let mut desk = locked(&self.desk);
         if let Some(looking) = &mut desk.looking {
-            match look(looking) {
+            match look(looking, &self.waker) {
                 Told::Waiting => return CompletionStatus::Pending,
                 Told::Never => desk.looked = Some(Answer::Inspection(None)),
                 Told::Answer(answer) => desk.looked = Some(answer),
@@ -277,7 +286,9 @@ impl Completer for Tab {
             && let Some(place) = place
         {
             self.ask(place, true);
-            return CompletionStatus::Pending;
+            if !self.settle(false) {
+                return CompletionStatus::Pending;
+            }
         }
         if asked {
             CompletionStatus::Ready

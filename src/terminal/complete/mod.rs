@@ -28,6 +28,7 @@ use crate::environment::Environment;
 use crate::runtime::{Answer, RuntimeRequest};
 use crate::session::SessionHandle;
 use crate::terminal::snapshot::Shared;
+use crate::terminal::waiting::{Patient, Waiting};
 use completer::Tab;
 use doc::DocMenu;
 use menu::TabMenu;
@@ -66,9 +67,14 @@ pub(super) fn install(
     sources: Sources,
     snapshot: Shared,
     colour: bool,
+    waiting: Waiting,
 ) -> Reedline {
     let desk = Arc::new(Mutex::new(Desk::default()));
-    let tab = Tab::new(sources.clone(), Arc::clone(&snapshot), Arc::clone(&desk));
+    let (asked, waker) = (sources.clone(), waiting.bell.waker());
+    let tab = Patient {
+        completer: Tab::new(asked, Arc::clone(&snapshot), Arc::clone(&desk), waker),
+        waiting,
+    };
     let menu = TabMenu::new(Arc::clone(&desk), Arc::clone(&snapshot));
     let doc = DocMenu::new(sources, snapshot, desk, colour);
     line.with_completer(Box::new(tab))

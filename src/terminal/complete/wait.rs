@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// How long the editor may be kept: less than a paint, more than a warm interpreter takes. What takes longer comes when
-/// the editor polls.
+/// How long the editor may be kept: less than a paint, more than a warm interpreter takes. What takes longer wakes it
+/// when it comes.
 pub(super) const BRIEFLY: Duration = Duration::from_millis(12);
 
 /// What became of a question.
@@ -22,12 +22,12 @@ pub(super) enum Told<T> {
     Answer(T),
 }
 
-/// What has come by now.
-pub(super) fn look<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
-    match answer.try_recv() {
-        Ok(answer) => Told::Answer(answer),
-        Err(oneshot::error::TryRecvError::Empty) => Told::Waiting,
-        Err(oneshot::error::TryRecvError::Closed) => Told::Never,
+/// What has come by now; whoever waits for more is woken when it comes.
+pub(super) fn look<T>(answer: &mut oneshot::Receiver<T>, waker: &Waker) -> Told<T> {
+    match Pin::new(answer).poll(&mut Context::from_waker(waker)) {
+        Poll::Ready(Ok(answer)) => Told::Answer(answer),
+        Poll::Ready(Err(_)) => Told::Never,
+        Poll::Pending => Told::Waiting,
     }
 }
 
@@ -40,17 +40,12 @@ pub(super) fn briefly<T>(answer: &mut oneshot::Receiver<T>) -> Told<T> {
         }
     }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
     let until = Instant::now() + BRIEFLY;
     loop {
-        match Pin::new(&mut *answer).poll(&mut context) {
-            Poll::Ready(Ok(answer)) => return Told::Answer(answer),
-            Poll::Ready(Err(_)) => return Told::Never,
-            Poll::Pending => {}
-        }
+        let told = look(answer, &waker);
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Told::Waiting;
+        if !matches!(told, Told::Waiting) || left.is_zero() {
+            return told;
         }
         std::thread::park_timeout(left);
     }

@@ -68,9 +68,9 @@ impl Look {
     }
 
     /// How a repaint is asked for, once colours are there.
-    pub(super) fn repaint_with(&self, repaint: impl Fn() + Send + Sync + 'static) {
+    pub(super) fn repaint_with(&self, repaint: Arc<dyn Fn() + Send + Sync>) {
         if let Some(colours) = &self.colours {
-            colours.repaint_with(Box::new(repaint));
+            colours.repaint_with(repaint);
         }
     }
 

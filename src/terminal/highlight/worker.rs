@@ -21,7 +21,7 @@ pub(super) struct Colours {
     changed: Condvar,
     painted: Condvar,
     started: AtomicBool,
-    repaint: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    repaint: OnceLock<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl Colours {
@@ -37,7 +37,7 @@ impl Colours {
     }
 
     /// How a repaint is asked for.
-    pub(super) fn repaint_with(&self, repaint: Box<dyn Fn() + Send + Sync>) {
+    pub(super) fn repaint_with(&self, repaint: Arc<dyn Fn() + Send + Sync>) {
         // The first one holds.
         let _ = self.repaint.set(repaint);
     }

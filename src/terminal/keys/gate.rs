@@ -2,25 +2,19 @@
 //! while something ran.
 //!
 //! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
-//! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again. Whoever lets it read again looks
-//! whether there are some ([`Gate::open`]) and wakes it with [`wake`].
+//! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again: before it waits for others, it is
+//! made to take them (`waiting.rs`).
 //!
 //! Invariant: a key is in the editor or here, once, in the order it was typed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use crossterm::event::Event;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::terminal::ahead::{Lines, is_ctrl_c, is_enter};
-
-/// How long the editor has to ask the terminal where the cursor is, before it is woken.
-const FIRST: Duration = Duration::from_millis(5);
-
-/// When it is woken again; longer than it waits after a change of size for more to come.
-const AGAIN: Duration = Duration::from_millis(150);
+use crate::terminal::waiting::Bell;
 
 /// Stands among the keys for a stop of the program that is over; terminals are not asked to tell this.
 pub(in crate::terminal) const RESUMED: Event = Event::FocusGained;
@@ -63,10 +57,9 @@ impl Gate {
         self.state = State::Paused;
     }
 
-    /// The reading begins, or goes on after a paint; true when keys are held.
-    pub(in crate::terminal) fn open(&mut self) -> bool {
+    /// The reading begins, or goes on after a paint.
+    pub(in crate::terminal) fn open(&mut self) {
         self.state = State::Open;
-        self.holds()
     }
 
     /// True while keys are parsed.
@@ -80,7 +73,7 @@ impl Gate {
     }
 
     /// True while the editor reads and has not taken what is held.
-    fn waits(&self) -> bool {
+    pub(in crate::terminal) fn waits(&self) -> bool {
         self.holds() && self.state != State::Closed
     }
 
@@ -146,8 +139,8 @@ impl Gate {
 }
 
 /// Tells whoever reads the keys: the editor hears the event, a panel draws everything again.
-pub(in crate::terminal) fn teller(gate: &SharedGate) -> impl Fn(Event) + Send + use<> {
-    let gate = Arc::clone(gate);
+pub(in crate::terminal) fn teller(gate: &SharedGate, bell: &Bell) -> impl Fn(Event) + Send + use<> {
+    let (gate, bell) = (Arc::clone(gate), bell.clone());
     move |event| {
         let mut held = pass(&gate);
         if held.state == State::Closed {
@@ -156,27 +149,12 @@ pub(in crate::terminal) fn teller(gate: &SharedGate) -> impl Fn(Event) + Send + 
         } else {
             held.hold(event);
             drop(held);
-            wake(&gate);
+            bell.ring();
         }
     }
 }
 
-/// Makes the terminal library report an event, as if the window had been resized: the editor parses what is held then.
-/// The library loses a signal that comes at the same moment as bytes of the terminal, so it is told until it has heard.
-pub(in crate::terminal) fn wake(gate: &SharedGate) {
-    let gate = Arc::clone(gate);
-    let tell = move || {
-        std::thread::sleep(FIRST);
-        while pass(&gate).waits() {
-            resize();
-            std::thread::sleep(AGAIN);
-        }
-    };
-    // Without a thread the next key brings them.
-    let _ = std::thread::Builder::new().name("wake".into()).spawn(tell);
-}
-
-/// Says that the window has another size.
+/// Says that the window has another size: the terminal library reports an event, and the editor takes what is held.
 pub(in crate::terminal) fn resize() {
     // Our own process is there.
     let _ = kill_process(getpid(), Signal::WINCH);

@@ -1,0 +1,143 @@
+//! How the editor waits: for keys and for the bell, and for nothing else.
+//!
+//! The line editor looks for events of the library that reads the terminal, again and again where it is to hear of other
+//! things too. Here it waits before it looks. In: keys on standard input; the bell, which any thread rings that has
+//! something for the editor to paint; keys that are held (`keys/gate.rs`), which are made an event of. Invariants: while
+//! nothing comes, nothing wakes. No key lies unheard: the library is told of keys once, and those that one read does not
+//! take, or that come together with a signal, it would hear of with the next key only; it is told again. The signal that
+//! brings held keys is sent by the thread that waits, when it waits: at another moment it could take from who asks for
+//! the cursor the answer of the terminal, and sent by several threads it never lets the editor come to its keys.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use reedline::{Completer, CompletionResult, CompletionStatus};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+use crate::report::Report;
+use crate::screen::guard::TerminalGuard;
+use crate::terminal::background::Background;
+use crate::terminal::keys::gate::{self, SharedGate, pass};
+
+/// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
+pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
+
+/// How many answers of the terminal may have been read before a key. Each look takes one out of its way.
+const ANSWERS: usize = 4;
+
+/// Wakes the editor, from any thread; clones are the same bell.
+#[derive(Clone)]
+pub(super) struct Bell(Arc<Ring>);
+
+struct Ring(OwnedFd);
+
+impl Bell {
+    /// A bell nobody has rung.
+    ///
+    /// # Errors
+    /// When the system has no descriptor for it.
+    pub(super) fn new() -> Result<Self, Report> {
+        let ring = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let ring = ring.map_err(|error| {
+            Report::failure("could not get ready to read the terminal").because(error)
+        })?;
+        Ok(Bell(Arc::new(Ring(ring))))
+    }
+
+    /// The editor wakes, at once or when it waits the next time.
+    pub(super) fn ring(&self) {
+        self.0.wake_by_ref();
+    }
+
+    /// What rings it.
+    pub(super) fn waker(&self) -> Waker {
+        Waker::from(Arc::clone(&self.0))
+    }
+
+    fn hush(&self) {
+        let _ = rustix::io::read(&self.0.0, &mut [0; 8]);
+    }
+}
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // One that takes no more has been rung.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+/// What the editor waits for.
+pub(super) struct Waiting {
+    pub(super) bell: Bell,
+    pub(super) gate: SharedGate,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    pub(super) background: Background,
+}
+
+impl Waiting {
+    /// Returns when there is something for the editor to do.
+    fn wait(&self) -> std::io::Result<()> {
+        self.background.hand_over();
+        let keyboard = std::io::stdin();
+        while !heard()? {
+            if pass(&self.gate).waits() {
+                gate::resize();
+                break;
+            }
+            let mut sources = [
+                PollFd::new(&self.bell.0.0, PollFlags::IN),
+                PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::IN),
+            ];
+            match poll(&mut sources, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                polled => polled?,
+            };
+            if !sources[0].revents().is_empty() {
+                self.bell.hush();
+                break;
+            }
+            let told = || self.guard.as_ref().is_some_and(|it| it.tell_of_keys());
+            if heard()? || !told() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True when the library has an event.
+pub(super) fn heard() -> std::io::Result<bool> {
+    for _ in 0..ANSWERS {
+        if crossterm::event::poll(Duration::ZERO)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A completer; the editor asks it how it goes on right before it looks for events, and waits there.
+pub(super) struct Patient<C> {
+    pub(super) completer: C,
+    pub(super) waiting: Waiting,
+}
+
+impl<C: Completer> Completer for Patient<C> {
+    fn complete(&mut self, text: &str, cursor: usize) -> CompletionResult {
+        self.completer.complete(text, cursor)
+    }
+
+    fn poll_completion(&mut self) -> CompletionStatus {
+        let status = self.completer.poll_completion();
+        if status != CompletionStatus::Ready {
+            // What is wrong with the terminal the editor finds by itself.
+            let _ = self.waiting.wait();
+        }
+        status
+    }
+}
