@@ -16,6 +16,7 @@
 pub mod codex;
 pub mod connect;
 pub mod demo;
+mod digest;
 mod facts;
 mod question;
 pub mod scripted;
@@ -24,11 +25,11 @@ mod suggest;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
+pub use digest::ThreadDigest;
 pub use facts::{Facts, Limit, Lookup, Model};
 pub use question::{Answer as QuestionAnswer, Decision, Field, Question, Subject};
 pub use suggest::{SuggestRequest, Suggested};
@@ -98,78 +99,6 @@ pub struct TurnRequest {
     pub thread: Option<String>,
     /// JSON schema the answer must fit, for this turn only.
     pub schema: Option<Value>,
-}
-
-impl TurnRequest {
-    /// Names what a thread must hold to go on with: model, instructions, tools and `history`, as 64 hex characters.
-    ///
-    /// The session stores it beside the thread's id with the exchange just answered appended, and compares before
-    /// the next turn. (The model counts: agents rewrite the history when it changes in mid-thread.)
-    pub fn digest(
-        model: Option<&str>,
-        instructions: &str,
-        tools: &[ToolSpec],
-        history: &[Exchange],
-    ) -> String {
-        let mut told = PartHash::default();
-        for tool in tools {
-            told.add(&tool.name);
-            told.add(&tool.description);
-            told.add(&tool.schema.to_string());
-        }
-        let mut turns = PartHash::default();
-        for exchange in history {
-            turns.add(&exchange.user);
-            turns.add(&exchange.assistant);
-            turns.add(&exchange.images.len().to_string());
-            exchange.images.iter().for_each(|image| turns.add(image));
-        }
-        [
-            PartHash::of(model.unwrap_or_default()),
-            PartHash::of(instructions),
-            told.hex(),
-            turns.hex(),
-        ]
-        .concat()
-    }
-
-    /// What differs between two of [`TurnRequest::digest`], for the user; nothing when they are equal.
-    pub fn differences(known: &str, wanted: &str) -> Vec<&'static str> {
-        fn part(digest: &str, at: usize) -> Option<&str> {
-            digest.get(at * PART..(at + 1) * PART)
-        }
-        let names = ["model", "instructions", "tools", "conversation"];
-        let differing = names.into_iter().enumerate();
-        let differing = differing.filter(|(at, _)| part(known, *at) != part(wanted, *at));
-        differing.map(|(_, name)| name).collect()
-    }
-}
-
-/// Hex characters of each part of a digest.
-const PART: usize = 16;
-
-/// Hashes texts with their lengths.
-#[derive(Default)]
-struct PartHash(Sha256);
-
-impl PartHash {
-    fn of(text: &str) -> String {
-        let mut hash = PartHash::default();
-        hash.add(text);
-        hash.hex()
-    }
-
-    fn add(&mut self, text: &str) {
-        self.0.update((text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
-    }
-
-    /// As [`PART`] characters.
-    fn hex(self) -> String {
-        let bytes = self.0.finalize();
-        let bytes = bytes.iter().take(PART / 2);
-        bytes.map(|byte| format!("{byte:02x}")).collect()
-    }
 }
 
 /// One earlier prompt and its answer, as the model is to see them.

@@ -4,7 +4,6 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::mpsc;
 use std::time::SystemTime;
 
 use tokio::sync::oneshot;
@@ -94,6 +93,6 @@ pub(super) enum Message {
     Reset(oneshot::Sender<usize>),
     Flush(oneshot::Sender<()>),
     /// All before has been tried.
-    Tried(mpsc::SyncSender<()>),
+    Tried(oneshot::Sender<()>),
     Close,
 }

@@ -2,7 +2,8 @@
 //!
 //! In: what happens, when it happens. Out: the dialog of a session, lists of sessions, and [`Report`]s about the file.
 //! Invariants: no call fails its caller or waits for a lock (messages are queued without bound, in order; dropping one
-//! would lose what the user typed); an input is in the file when its call returns, unless the file is in trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt
+//! would lose what the user typed); an input is in the file when
+//! [`History::recorded`] ends, unless the file is in trouble or slow; a locked or full file is waited for with the writes kept in memory and said once; a corrupt
 //! one is renamed aside, never overwritten; nothing is ever deleted but on `reset`.
 
 mod answers;
@@ -155,7 +156,7 @@ pub struct SessionRow {
 pub struct RecordedThread {
     /// The agent's id of it.
     pub id: String,
-    /// `TurnRequest::digest` of its content.
+    /// [`ThreadDigest::hex`](crate::agent::ThreadDigest::hex) of its content.
     pub digest: String,
 }
 
@@ -296,10 +297,6 @@ impl History {
     }
 
     /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
-    ///
-    /// Returns when it is in the file (about 0.1 ms), so that whoever saw what it did finds it there whatever kills us.
-    /// A file that is locked or full is tried for 200 ms; a disk that answers nothing is waited for once, 1 s at most
-    /// (5 s while the file is being opened). Neither is waited for again before it is well.
     pub fn input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
         self.write(Write::Input {
@@ -308,16 +305,27 @@ impl History {
             raw: source_raw.to_owned(),
             at: SystemTime::now(),
         });
-        if !self.stuck.load(Ordering::Relaxed) {
-            let (reply, tried) = mpsc::sync_channel(1);
+    }
+
+    /// Ends when what was written so far is in the file (about 0.1 ms), so that whoever sees what an input did finds it
+    /// there whatever kills us. Needs a Tokio timer.
+    ///
+    /// A file that is locked or full is tried for 200 ms; a disk that answers nothing is waited for once, 1 s at most
+    /// (5 s while the file is being opened). Neither is waited for again before it is well.
+    pub fn recorded(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (reply, tried) = oneshot::channel();
+        let stuck = Arc::clone(&self.stuck);
+        let waits = !stuck.load(Ordering::Relaxed);
+        if waits {
             self.send(Message::Tried(reply));
-            let most = if self.opened.load(Ordering::Relaxed) {
-                RECORDED
-            } else {
-                OPENED
-            };
-            if tried.recv_timeout(most) == Err(mpsc::RecvTimeoutError::Timeout) {
-                self.stuck.store(true, Ordering::Relaxed);
+        }
+        let most = match self.opened.load(Ordering::Relaxed) {
+            true => RECORDED,
+            false => OPENED,
+        };
+        async move {
+            if waits && tokio::time::timeout(most, tried).await.is_err() {
+                stuck.store(true, Ordering::Relaxed);
             }
         }
     }

@@ -230,7 +230,7 @@ impl Store {
         let message = match message {
             Message::Write(write) => return self.take(write),
             Message::Tried(reply) => {
-                let _ = reply.try_send(());
+                let _ = reply.send(());
                 return;
             }
             message => message,

@@ -107,11 +107,6 @@ impl CellRun {
         }
     }
 
-    /// Where its events go.
-    pub(super) fn out(&self) -> &RunSender {
-        &self.out
-    }
-
     /// What it shows is told only if it fails.
     pub(super) fn hush(&mut self) {
         self.voice = Voice::Hushed;

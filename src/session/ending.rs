@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::runtime::RuntimeEvent;
 use crate::session::Closed;
 use crate::session::events::SessionEvent;
+use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
 
 /// How long the end of a session waits for an interpreter's at-exit functions.
@@ -16,11 +17,13 @@ impl Session {
     /// Stops what runs, writes what is there and ends both peers.
     pub(super) async fn leave(mut self) -> Closed {
         self.interrupt();
-        self.waiting.clear();
-        self.end_stopped_turn();
+        self.floor.clear();
+        // A stopped turn waits for its code no longer, and is recorded.
+        self.toolbox.abandon();
+        self.on_prompt(PromptEvent::ToolsAway);
         // A record that was locked at the start may have told the number since.
-        if self.session_number() == 0 {
-            self.start = Some(self.history.session().await);
+        if self.numbering.session() == 0 {
+            self.numbering.on_start(self.history.session().await);
         }
         self.history.close();
         // What cannot be written now is lost with the memory it is in.
@@ -55,10 +58,8 @@ impl Session {
             }
         }
         self.history.flush().await;
-        let start = self.start.as_ref().and_then(|start| start.as_ref().ok());
-        let resumable = start
-            .filter(|start| start.recorded && self.recorded)
-            .map(|start| start.number);
-        Closed { resumable }
+        Closed {
+            resumable: self.numbering.resumable(),
+        }
     }
 }

@@ -1,38 +1,40 @@
-//! The way of a prompt through the loop once everything for it is there: turn begun, its actions carried out.
+//! What prompts say is done: the record is read and written, the runtime asked, the agent started and told.
 //!
-//! Owns the agent and what is known of its thread. A turn that was stopped is over for the user at once; the agent may
-//! still be finishing it, and the next turn waits for that.
+//! Owns the agent, what is known of its thread, and which of its turns is under way. A turn that was stopped is over for
+//! the user at once; the agent may still be finishing it, and the next one waits for that.
 
 use std::time::Instant;
 
 use tokio::sync::mpsc::Receiver;
 
-use crate::agent::{Agent, AgentEvent, TurnId, TurnRequest};
+use crate::agent::{Agent, AgentEvent, AgentReply, TurnId, TurnRequest};
 use crate::config::RunCells;
-use crate::dialog::Dialog;
 use crate::history::{Outcome, RecordedThread, TurnKey};
 use crate::runtime::RuntimeRequest;
-use crate::session::asking::Asker;
-use crate::session::events::{SessionEvent, TurnOutcome};
+use crate::session::Command;
+use crate::session::asking::{Asker, AskingEvent};
+use crate::session::events::{RunSender, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
-use crate::session::prompt::{Before, Phase, PromptRun, Running, Surroundings};
+use crate::session::floor::{Holder, Ticket};
+use crate::session::prompt::{
+    Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, ToolReturn, TurnAction,
+};
 use crate::session::question::About;
-use crate::session::slots::{AgentSlot, ConnectAgent};
+use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
-use crate::session::toolbox::{Offer, is_built_in};
-use crate::session::turn::{ToolReturn, TurnAction, TurnEnd, TurnEvent};
+use crate::session::toolbox::Offer;
 
 /// The agent and the threads it keeps for us.
 pub(super) struct Exchanges {
     pub(super) agent: AgentSlot,
     instructions: String,
     thread: Option<RecordedThread>,
+    /// The exchange the record knows to have begun.
+    begun: Option<TurnKey>,
+    /// The turn the agent works on.
+    running: Option<TurnId>,
     /// A stopped turn the agent has not ended yet.
     ending: Option<TurnId>,
-    /// A request that waits for that end.
-    held_back: Option<Box<(TurnRequest, Before, TurnKey)>>,
-    /// Each `SKILL.md` loaded since the last prompt was sent.
-    pub(super) loaded: Vec<String>,
 }
 
 impl Exchanges {
@@ -41,9 +43,9 @@ impl Exchanges {
             agent,
             instructions,
             thread: None,
+            begun: None,
+            running: None,
             ending: None,
-            held_back: None,
-            loaded: Vec::new(),
         }
     }
 
@@ -62,257 +64,221 @@ impl Exchanges {
         self.instructions.push_str(section);
     }
 
-    /// A skill was loaded, with the user's leave where that was needed: the next prompt brings what it declares.
-    pub(super) fn skill_loaded(&mut self, text: String) {
-        self.loaded.push(text);
-    }
-
     /// Takes what the record knows of an earlier process's thread: its id and digest.
     pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
     }
+
+    /// Hands a request to the agent.
+    fn start(&mut self, request: TurnRequest) {
+        self.running = Some(self.agent.get().start(request));
+    }
 }
 
 impl Session {
-    /// Everything is there: the turn begins, or waits for the end of the one before.
-    pub(super) fn begin_turn(
-        &mut self,
-        mut prompt: Box<PromptRun>,
-        dialog: &Dialog,
-        tools: Vec<crate::agent::ToolSpec>,
-    ) {
-        let images = self.exchanges.agent.get().capabilities().images;
-        self.shelf.look_through(dialog);
-        let mut offered = self.offer().specs();
-        offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
-        let around = Surroundings {
+    /// Gives the floor to a prompt that took its number, and reads the conversation for it, after the skills.
+    pub(super) fn begin_prompt(&mut self, prompt: Prompt, out: RunSender) {
+        let ticket = self.floor.give(Holder::Prompt(Box::new(prompt)), out);
+        let (history, inbox) = (self.history.clone(), self.inbox.clone());
+        let skills = self.shelf.found();
+        tokio::spawn(async move {
+            skills.await;
+            let dialog = Box::new(history.dialog().await);
+            // A session that has ended wants nothing any more.
+            let _ = inbox.send(Command::RecordRead(ticket, dialog));
+        });
+    }
+
+    /// Something for the prompt that has the floor by this ticket; it may have lost it.
+    pub(super) fn on_prompt_of(&mut self, ticket: Ticket, event: PromptEvent<'_>) {
+        if self.floor.has(ticket) {
+            self.on_prompt(event);
+        }
+    }
+
+    /// Tells the prompt, and does what it says.
+    pub(super) fn on_prompt(&mut self, event: PromptEvent<'_>) {
+        let mut returned = self.tell_prompt(event);
+        while let Some(result) = returned {
+            returned = self.tell_prompt(PromptEvent::ToolReturned(result));
+        }
+    }
+
+    /// The result of a tool that had it at once. (A turn calls one tool at a time.)
+    fn tell_prompt(&mut self, event: PromptEvent<'_>) -> Option<ToolReturn> {
+        let around = Around {
+            now: Instant::now(),
+            outputs: &self.outputs,
+            skills: self.shelf.fresh(),
+        };
+        let actions = self.floor.prompt()?.on(event, &around);
+        self.save_outputs();
+        let mut returned = None;
+        for action in actions {
+            returned = self.do_for_prompt(action).or(returned);
+        }
+        returned
+    }
+
+    fn do_for_prompt(&mut self, action: PromptAction) -> Option<ToolReturn> {
+        match action {
+            PromptAction::Show(event) => self.out_or_background().send(event),
+            PromptAction::AskRuntime(request) => {
+                if let Some(ticket) = self.floor.ticket() {
+                    self.ask_runtime(request, Waiter::Prompt(ticket));
+                }
+            }
+            PromptAction::InterruptRuntime => self.interrupt_runtime(),
+            PromptAction::Gathered => self.compose(),
+            PromptAction::Begin(start) => {
+                self.exchanges.begun = Some(self.history.begin_prompt(start));
+                self.shelf.nothing_fresh();
+            }
+            PromptAction::Start(request) => self.exchanges.start(*request),
+            PromptAction::Turn(action) => return self.do_for_turn(action),
+            PromptAction::Save(stored) => {
+                if let Some(key) = self.exchanges.begun {
+                    self.history.stream_answer(key, &stored);
+                }
+            }
+            PromptAction::PutAway => {
+                self.on_asking(AskingEvent::TurnOver);
+                if self.toolbox.put_away() {
+                    self.on_prompt(PromptEvent::ToolsAway);
+                }
+            }
+            PromptAction::Finish(finished) => self.finish_exchange(*finished),
+            PromptAction::Leave => self.finish_current(),
+        }
+        None
+    }
+
+    /// Everything for the request is there but what the session knows.
+    fn compose(&mut self) {
+        let able = self.exchanges.agent.get().capabilities();
+        let Some(prompt) = self.floor.prompt() else {
+            return;
+        };
+        if let Some(dialog) = prompt.gathered() {
+            self.shelf.look_through(dialog);
+        }
+        let offer = Offer {
+            run_cells: self.choices.run_cells != RunCells::Off,
+            load_skill: !self.shelf.is_empty(),
+        };
+        let surroundings = Surroundings {
             instructions: &self.exchanges.instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread.as_ref(),
-            images,
+            images: able.images,
+            beside_tools: able.beside_tools,
+            tools: offer.specs(),
+            agent_is_busy: self.exchanges.ending.is_some(),
         };
-        let (request, before) = prompt.request(dialog, offered, &around);
-        if let Some(preview) = &prompt.preview {
-            let beside = self.exchanges.agent.get().capabilities().beside_tools;
-            let told = preview.tell(&request, beside, dialog, around.thread);
-            prompt.out().send(told);
-            return self.finish_current();
+        let around = Around {
+            now: Instant::now(),
+            outputs: &self.outputs,
+            skills: self.shelf.fresh(),
+        };
+        for action in prompt.on(PromptEvent::Compose(&surroundings), &around) {
+            self.do_for_prompt(action);
         }
-        let key = self.history.begin_prompt(prompt.start(dialog));
-        self.exchanges.loaded.clear();
-        if self.exchanges.ending.is_some() {
-            self.exchanges.held_back = Some(Box::new((request, before, key)));
-            prompt.phase = Phase::Reading;
-        } else {
-            let id = self.exchanges.agent.get().start(request);
-            prompt.phase = Phase::Running(Box::new(Running::new(id, key, before)));
+    }
+
+    /// Does one thing a turn wants; the result of a tool that had it at once.
+    fn do_for_turn(&mut self, action: TurnAction) -> Option<ToolReturn> {
+        match action {
+            TurnAction::Show(event) => {
+                self.out_or_background().send(SessionEvent::Answer(event));
+            }
+            TurnAction::CallTool(call) => return self.call_tool(call),
+            TurnAction::Ask(question) => {
+                let asker = Asker::Agent(question.id);
+                self.ask_user(About::Agent(question.subject), asker);
+            }
+            TurnAction::InterruptTool => {
+                if self.toolbox.is_running() {
+                    self.interrupt_runtime();
+                }
+            }
+            TurnAction::Reply(reply) => self.tell_agent(reply),
+            TurnAction::CancelAgent => {
+                if let Some(turn) = self.exchanges.running.take() {
+                    self.exchanges.agent.get().cancel(turn);
+                    self.exchanges.ending = Some(turn);
+                }
+            }
+            TurnAction::End(_) => unreachable!("the prompt takes the end of its turn itself"),
         }
-        self.keep_prompt(prompt);
+        None
+    }
+
+    /// Replies to the agent in the turn it works on.
+    pub(super) fn tell_agent(&mut self, reply: AgentReply) {
+        if let Some(turn) = self.exchanges.running {
+            self.exchanges.agent.get().reply(turn, reply);
+        }
     }
 
     /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
         let turn = event.turn();
-        if self.exchanges.ending == Some(turn) {
-            if matches!(
-                event,
-                AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
-            ) {
-                self.exchanges.ending = None;
-                self.start_held_back();
-            }
-            return;
-        }
-        let current = self.prompt().is_some_and(
-            |prompt| matches!(&prompt.phase, Phase::Running(running) if running.id == turn),
+        let over = matches!(
+            event,
+            AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
         );
-        if current {
-            self.on_turn(TurnEvent::Agent(event));
+        if self.exchanges.ending == Some(turn) {
+            if over {
+                self.exchanges.ending = None;
+                self.on_prompt(PromptEvent::AgentFree);
+            }
+        } else if self.exchanges.running == Some(turn) {
+            if over {
+                self.exchanges.running = None;
+            }
+            self.on_prompt(PromptEvent::Agent(event));
         }
     }
 
-    fn start_held_back(&mut self) {
-        let Some(held) = self.exchanges.held_back.take() else {
+    /// The exchange is over: recorded, logged, and told to the interpreter.
+    fn finish_exchange(&mut self, finished: Finished) {
+        let Finished {
+            outcome,
+            exchange,
+            usage,
+        } = finished;
+        let Some(key) = self.exchanges.begun.take() else {
             return;
         };
-        let (request, before, key) = *held;
-        let Some(mut prompt) = self.take_prompt() else {
-            return;
+        let recorded = match outcome {
+            TurnOutcome::Complete => Outcome::Complete,
+            TurnOutcome::Interrupted => Outcome::Interrupted,
+            TurnOutcome::Failed(_) => Outcome::Failed,
         };
-        let id = self.exchanges.agent.get().start(request);
-        prompt.phase = Phase::Running(Box::new(Running::new(id, key, before)));
-        self.keep_prompt(prompt);
-    }
-
-    /// Ctrl-C on a prompt, wherever it stands.
-    pub(super) fn interrupt_prompt(&mut self) {
-        if self.interrupt_live_again() {
-            return;
-        }
-        if self.running().is_some() {
-            self.on_turn(TurnEvent::Interrupted);
-            return;
-        }
-        let Some(prompt) = self.take_prompt() else {
-            return;
+        let Some(exchange) = exchange else {
+            return self.history.finish_prompt(key, recorded, "", usage);
         };
-        let end = TurnEnd {
-            outcome: TurnOutcome::Interrupted,
-            stored: String::new(),
-            usage: None,
-            thread: None,
-        };
-        match self.exchanges.held_back.take() {
-            Some(held) => {
-                let (_, _, key) = *held;
-                self.history
-                    .finish_prompt(key, Outcome::Interrupted, "", None);
-            }
-            // Nothing was sent and nothing is recorded: the prompt goes back to the editor.
-            None => {
-                let evaluating = matches!(prompt.phase, Phase::Evaluating { .. });
-                if let Some(interrupter) = self.runtime.interrupter().filter(|_| evaluating) {
-                    interrupter.interrupt();
-                }
-                prompt.give_back();
-            }
-        }
-        prompt.tell_end(&end);
-        self.finish_current();
-    }
-
-    /// Feeds the machine and does what it says.
-    pub(super) fn on_turn(&mut self, event: TurnEvent) {
-        let mut event = Some(event);
-        while let Some(now) = event.take() {
-            let Some(running) = self.running() else {
-                return;
-            };
-            let (id, actions) = (running.id, running.turn.on(now));
-            for action in actions {
-                // At most one call begins at a time.
-                if let Some(result) = self.carry_out(id, action) {
-                    event = Some(TurnEvent::ToolReturned(result));
-                }
-            }
-        }
-        self.save_answer();
-    }
-
-    /// The turn in progress.
-    fn running(&mut self) -> Option<&mut Running> {
-        match self.prompt() {
-            Some(PromptRun {
-                phase: Phase::Running(running),
-                ..
-            }) => Some(running),
-            _ => None,
-        }
-    }
-
-    /// What this session's turns are offered beside the user's functions.
-    fn offer(&self) -> Offer {
-        Offer {
-            run_cells: self.choices.run_cells != RunCells::Off,
-            load_skill: !self.shelf.is_empty(),
-        }
-    }
-
-    /// True when the turn in progress may call this.
-    pub(super) fn turn_offers(&mut self, name: &str) -> bool {
-        self.running().is_some_and(|running| running.offers(name))
-    }
-
-    /// The model has seen what these cells showed: as long as this exchange is part of the conversation they are no
-    /// context for later prompts.
-    pub(super) fn record_as_told(&mut self, lines: &[u32]) {
-        if lines.is_empty() {
+        let stored = exchange.stored;
+        self.history.finish_prompt(key, recorded, &stored, usage);
+        // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
+        self.exchanges.thread = exchange.thread;
+        self.history.thread(self.exchanges.thread.clone());
+        if recorded == Outcome::Failed {
             return;
         }
-        let history = self.history.clone();
-        let Some(prompt) = self.prompt() else {
-            return;
-        };
-        let line = prompt.line;
-        if let Phase::Running(running) = &mut prompt.phase {
-            // First the answer that holds them: whatever cuts the turn off, one of the two tells of them.
-            running.save(&history);
-            lines.iter().for_each(|cell| history.told(*cell, line));
+        if let Some(sent) = exchange.sent {
+            let (path, session) = (self.setup.exact_log.clone(), self.numbering.session());
+            let (out, inbox) = (self.out_or_background().clone(), self.inbox.clone());
+            exact_log::append(path, session, &sent, &stored, out, inbox);
         }
-    }
-
-    /// Does one thing; the result of a tool that had it at once.
-    fn carry_out(&mut self, turn: TurnId, action: TurnAction) -> Option<ToolReturn> {
-        match action {
-            TurnAction::Show(event) => {
-                if let Some(prompt) = self.prompt() {
-                    prompt.out().send(SessionEvent::Answer(event));
-                }
-            }
-            TurnAction::CallTool(call) => return self.call_tool(call),
-            TurnAction::Ask(question) => {
-                let asker = Asker::Agent {
-                    turn,
-                    question: question.id,
-                };
-                self.ask_user(About::Agent(question.subject), asker);
-            }
-            TurnAction::InterruptTool => self.interrupt_tool(),
-            TurnAction::Reply(reply) => self.exchanges.agent.get().reply(turn, reply),
-            TurnAction::CancelAgent => {
-                self.exchanges.agent.get().cancel(turn);
-                self.exchanges.ending = Some(turn);
-            }
-            TurnAction::End(end) => {
-                self.drop_questions();
-                if self.put_tools_away(&end) {
-                    self.end_turn(&end);
-                }
-            }
-        }
-        None
-    }
-
-    /// The turn is over for the user: recorded, said, the next input taken.
-    pub(super) fn end_turn(&mut self, end: &TurnEnd) {
-        let Some(mut prompt) = self.take_prompt() else {
-            return;
-        };
-        let phase = std::mem::replace(&mut prompt.phase, Phase::Reading);
-        if let Phase::Running(running) = phase {
-            if self.choices.log_exact && !matches!(end.outcome, TurnOutcome::Failed(_)) {
-                let (path, session) = (self.exact_log.clone(), self.session_number());
-                let (out, inbox) = (prompt.out().clone(), self.inbox.clone());
-                exact_log::append(path, session, running.sent(), &end.stored, out, inbox);
-            }
-            // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
-            self.exchanges.thread = running.record(end, &self.history);
-            self.history.thread(self.exchanges.thread.clone());
-        }
-        if self.runtime.is_connected() && !matches!(end.outcome, TurnOutcome::Failed(_)) {
+        if self.runtime.is_connected() {
             let values = vec![
-                ("_ai_last_prompt".to_owned(), prompt.text.clone()),
-                ("_ai_last_response".to_owned(), end.stored.clone()),
+                ("_ai_last_prompt".to_owned(), exchange.prompt),
+                ("_ai_last_response".to_owned(), stored),
             ];
-            self.runtime
-                .get()
-                .submit(RuntimeRequest::SetVariables { values });
+            let request = RuntimeRequest::SetVariables { values };
+            self.runtime.get().submit(request);
         }
-        prompt.tell_end(end);
-        self.finish_current();
-    }
-
-    /// Saves the answer so far when that is due.
-    pub(super) fn save_answer(&mut self) {
-        let history = self.history.clone();
-        if let Some(running) = self.running() {
-            running.save_if_due(&history);
-        }
-    }
-
-    /// When the answer has to be saved at the latest.
-    pub(super) fn save_deadline(&mut self) -> Option<Instant> {
-        self.running().and_then(|running| running.save_deadline())
     }
 }

@@ -3,30 +3,26 @@
 //! Invariant: an input has its number and, unless it is private, is in the record before anything comes of it.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
+use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
-use crate::session::prompt::PromptRun;
-use crate::session::task::{Current, Session, Work};
-use crate::session::{Command, Submission};
+use crate::session::floor::{Holder, UserCell, Work};
+use crate::session::prompt::Prompt;
+use crate::session::replay::Purpose;
+use crate::session::task::Session;
 
 impl Session {
-    pub(super) fn set_next_line(&mut self, line: u32) {
-        self.next_line = line;
-        let shown = line.saturating_add(self.ahead);
-        self.shared.next_line.store(shown, Ordering::Relaxed);
-    }
-
     /// Takes an input: the order to interrupt what runs at once, all else in its turn.
     pub(super) fn submitted(&mut self, submission: Submission, out: RunSender) {
         let beside = |text: &str| {
             let words: Vec<&str> = text.split_whitespace().collect();
             words == ["%ipycodex", "interrupt"]
         };
-        if self.current.is_some() && !self.numbering_unknown && beside(&submission.text) {
+        if self.floor.holder().is_some() && beside(&submission.text) {
             return self.begin(submission, out);
         }
         self.wait_for(Work::Input(submission), out);
@@ -34,19 +30,18 @@ impl Session {
 
     /// Takes up work in its turn.
     pub(super) fn wait_for(&mut self, work: Work, out: RunSender) {
-        self.waiting.push_back((work, out));
-        self.take_next();
+        self.floor.line_up(work, out);
+        self.advance();
     }
 
     /// Works off what waits, one at a time.
-    pub(super) fn take_next(&mut self) {
-        while self.current.is_none() && !self.numbering_unknown {
-            if self.replay_step() {
-                continue;
-            }
-            match self.waiting.pop_front() {
+    pub(super) fn advance(&mut self) {
+        while self.numbering.is_open() {
+            match self.floor.next() {
                 Some((Work::Input(submission), out)) => self.begin(submission, out),
-                Some((Work::Replay(replay), out)) => self.begin_replay(replay, &out),
+                Some((Work::Replay(replay), out)) => {
+                    self.begin_replay(replay, Purpose::Again { all: false }, &out);
+                }
                 Some((Work::Load(loading), out)) => self.begin_load(loading, &out),
                 None => return,
             }
@@ -69,46 +64,52 @@ impl Session {
                     out.send(SessionEvent::Notice(notice));
                 }
                 let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
-                let mut run = PromptRun::new(line, prompt.text, source, out);
-                run.attached = submission.attached;
-                run.schema = submission.schema;
-                run.replaces = replaced(submission.replaces, line);
-                self.begin_prompt(run);
+                let prompt = Prompt::new(line, prompt.text, source, Instant::now())
+                    .with(submission.attached, submission.schema)
+                    .replacing(replaced(submission.replaces, line));
+                self.begin_prompt(prompt, out);
             }
             Input::Note { source: code, .. } | Input::Cell { source: code } => {
                 let line = self.number(&code, RunKind::Cell, private, &out);
                 if let Some(replaced) = replaced(submission.replaces, line) {
                     self.history.hide(replaced, true);
                 }
-                let stdin = self.stdin;
                 let execute = Execute {
-                    code: code.clone(),
+                    code,
                     execution_count: Some(line),
                     silent: false,
-                    stdin,
+                    stdin: self.setup.stdin,
                     place: submission.place,
                 };
-                let id = self
-                    .connected_runtime()
-                    .submit(RuntimeRequest::Execute(execute));
-                let whose = if private {
-                    Whose::Private
-                } else {
-                    Whose::User(line)
-                };
-                let run = CellRun::new(id, whose, code, out, self.outputs.clone());
-                self.current = Some(Current::Cell(Box::new(run)));
+                if private {
+                    return self.run_cell(execute, Whose::Private, out);
+                }
+                // The interpreter starts while the record is written.
+                self.connected_runtime();
+                let recording = Holder::Recording { interrupted: false };
+                let recorded = self.history.recorded();
+                self.wait_as(recording, &out, recorded, move |session, (), out| {
+                    session.run_cell(execute, Whose::User(line), out.clone());
+                });
             }
         }
+    }
+
+    /// Gives the floor to a cell of the user and starts it.
+    fn run_cell(&mut self, execute: Execute, whose: Whose, out: RunSender) {
+        let code = execute.code.clone();
+        let request = RuntimeRequest::Execute(execute);
+        let id = self.connected_runtime().submit(request);
+        let run = CellRun::new(id, whose, code, out.clone(), self.outputs.clone());
+        let cell = UserCell::new(run, None);
+        self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
     /// Gives the input its number and, unless it is private, records it, before anything comes of it.
     fn number(&mut self, source: &str, kind: RunKind, private: bool, out: &RunSender) -> u32 {
         let line = if private {
-            let line = self.next_line;
-            self.set_next_line(line + 1);
             self.history.recall().push(source);
-            line
+            self.numbering.take_private()
         } else {
             self.take_number(source)
         };
@@ -118,36 +119,17 @@ impl Session {
 
     /// Gives a number to what is recorded; whoever asked says so.
     pub(super) fn take_number(&mut self, source: &str) -> u32 {
-        let line = self.next_line;
-        self.set_next_line(line + 1);
-        self.recorded = true;
+        let line = self.numbering.take();
         self.history.input(line, source, source);
         line
-    }
-
-    /// Sends a prompt that took its number.
-    pub(super) fn begin_prompt(&mut self, run: PromptRun) {
-        self.current = Some(Current::Prompt(Box::new(run)));
-        self.read_record();
     }
 
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`.
     pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
         let source = prompt_source(&text);
         let own = self.number(&source, RunKind::Prompt, false, out);
-        let mut run = PromptRun::new(own, text, source, out.clone());
-        run.replaces = Some(line..=line);
-        self.begin_prompt(run);
-    }
-
-    /// Reads the conversation; it comes back as a command, after the skills.
-    fn read_record(&self) {
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        let skills = self.shelf.found();
-        tokio::spawn(async move {
-            skills.await;
-            let _ = inbox.send(Command::RecordRead(Box::new(history.dialog().await)));
-        });
+        let prompt = Prompt::new(own, text, source, Instant::now()).replacing(Some(line..=line));
+        self.begin_prompt(prompt, out.clone());
     }
 }
 

@@ -26,8 +26,8 @@ use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::session::Command;
 use crate::session::events::{Notice, SessionEvent};
+use crate::session::prompt::ToolReturn;
 use crate::session::task::Session;
-use crate::session::turn::ToolReturn;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";

@@ -16,7 +16,8 @@ use crate::input::{is_ours, prompt_source};
 use crate::runtime::{Ending, Execute, Place, RuntimeRequest, Stdin};
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
-use crate::session::task::{Current, Session};
+use crate::session::floor::{Holder, UserCell};
+use crate::session::task::Session;
 
 /// What is to be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +130,8 @@ impl Replayed {
     }
 }
 
-/// A replay in progress.
+/// A replay in progress: which step is next, and how it went so far.
+#[derive(Debug)]
 pub(super) struct ReplayRun {
     steps: VecDeque<Step>,
     quiet: bool,
@@ -140,47 +142,27 @@ pub(super) struct ReplayRun {
     skipping: bool,
     /// The user stops all of it.
     stopping: bool,
-    /// With it every cell of the record has run in this interpreter.
-    all: bool,
+    /// What the end of it means.
+    purpose: Purpose,
     so_far: Replayed,
-    /// Said in place of how it ended when all of it went well.
-    said: Option<String>,
     out: RunSender,
 }
 
-impl Session {
-    /// Begins a replay: its first step runs when what is being worked on is over.
-    pub(super) fn begin_replay(&mut self, replay: Replay, out: &RunSender) {
-        let asks = |step: &Step| matches!(step, Step::Prompt { after: None, .. });
-        if !replay.steps.iter().any(asks) {
-            return self.replay_after(replay, 0, out);
-        }
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, |session, dialog, out| {
-            session.replay_after(replay, last_code(&dialog), out);
-        });
-    }
+/// What a replay is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Cells run again.
+    Again {
+        /// With it every cell of the record has run in this interpreter.
+        all: bool,
+    },
+    /// A file is run; this is said in place of how it ended when all of it went well, unless it is empty.
+    File { said: String },
+}
 
-    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
-    /// well. `said` is told in the end; empty: nothing.
-    pub(super) fn begin_file(
-        &mut self,
-        replay: Replay,
-        dialog: &Dialog,
-        said: String,
-        out: &RunSender,
-    ) {
-        self.ahead = u32::try_from(replay.steps.len()).unwrap_or(u32::MAX);
-        self.set_next_line(self.next_line);
-        self.replay_after(replay, last_code(dialog), out);
-        if let Some(replay) = &mut self.replay {
-            replay.said = Some(said);
-        }
-    }
-
-    fn replay_after(&mut self, replay: Replay, last_code: u32, out: &RunSender) {
-        self.replay = Some(Box::new(ReplayRun {
+impl ReplayRun {
+    pub(super) fn new(replay: Replay, last_code: u32, purpose: Purpose, out: RunSender) -> Self {
+        ReplayRun {
             so_far: Replayed {
                 name: replay.name,
                 ran: 0,
@@ -195,54 +177,138 @@ impl Session {
             line: 0,
             skipping: false,
             stopping: false,
-            all: false,
-            said: None,
-            out: out.clone(),
-        }));
+            purpose,
+            out,
+        }
     }
 
-    /// Does the next step of the replay, or ends it; false when there is none.
-    pub(super) fn replay_step(&mut self) -> bool {
-        let Some(mut replay) = self.replay.take() else {
-            return false;
-        };
-        let next = match replay.so_far.stopped {
+    /// The next step; `None`: the replay is over.
+    pub(super) fn next(&mut self) -> Option<Step> {
+        match self.so_far.stopped {
             Some(_) => None,
-            None => replay.steps.pop_front(),
+            None => self.steps.pop_front(),
+        }
+    }
+
+    /// The cell of the step ended: what it means for the rest.
+    pub(super) fn on_cell(&mut self, remains: &Remains) {
+        let line = self.line;
+        let skipped = std::mem::take(&mut self.skipping);
+        self.so_far.stopped = match &remains.ending {
+            Ending::Died(_) => Some(ReplayStop::Died { line }),
+            _ if self.stopping => Some(ReplayStop::Interrupted { line }),
+            Ending::Ok => {
+                self.so_far.ran += 1;
+                None
+            }
+            Ending::Error | Ending::Interrupted if skipped => {
+                self.so_far.skipped += 1;
+                None
+            }
+            Ending::Interrupted => Some(ReplayStop::Interrupted { line }),
+            Ending::Error => Some(ReplayStop::Failed {
+                line,
+                error: remains.raised.clone().unwrap_or_default(),
+            }),
         };
-        match next {
-            None => {
-                self.ahead = 0;
-                self.set_next_line(self.next_line);
-                if replay.all && replay.so_far.stopped.is_none() {
-                    self.cells_are_back();
+    }
+
+    /// The user leaves out the cell that runs.
+    pub(super) fn skip(&mut self) {
+        self.skipping = true;
+    }
+
+    /// The user stops what runs, and the replay with it.
+    pub(super) fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Says how it ended; true when every cell of the record has run now.
+    pub(super) fn end(mut self) -> bool {
+        self.so_far.rest = rest(&self.steps);
+        let (so_far, out) = (self.so_far, self.out);
+        let whole = so_far.stopped.is_none();
+        match self.purpose {
+            Purpose::File { said } if whole && so_far.skipped == 0 => {
+                if !said.is_empty() {
+                    out.send(SessionEvent::Text(said));
                 }
-                replay.so_far.rest = rest(&replay.steps);
-                replay.end();
+                false
             }
-            Some(Step::Cell {
-                source,
-                again,
-                place,
-            }) => {
-                self.replay_cell(&mut replay, source, again, place);
-                self.replay = Some(replay);
-            }
-            Some(Step::Prompt {
-                prompt,
-                response,
-                after,
-            }) => {
-                self.replay_exchange(&mut replay, &prompt, &response, after);
-                self.replay = Some(replay);
+            purpose => {
+                out.send(SessionEvent::ReplayEnded(so_far));
+                whole && purpose == Purpose::Again { all: true }
             }
         }
-        true
+    }
+
+    fn tell(&self, line: u32, kind: RunKind, source: &str) {
+        self.out.send(SessionEvent::Replaying {
+            step: self.so_far.of - self.steps.len(),
+            of: self.so_far.of,
+            line,
+            kind,
+            source: source.to_owned(),
+            quiet: self.quiet,
+        });
+    }
+}
+
+impl Session {
+    /// Begins a replay of cells and exchanges.
+    pub(super) fn begin_replay(&mut self, replay: Replay, purpose: Purpose, out: &RunSender) {
+        let asks = |step: &Step| matches!(step, Step::Prompt { after: None, .. });
+        if !replay.steps.iter().any(asks) {
+            return self.go_on(ReplayRun::new(replay, 0, purpose, out.clone()).into());
+        }
+        let history = self.history.clone();
+        let dialog = async move { history.dialog().await };
+        self.later(out, dialog, |session, dialog, out| {
+            let run = ReplayRun::new(replay, last_code(&dialog), purpose, out.clone());
+            session.go_on(run.into());
+        });
+    }
+
+    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
+    /// well. `said` is told in the end; empty: nothing.
+    pub(super) fn begin_file(
+        &mut self,
+        replay: Replay,
+        dialog: &Dialog,
+        said: String,
+        out: &RunSender,
+    ) {
+        self.numbering.expect(replay.steps.len());
+        let purpose = Purpose::File { said };
+        let run = ReplayRun::new(replay, last_code(dialog), purpose, out.clone());
+        self.go_on(run.into());
+    }
+
+    /// Does the steps of a replay up to the next cell, which takes the floor, or to its end.
+    pub(super) fn go_on(&mut self, mut replay: Box<ReplayRun>) {
+        while let Some(step) = replay.next() {
+            match step {
+                Step::Cell {
+                    source,
+                    again,
+                    place,
+                } => return self.replay_cell(replay, source, again, place),
+                Step::Prompt {
+                    prompt,
+                    response,
+                    after,
+                } => self.replay_exchange(&mut replay, &prompt, &response, after),
+            }
+        }
+        self.numbering.expect(0);
+        if replay.end() {
+            self.numbering.all_back();
+        }
     }
 
     fn replay_cell(
         &mut self,
-        replay: &mut ReplayRun,
+        mut replay: Box<ReplayRun>,
         source: String,
         again: Option<u32>,
         place: Option<Place>,
@@ -270,11 +336,13 @@ impl Session {
             line,
             recorded: again.is_none(),
         };
-        let mut run = CellRun::new(id, whose, source, replay.out.clone(), self.outputs.clone());
+        let out = replay.out.clone();
+        let mut run = CellRun::new(id, whose, source, out.clone(), self.outputs.clone());
         if replay.quiet {
             run.hush();
         }
-        self.current = Some(Current::Cell(Box::new(run)));
+        let cell = UserCell::new(run, Some(replay));
+        self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
     fn replay_exchange(
@@ -296,87 +364,9 @@ impl Session {
     }
 
     fn take_replayed_number(&mut self, source: &str) -> u32 {
-        self.ahead = self.ahead.saturating_sub(1);
-        self.take_number(source)
-    }
-
-    /// The cell of the replay ended: what it means for the rest.
-    pub(super) fn replayed(&mut self, remains: &Remains) {
-        let Some(replay) = &mut self.replay else {
-            return;
-        };
-        let line = replay.line;
-        let skipped = std::mem::take(&mut replay.skipping);
-        let stopped = match &remains.ending {
-            Ending::Died(_) => Some(ReplayStop::Died { line }),
-            _ if replay.stopping => Some(ReplayStop::Interrupted { line }),
-            Ending::Ok => {
-                replay.so_far.ran += 1;
-                return;
-            }
-            Ending::Error | Ending::Interrupted if skipped => {
-                replay.so_far.skipped += 1;
-                return;
-            }
-            Ending::Interrupted => Some(ReplayStop::Interrupted { line }),
-            Ending::Error => Some(ReplayStop::Failed {
-                line,
-                error: remains.raised.clone().unwrap_or_default(),
-            }),
-        };
-        replay.so_far.stopped = stopped;
-    }
-
-    /// Says whether the replay that begins holds all cells an interpreter that is gone has run.
-    pub(super) fn replays_all(&mut self, all: bool) {
-        if let Some(replay) = &mut self.replay {
-            replay.all = all;
-        }
-    }
-
-    /// Leaves out the cell of the replay that runs.
-    pub(super) fn skip_step(&mut self) {
-        let (Some(replay), Some(Current::Cell(cell))) = (&mut self.replay, &mut self.current)
-        else {
-            return;
-        };
-        replay.skipping = true;
-        cell.skip();
-        if let Some(interrupter) = self.runtime.interrupter() {
-            interrupter.interrupt();
-        }
-    }
-
-    /// The user stops what runs: with it the replay, if it is one.
-    pub(super) fn stop_replay(&mut self) {
-        if let Some(replay) = &mut self.replay {
-            replay.stopping = true;
-        }
-    }
-}
-
-impl ReplayRun {
-    fn end(self) {
-        let so_far = self.so_far;
-        match self.said {
-            Some(said) if so_far.stopped.is_none() && so_far.skipped == 0 => {
-                if !said.is_empty() {
-                    self.out.send(SessionEvent::Text(said));
-                }
-            }
-            _ => self.out.send(SessionEvent::ReplayEnded(so_far)),
-        }
-    }
-
-    fn tell(&self, line: u32, kind: RunKind, source: &str) {
-        self.out.send(SessionEvent::Replaying {
-            step: self.so_far.of - self.steps.len(),
-            of: self.so_far.of,
-            line,
-            kind,
-            source: source.to_owned(),
-            quiet: self.quiet,
-        });
+        let line = self.numbering.take_ahead();
+        self.history.input(line, source, source);
+        line
     }
 }
 

@@ -15,7 +15,8 @@ use crate::report::Report;
 use crate::runtime::{Answer, RuntimeRequest};
 use crate::session::Command;
 use crate::session::events::{Notice, RunSender, SessionEvent};
-use crate::session::replay::{Replay, Step};
+use crate::session::replay::{Purpose, Replay, Step};
+use crate::session::slots::Waiter;
 use crate::session::task::{Session, notice};
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
@@ -40,16 +41,6 @@ struct Chosen {
 }
 
 impl Session {
-    /// The interpreter that ran the cells so far is gone.
-    pub(super) fn cells_are_gone(&mut self) {
-        self.gone_before = self.next_line;
-    }
-
-    /// All cells of the record have been run again.
-    pub(super) fn cells_are_back(&mut self) {
-        self.gone_before = 0;
-    }
-
     /// Tells the end of the session as it was before this process.
     pub(super) fn tell_earlier(&self, answer: tokio::sync::oneshot::Sender<Option<Earlier>>) {
         let history = self.history.clone();
@@ -87,15 +78,14 @@ impl Session {
         &mut self,
         cells: Vec<RecordedCell>,
     ) -> impl Future<Output = Option<Notice>> + Send + use<> {
-        let chosen = choose(cells, &[], self.gone_before);
+        let chosen = choose(cells, &[], self.numbering.gone_before());
         let sources = chosen.cells.iter().map(|cell| cell.source.clone());
         let request = RuntimeRequest::Missing {
             sources: sources.collect(),
         };
         let (tell, told) = tokio::sync::oneshot::channel();
         if !chosen.cells.is_empty() {
-            let id = self.connected_runtime().submit(request);
-            self.asked.insert(id, tell);
+            self.ask_runtime(request, Waiter::Asker(tell));
         }
         async move {
             match told.await {
@@ -111,7 +101,7 @@ impl Session {
         let cells = async move { history.cells().await };
         self.later(out, cells, move |session, mut cells, out| {
             cells.retain(|cell| cell.line != own);
-            let chosen = choose(cells, &again.lines, session.gone_before);
+            let chosen = choose(cells, &again.lines, session.numbering.gone_before());
             if chosen.cells.is_empty() {
                 let why = nothing(&again.lines, &chosen);
                 return out.send(SessionEvent::Notice(Notice::note(why)));
@@ -130,12 +120,12 @@ impl Session {
                 place: None,
             });
             let replay = Replay {
-                name: format!("session {}", session.session_number()),
+                name: format!("session {}", session.numbering.session()),
                 steps: steps.collect(),
                 quiet: true,
             };
-            session.begin_replay(replay, out);
-            session.replays_all(again.lines.is_empty());
+            let all = again.lines.is_empty();
+            session.begin_replay(replay, Purpose::Again { all }, out);
         });
     }
 
@@ -156,17 +146,16 @@ impl Session {
 
     fn changed(&mut self, taken: TakenUp, earlier: Option<Earlier>, out: &RunSender) {
         let TakenUp { start, thread } = taken;
-        self.set_next_line(start.next_line);
-        self.cells_are_gone();
         self.exchanges.thread_known(thread);
-        self.exchanges.loaded.clear();
+        self.shelf.nothing_fresh();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);
-        if self.asking.forget() {
+        // What was allowed for the session that is left is not allowed in this one.
+        let allowed = std::mem::take(&mut self.asking.allowed);
+        if allowed.resets_are_asked {
             self.choices.run_cells = RunCells::Ask;
         }
-        self.recorded = true;
-        self.start = Some(Ok(start));
+        self.numbering.on_change(start);
         if let Some(earlier) = earlier {
             out.send(SessionEvent::Earlier(Box::new(earlier)));
         }

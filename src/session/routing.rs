@@ -6,39 +6,44 @@ use crate::runtime::{Answer, RecordPlace, RequestId, RuntimeEvent};
 use crate::session::Command;
 use crate::session::cell::CellStep;
 use crate::session::events::{Notice, SessionEvent};
-use crate::session::task::{Current, Session};
+use crate::session::floor::{FloorEvent, Holder};
+use crate::session::prompt::PromptEvent;
+use crate::session::slots::Waiter;
+use crate::session::task::Session;
 
 impl Session {
     pub(super) fn on_runtime(&mut self, event: RuntimeEvent) {
         match event {
-            RuntimeEvent::Ready(info) if info.restarted => {
-                self.interpreter_is_up();
+            RuntimeEvent::Ready(info) => {
+                self.runtime.set_up(true);
+                if !info.restarted {
+                    return;
+                }
                 let message = "a new interpreter is ready; the variables of the old one are gone";
                 self.out_or_background()
                     .send(SessionEvent::Notice(Notice::note(message)));
             }
-            RuntimeEvent::Ready(_) => self.interpreter_is_up(),
             RuntimeEvent::StartFailed(failure) => {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
-                match &self.current {
+                match self.floor.holder() {
                     // A cell ends with it, and says it.
-                    Some(Current::Cell(_)) => {}
+                    Some(Holder::Cell(_) | Holder::Recording { .. }) => {}
                     // Nobody sits before a prompt: an input that needs it says it.
                     None if !self.asking.somebody() => self.unsaid = Some(notice),
                     _ => self.out_or_background().send(SessionEvent::Notice(notice)),
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
-                self.asked.clear();
-                self.cells_are_gone();
-                if !self.interpreter_is_gone() {
+                self.runtime.set_up(false);
+                self.asked
+                    .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
+                self.numbering.all_gone();
+                if !self.toolbox.awaits_restart() {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });
                 }
                 self.tools_go_on();
-                if std::mem::take(&mut self.death_awaited) {
-                    self.finish_current();
-                }
+                self.on_floor(FloorEvent::DeathTold);
             }
             RuntimeEvent::Notice(text) => {
                 self.out_or_background()
@@ -51,13 +56,14 @@ impl Session {
     }
 
     fn on_answer(&mut self, id: RequestId, answer: Answer) {
-        if let Some(asker) = self.asked.remove(&id) {
+        match self.asked.remove(&id) {
             // Whoever asked may have gone.
-            let _ = asker.send(answer);
-        } else if self.is_tools(id) {
-            self.on_tool_answer(answer);
-        } else {
-            self.on_prompt_answer(id, answer);
+            Some(Waiter::Asker(asker)) => drop(asker.send(answer)),
+            Some(Waiter::Tool(call)) => self.on_tool_answer(call, answer),
+            Some(Waiter::Prompt(ticket)) => {
+                self.on_prompt_of(ticket, PromptEvent::Answered(answer));
+            }
+            None => {}
         }
     }
 
@@ -79,30 +85,28 @@ impl Session {
     /// An event of a running cell, of a tool call, or of the background.
     fn on_cell_event(&mut self, event: RuntimeEvent) {
         let id = request_of(&event);
-        if let (Some(Current::Cell(cell)), Some(id)) = (&mut self.current, id)
-            && cell.id == id
-        {
+        if let Some(cell) = id.and_then(|id| self.floor.cell(id)) {
             match cell.on(event, &self.history) {
                 CellStep::On => {}
-                CellStep::Died(remains) => {
-                    self.death_awaited = true;
-                    self.replayed(&remains);
-                }
+                CellStep::Died(remains) => self.on_floor(FloorEvent::CellDied(&remains)),
                 CellStep::Ended(remains) => {
-                    self.replayed(&remains);
-                    if let Some(cwd) = remains.cwd {
+                    if let Some(cwd) = &remains.cwd {
                         self.cwd = PathBuf::from(cwd);
                     }
-                    self.finish_current();
+                    self.on_floor(FloorEvent::CellEnded(&remains));
                 }
             }
             return;
         }
-        if id.is_some_and(|id| self.is_live(id)) {
-            return self.on_live(event);
-        }
-        let out = match (&self.current, id) {
-            (Some(current @ Current::Prompt(_)), Some(_)) => current.out(),
+        let event = match id {
+            Some(id) => match self.on_code(id, event) {
+                Some(event) => event,
+                None => return,
+            },
+            None => event,
+        };
+        let out = match (self.floor.holder(), id) {
+            (Some(Holder::Prompt(_)), Some(_)) => self.out_or_background(),
             _ => &self.background,
         };
         match event {

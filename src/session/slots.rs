@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
-use crate::runtime::{Interrupter, Runtime, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{Answer, Interrupter, Runtime, RuntimeEvent, RuntimeRequest};
+use crate::session::floor::Ticket;
+use crate::session::toolbox::CallId;
 
 /// Makes a runtime and the receiver of its events.
 pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
@@ -22,10 +25,22 @@ pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + 
 
 type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
+/// Who waits for an answer of the runtime.
+pub(super) enum Waiter {
+    /// Somebody outside the loop.
+    Asker(oneshot::Sender<Answer>),
+    /// The prompt that has the floor by this ticket.
+    Prompt(Ticket),
+    /// The call of a tool.
+    Tool(CallId),
+}
+
 /// A peer that may not be connected yet.
 pub(super) struct Slot<P: ?Sized, E> {
     connect: Option<Connect<P, E>>,
     live: Option<(Box<P>, Receiver<E>)>,
+    /// It has said that it is ready, and not that it is gone.
+    up: bool,
 }
 
 pub(super) type RuntimeSlot = Slot<dyn Runtime, RuntimeEvent>;
@@ -36,6 +51,7 @@ impl<P: ?Sized, E> Slot<P, E> {
         Slot {
             connect: Some(connect),
             live: None,
+            up: false,
         }
     }
 
@@ -60,6 +76,16 @@ impl<P: ?Sized, E> Slot<P, E> {
     /// True once connected.
     pub(super) fn is_connected(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// It has said that it is ready, and not that it is gone.
+    pub(super) fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// It said that it is ready, or that it is gone.
+    pub(super) fn set_up(&mut self, up: bool) {
+        self.up = up;
     }
 
     /// The next event; never returns while there is no peer or when its events have ended.

@@ -3,7 +3,7 @@
 //! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
 //! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -15,20 +15,21 @@ use crate::config::{Choices, Keymap};
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::report::Report;
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
-use crate::session::asking::Asking;
-use crate::session::cell::CellRun;
-use crate::session::commands::{Waiting, recorded_sessions};
+use crate::runtime::{RequestId, RuntimeRequest, Stdin};
+use crate::session::asking::{Asking, AskingEvent};
+use crate::session::commands::recorded_sessions;
 use crate::session::events::{Notice, RunSender, SessionEvent};
 use crate::session::exchange::Exchanges;
-use crate::session::loading::Loading;
+use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
+use crate::session::handle::{Command, Shared};
+use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
-use crate::session::prompt::PromptRun;
-use crate::session::replay::{Replay, ReplayRun};
+use crate::session::prompt::PromptEvent;
+use crate::session::replay::ReplayRun;
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot};
-use crate::session::toolbox::{Shelf, Toolbox};
-use crate::session::{Command, LastExchange, Parts, Shared, Submission};
+use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot, Waiter};
+use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
+use crate::session::{LastExchange, Parts};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -37,66 +38,47 @@ pub(super) struct Session {
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
     pub(super) exchanges: Exchanges,
-    pub(super) agents: PlanAgent,
-    pub(super) exact_log: PathBuf,
-    pub(super) config_file: PathBuf,
-    pub(super) places: Vec<(String, PathBuf)>,
-    pub(super) keys: Arc<Keymap>,
-    pub(super) notebooks: NotebookPlaces,
-    /// Set once the record has answered.
-    pub(super) start: Option<Result<SessionStart, Report>>,
+    pub(super) setup: Setup,
     awaiting_start: Vec<oneshot::Sender<Result<SessionStart, Report>>>,
     pub(super) inbox: UnboundedSender<Command>,
     pub(super) background: RunSender,
-    pub(super) current: Option<Current>,
-    pub(super) waiting: VecDeque<(Work, RunSender)>,
-    /// The replay whose cell is the current one.
-    pub(super) replay: Option<Box<ReplayRun>>,
-    /// Steps of a file that are still to take numbers.
-    pub(super) ahead: u32,
-    pub(super) asked: HashMap<RequestId, oneshot::Sender<Answer>>,
+    pub(super) floor: Floor,
+    pub(super) numbering: Numbering,
+    pub(super) asked: HashMap<RequestId, Waiter>,
     pub(super) shared: Arc<Shared>,
-    pub(super) stdin: Stdin,
-    pub(super) next_line: u32,
-    pub(super) recorded: bool,
-    /// Cells with a lower number ran in an interpreter that is gone.
-    pub(super) gone_before: u32,
-    /// Inputs wait while an earlier session's numbering is not known.
-    pub(super) numbering_unknown: bool,
-    /// The cell's interpreter died: the run goes on until it is said how.
-    pub(super) death_awaited: bool,
     pub(super) asking: Asking,
     /// Why no interpreter could be started, when no input was there to tell it to.
     pub(super) unsaid: Option<Notice>,
     /// What was too long for the model.
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
-    /// Names what a command waits for.
-    pub(super) waits: u64,
     pub(super) shelf: Shelf,
 }
 
-/// What waits for its turn.
-pub(super) enum Work {
-    Input(Submission),
-    Replay(Replay),
-    Load(Loading),
+/// What a session is given once and never changes.
+pub(super) struct Setup {
+    /// How another agent would be connected in place of this one.
+    pub(super) agents: PlanAgent,
+    /// Where exact exchanges are logged when that is chosen.
+    pub(super) exact_log: PathBuf,
+    /// The settings file.
+    pub(super) config_file: PathBuf,
+    /// Named in the listing of settings: label and path.
+    pub(super) places: Vec<(String, PathBuf)>,
+    /// What the editor's keys do.
+    pub(super) keys: Arc<Keymap>,
+    /// Where notebooks lie.
+    pub(super) notebooks: NotebookPlaces,
+    /// Who answers `input()`.
+    pub(super) stdin: Stdin,
 }
 
-/// What is being worked on.
-pub(super) enum Current {
-    Cell(Box<CellRun>),
-    Prompt(Box<PromptRun>),
-    /// A command that waits for something.
-    Command(Waiting),
-}
-
-impl Current {
-    pub(super) fn out(&self) -> &RunSender {
-        match self {
-            Current::Cell(cell) => cell.out(),
-            Current::Prompt(prompt) => prompt.out(),
-            Current::Command(waiting) => waiting.out(),
+impl Setup {
+    /// Who answers the `input()` of a tool: it owns no terminal.
+    pub(super) fn tool_stdin(&self) -> Stdin {
+        match self.stdin {
+            Stdin::Refuse => Stdin::Refuse,
+            Stdin::Terminal | Stdin::Ask => Stdin::Ask,
         }
     }
 }
@@ -145,35 +127,28 @@ pub(super) fn run(
         history,
         choices,
         cwd,
-        agents,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
-        exact_log,
-        config_file,
-        places,
-        keys,
-        notebooks,
-        start: None,
+        setup: Setup {
+            agents,
+            exact_log,
+            config_file,
+            places,
+            keys,
+            notebooks,
+            stdin,
+        },
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
         inbox: commands,
         background,
-        current: None,
-        waiting: VecDeque::new(),
-        replay: None,
-        ahead: 0,
+        floor: Floor::default(),
+        numbering: Numbering::new(resumed, Arc::clone(&shared.next_line)),
         asked: HashMap::new(),
         shared,
-        stdin,
-        next_line: 1,
-        recorded: false,
-        gone_before: 0,
-        numbering_unknown: resumed,
-        death_awaited: false,
         asking: Asking::new(asks),
         unsaid: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
-        waits: 0,
     };
     if python_at_once {
         session.connected_runtime();
@@ -197,10 +172,12 @@ impl Session {
             let _ = started.send(Command::Started(start, thread));
         });
         loop {
-            let out = self.current.as_ref().map(|current| current.out().clone());
+            let out = self.floor.out().cloned();
             let keeps_up =
                 out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
-            let look_at = earlier(self.save_deadline(), self.tool_due());
+            let prompt = self.floor.prompt();
+            let save = prompt.and_then(|prompt| prompt.save_deadline());
+            let look_at = earlier(save, self.toolbox.due());
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
@@ -217,8 +194,8 @@ impl Session {
                 event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
-                    self.save_answer();
-                    self.on_cell_due();
+                    self.on_prompt(PromptEvent::Tick);
+                    self.on_tool(ToolEvent::Due);
                 }
             }
         }
@@ -227,14 +204,16 @@ impl Session {
     fn on_command(&mut self, command: Command) {
         match command {
             Command::Submit(submission, out) => self.submitted(submission, out),
-            Command::Learned(wait, then) => self.learned(wait, then),
+            Command::Learned(ticket, then) => self.learned(ticket, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::Interrupt => self.interrupt(),
-            Command::SkipStep => self.skip_step(),
-            Command::Answer(question, reply) => self.on_reply(question, reply),
+            Command::SkipStep => self.on_floor(FloorEvent::Skipped),
+            Command::Answer(question, reply) => {
+                self.on_asking(AskingEvent::Answered { question, reply });
+            }
             Command::ReplyInput(call, reply) => {
-                self.input_answered();
+                self.on_tool(ToolEvent::InputAnswered);
                 if self.runtime.is_connected() {
                     self.runtime
                         .get()
@@ -255,8 +234,7 @@ impl Session {
                 });
             }
             Command::Ask(request, answer) => {
-                let id = self.connected_runtime().submit(request);
-                self.asked.insert(id, answer);
+                self.ask_runtime(request, Waiter::Asker(answer));
             }
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.connected_runtime().terminal());
@@ -273,9 +251,15 @@ impl Session {
             Command::Surroundings(answer) => self.tell_surroundings(answer),
             Command::Models(answer) => self.tell_models(answer),
             Command::Started(start, thread) => self.on_started(start, thread),
-            Command::RecordRead(dialog) => self.on_record_read(*dialog),
+            Command::RecordRead(ticket, dialog) => {
+                self.on_prompt_of(ticket, PromptEvent::RecordRead(dialog));
+            }
             Command::SkillsFound(skills) => self.on_skills_found(*skills),
-            Command::SkillRead(path, read) => self.on_skill_read(&path, read),
+            Command::SkillRead(call, read) => {
+                if self.toolbox.call() == call {
+                    self.on_tool(ToolEvent::SkillRead(read));
+                }
+            }
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
@@ -289,7 +273,7 @@ impl Session {
                     let _ = answer.send(recorded_sessions(&history, cwd, all).await);
                 });
             }
-            Command::AwaitStart(answer) => match &self.start {
+            Command::AwaitStart(answer) => match self.numbering.start() {
                 Some(start) => drop(answer.send(start.clone())),
                 None => self.awaiting_start.push(answer),
             },
@@ -298,23 +282,18 @@ impl Session {
     }
 
     fn on_started(&mut self, start: Result<SessionStart, Report>, thread: Option<RecordedThread>) {
-        self.numbering_unknown = false;
-        if let Ok(start) = &start
-            && start.resumed
-        {
-            self.set_next_line(start.next_line);
-            self.cells_are_gone();
-            self.exchanges.thread_known(thread);
-        }
+        self.numbering.on_start(start.clone());
         if let Ok(start) = &start {
+            if start.resumed {
+                self.exchanges.thread_known(thread);
+            }
             self.outputs.settle(start);
         }
         for waiting in self.awaiting_start.drain(..) {
             // Whoever waited may have gone.
             let _ = waiting.send(start.clone());
         }
-        self.start = Some(start);
-        self.take_next();
+        self.advance();
     }
 
     /// The runtime, connected, with its interrupter where the handles find it.
@@ -331,61 +310,55 @@ impl Session {
         self.runtime.get()
     }
 
-    /// The session's number; 0 while it is not known.
-    pub(super) fn session_number(&self) -> i64 {
-        match &self.start {
-            Some(Ok(start)) => start.number,
-            _ => 0,
+    /// Asks the runtime for `waiter`.
+    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
+        let id = self.connected_runtime().submit(request);
+        self.asked.insert(id, waiter);
+    }
+
+    /// Interrupts what the interpreter does.
+    pub(super) fn interrupt_runtime(&self) {
+        if let Some(interrupter) = self.runtime.interrupter() {
+            interrupter.interrupt();
         }
     }
 
     pub(super) fn interrupt(&mut self) {
-        match &self.current {
-            Some(Current::Cell(_)) => {
-                self.stop_replay();
-                if let Some(interrupter) = self.runtime.interrupter() {
-                    interrupter.interrupt();
+        self.on_floor(FloorEvent::Interrupted);
+    }
+
+    /// Tells the floor, and does what it says.
+    pub(super) fn on_floor(&mut self, event: FloorEvent<'_>) {
+        for action in self.floor.on(event) {
+            match action {
+                FloorAction::Interrupt => self.interrupt_runtime(),
+                FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
+                FloorAction::StoppedWaiting(out) => {
+                    out.send(SessionEvent::Notice(Notice::note("stopped waiting")));
+                    self.free_floor(None);
                 }
+                FloorAction::Free(replay) => self.free_floor(replay),
             }
-            Some(Current::Prompt(_)) => self.interrupt_prompt(),
-            Some(Current::Command(_)) => self.stop_waiting(),
-            None => {}
         }
+    }
+
+    /// The floor is free: a replay goes on, then what waits has its turn.
+    fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
+        self.save_outputs();
+        if let Some(replay) = replay {
+            self.go_on(replay);
+        }
+        self.advance();
     }
 
     /// The run in progress is over; the next one begins.
     pub(super) fn finish_current(&mut self) {
-        self.save_outputs();
-        self.current = None;
-        self.take_next();
-    }
-
-    /// Takes the prompt being worked on, if it is one.
-    pub(super) fn take_prompt(&mut self) -> Option<Box<PromptRun>> {
-        match self.current.take() {
-            Some(Current::Prompt(prompt)) => Some(prompt),
-            other => {
-                self.current = other;
-                None
-            }
-        }
-    }
-
-    /// Puts it back.
-    pub(super) fn keep_prompt(&mut self, prompt: Box<PromptRun>) {
-        self.current = Some(Current::Prompt(prompt));
-    }
-
-    /// The prompt being worked on.
-    pub(super) fn prompt(&mut self) -> Option<&mut PromptRun> {
-        match &mut self.current {
-            Some(Current::Prompt(prompt)) => Some(prompt),
-            _ => None,
-        }
+        self.floor.take_back();
+        self.free_floor(None);
     }
 
     pub(super) fn out_or_background(&self) -> &RunSender {
-        self.current.as_ref().map_or(&self.background, Current::out)
+        self.floor.out().unwrap_or(&self.background)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::session::task::{Session, notice};
 impl Session {
     /// Connects this agent in place of the one before, also when it is the same; false when it cannot be had.
     pub(super) fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) -> bool {
-        let connect = match (self.agents)(&choice) {
+        let connect = match (self.setup.agents)(&choice) {
             Ok(connect) => connect,
             Err(report) => {
                 out.send(SessionEvent::Notice(notice(&report)));

@@ -18,7 +18,8 @@ use crate::history::{History, SessionRow};
 use crate::magics::{Order, View, for_now};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
 use crate::session::events::{Notice, Pick, RunSender, SessionEvent};
-use crate::session::task::{Current, Session};
+use crate::session::floor::{Holder, Ticket};
+use crate::session::task::Session;
 use crate::session::{Command, Surroundings};
 
 pub(super) use preview::Preview;
@@ -29,28 +30,13 @@ pub(super) type Then = Box<dyn FnOnce(&mut Session, &RunSender) + Send>;
 /// Takes the last exchange out of the namespace; its value is None.
 const FORGET: &str = "any(globals().pop(name, None) and False for name in ('_ai_last_prompt', '_ai_last_response')) or None";
 
-/// A command that waits.
-pub(super) struct Waiting {
-    id: u64,
-    /// What is waited for changes the session: nobody stops waiting.
-    firm: bool,
-    out: RunSender,
-}
-
-impl Waiting {
-    /// Where its events go.
-    pub(super) fn out(&self) -> &RunSender {
-        &self.out
-    }
-}
-
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
     pub(super) fn command(&mut self, line: &str, number: u32, out: &RunSender) {
         let view = View {
             choices: &self.choices,
-            places: &self.places,
-            keys: &self.keys,
+            places: &self.setup.places,
+            keys: &self.setup.keys,
         };
         match crate::magics::run(line, &view) {
             Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
@@ -119,18 +105,7 @@ impl Session {
         wait: impl Future<Output = T> + Send + 'static,
         then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
     ) {
-        self.waits += 1;
-        let id = self.waits;
-        let out = out.clone();
-        let firm = false;
-        self.current = Some(Current::Command(Waiting { id, firm, out }));
-        let inbox = self.inbox.clone();
-        tokio::spawn(async move {
-            let value = wait.await;
-            let then: Then = Box::new(move |session, out| then(session, value, out));
-            // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::Learned(id, then));
-        });
+        self.wait_as(Holder::Command { firm: false }, out, wait, then);
     }
 
     /// As [`Session::later`], but the user cannot stop the waiting: what is waited for changes what comes next.
@@ -140,32 +115,36 @@ impl Session {
         wait: impl Future<Output = T> + Send + 'static,
         then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
     ) {
-        self.later(out, wait, then);
-        if let Some(Current::Command(waiting)) = &mut self.current {
-            waiting.firm = true;
-        }
+        self.wait_as(Holder::Command { firm: true }, out, wait, then);
     }
 
-    /// What a command waited for is there.
-    pub(super) fn learned(&mut self, id: u64, then: Then) {
-        match self.current.take() {
-            Some(Current::Command(waiting)) if waiting.id == id => {
-                then(self, &waiting.out);
-                self.take_next();
+    /// As [`Session::later`], the floor being `holder`'s.
+    pub(in crate::session) fn wait_as<T: Send + 'static>(
+        &mut self,
+        holder: Holder,
+        out: &RunSender,
+        wait: impl Future<Output = T> + Send + 'static,
+        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
+    ) {
+        let ticket = self.floor.give(holder, out.clone());
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            let value = wait.await;
+            let then: Then = Box::new(move |session, out| then(session, value, out));
+            // A session that has ended wants nothing any more.
+            let _ = inbox.send(Command::Learned(ticket, then));
+        });
+    }
+
+    /// What was waited for is there.
+    pub(super) fn learned(&mut self, ticket: Ticket, then: Then) {
+        if let Some((out, interrupted)) = self.floor.end_wait(ticket) {
+            then(self, &out);
+            if interrupted {
+                self.interrupt();
             }
-            other => self.current = other,
+            self.advance();
         }
-    }
-
-    /// The user does not wait any longer.
-    pub(super) fn stop_waiting(&mut self) {
-        if matches!(&self.current, Some(Current::Command(waiting)) if waiting.firm) {
-            return;
-        }
-        let message = "stopped waiting";
-        self.out_or_background()
-            .send(SessionEvent::Notice(Notice::note(message)));
-        self.finish_current();
     }
 
     fn reset_conversation(&mut self, out: &RunSender) {
@@ -234,7 +213,7 @@ impl Session {
     }
 
     fn interrupt_by_command(&mut self, out: &RunSender) {
-        if self.current.is_some() {
+        if self.floor.holder().is_some() {
             self.interrupt();
         } else {
             let message = "nothing is running";

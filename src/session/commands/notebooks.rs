@@ -20,9 +20,9 @@ impl Session {
     /// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
     pub(super) fn save(&mut self, file: Option<String>, force: bool, out: &RunSender) {
         let (path, shown) = match &file {
-            Some(name) => (self.notebooks.file(name, &self.cwd), name.clone()),
+            Some(name) => (self.setup.notebooks.file(name, &self.cwd), name.clone()),
             None => {
-                let startup = self.notebooks.startup.clone();
+                let startup = self.setup.notebooks.startup.clone();
                 let shown = startup.display().to_string();
                 (startup, shown)
             }
@@ -41,7 +41,7 @@ impl Session {
 
     /// Writes the session in the form the suffix names.
     pub(super) fn export(&mut self, file: &str, force: bool, out: &RunSender) {
-        let path = self.notebooks.file(file, &self.cwd);
+        let path = self.setup.notebooks.file(file, &self.cwd);
         let Some(form) = FileForm::of(&path) else {
             let message = format!("export writes .ipynb, .md, .html and .py, not '{file}'");
             return out.send(SessionEvent::Notice(Notice::warning(message)));
@@ -60,7 +60,7 @@ impl Session {
     pub(super) fn load(&mut self, name: &str, out: &RunSender) {
         let shown = with_suffix(name);
         let loading = Loading {
-            path: self.notebooks.file(&shown, &self.cwd),
+            path: self.setup.notebooks.file(&shown, &self.cwd),
             shown,
             startup: false,
         };

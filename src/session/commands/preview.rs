@@ -3,15 +3,16 @@
 //! In: the request as it was built for an agent, by the way every prompt goes. Out: text. Nothing is built here a
 //! second time, so what is told is what would be sent: context, exchanges, tools, instructions and the thread.
 
-use crate::agent::{InputPart, ToolSpec, TurnRequest};
+use std::time::Instant;
+
+use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
 use crate::magics::Shown;
 use crate::session::events::{RunSender, SessionEvent};
-use crate::session::prompt::PromptRun;
+use crate::session::prompt::{Prompt, named_in};
 use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
-use crate::session::tools::named_in;
 
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +28,12 @@ const ASCII_PER_TOKEN: usize = 4;
 impl Session {
     /// Sends an empty prompt on its way, as far as the agent's door.
     pub(super) fn preview(&mut self, shown: Shown, number: u32, out: &RunSender) {
-        let mut run = PromptRun::new(number, String::new(), String::new(), out.clone());
-        run.preview = Some(Preview {
+        let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
+        let preview = Preview {
             shown,
             left_out: Vec::new(),
-        });
-        self.begin_prompt(run);
+        };
+        self.begin_prompt(prompt.previewing(preview), out.clone());
     }
 }
 
@@ -187,16 +188,16 @@ fn fate(request: &TurnRequest, known: Option<&RecordedThread>) -> String {
     if let Some(thread) = &request.thread {
         return format!("gone on with ({thread})");
     }
-    let digest = TurnRequest::digest(
+    let mut digest = ThreadDigest::new(
         request.settings.model.as_deref(),
         &request.instructions,
         &request.tools,
-        &request.history,
     );
+    request.history.iter().for_each(|past| digest.add(past));
     match known {
         Some(known) => format!(
             "a new one is seeded: not the same any more: {}",
-            TurnRequest::differences(&known.digest, &digest).join(", ")
+            ThreadDigest::differences(&known.digest, &digest.hex()).join(", ")
         ),
         None if request.history.is_empty() => "a new one: nothing has been said yet".to_owned(),
         None => "a new one is seeded: the agent has none that holds the conversation".to_owned(),

@@ -18,7 +18,7 @@ impl Session {
         value: Option<Value>,
         out: &RunSender,
     ) {
-        let file = self.config_file.clone();
+        let file = self.setup.config_file.clone();
         let wanted = value.clone();
         let work = tokio::task::spawn_blocking(move || write(&file, name, wanted));
         self.firmly_later(out, work, move |session, written, out| {
@@ -29,7 +29,7 @@ impl Session {
                     out.send(SessionEvent::Text(kept(
                         name,
                         stands.as_ref(),
-                        &session.config_file,
+                        &session.setup.config_file,
                     )));
                     if let Some(value) = value {
                         session.put_into_force(name, &value, out);

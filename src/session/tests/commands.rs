@@ -1,5 +1,7 @@
 //! Commands that need the record or the agent: what they say, and that it is what would be sent.
 
+use tokio::sync::oneshot;
+
 use super::*;
 use crate::agent::{AgentFailure, FailureKind, Limit, Model, Usage};
 

@@ -17,6 +17,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use std::sync::{Arc, Mutex};
+
+use super::handle::Command;
 use super::*;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
@@ -28,7 +31,8 @@ use crate::output::traceback::CellError;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan};
 use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
-    Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, Snapshot, ToolLookup,
+    Answer, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, RuntimeRequest,
+    Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
 
@@ -156,12 +160,6 @@ fn stage_of(
         once: false,
     };
     let (history, reports) = crate::history::open(opening, begin);
-    let choices = Choices {
-        agent: AgentChoice::Demo,
-        search: Search::Off,
-        sandbox: Sandbox::ReadOnly,
-        ..Choices::default()
-    };
     let mut parts = Parts {
         runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
         agent: Box::new(move || crate::agent::connect::connect(plan)),
@@ -169,7 +167,7 @@ fn stage_of(
         history,
         reports,
         instructions: "be brief".into(),
-        choices,
+        choices: choices(),
         cwd: here,
         stdin: Stdin::Refuse,
         exact_log: PathBuf::new(),
@@ -195,6 +193,16 @@ fn stage_of(
         background,
         agent,
         calls,
+    }
+}
+
+/// The choices a session of these tests begins with.
+pub(super) fn choices() -> Choices {
+    Choices {
+        agent: AgentChoice::Demo,
+        search: Search::Off,
+        sandbox: Sandbox::ReadOnly,
+        ..Choices::default()
     }
 }
 

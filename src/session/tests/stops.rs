@@ -67,3 +67,29 @@ fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     assert!(stage.run("late").is_empty());
     drop(stage.background);
 }
+
+#[test]
+fn a_reading_of_the_record_for_a_stopped_prompt_reaches_no_other() {
+    let (found, finding) = std::sync::mpsc::channel::<()>();
+    let stage = stage_with(vec![says("yes")], |parts| {
+        parts.skills = Box::new(move || {
+            let _ = finding.recv();
+            Skills {
+                catalog: Catalog::default(),
+                consent: Consent::none(),
+                trouble: None,
+            }
+        });
+    });
+    // A prompt waits for the list of skills; it is stopped, and what it had read comes while the next one waits.
+    let stopped = stage.submit(".one");
+    stage.session.interrupt();
+    assert!(words(&stopped).contains(&"Interrupted".to_owned()));
+    stage.run("a cell");
+    let next = stage.submit(".two");
+    let stale = Command::RecordRead(floor::Ticket::first(), Box::default());
+    assert!(stage.session.commands.send(stale).is_ok());
+    drop(found);
+    words(&next);
+    assert!(stage.sent(0).contains("a cell"), "{}", stage.sent(0));
+}

@@ -1,61 +1,194 @@
 //! The agent's calls: which of our tools a turn offers, and the one call that is being worked off.
 //!
-//! In: a [`ToolCall`] of the turn. Out: one [`ToolReturn`], at once or when the runtime or the user has answered.
+//! Each tool is a machine in a file of its own: it takes a [`ToolEvent`] and says what it wants next, a [`Step`]. A new
+//! tool is such a file and a row of [`specs::TOOLS`]. `work.rs` does what the steps say.
+//!
 //! Invariants: one call at a time (the turn keeps the others back); a call of a name the turn does not offer reaches
-//! no function; a cell of a call ends before its turn does, so that nobody else gets its terminal.
-//! Absent on purpose: what functions of the user look like to the model (`session/tools.rs`).
+//! no function; an answer that comes after its call reaches no other; a cell of a call ends before its turn does, so
+//! that nobody else gets its terminal. Absent on purpose: what functions of the user look like to the model
+//! (`session/tools.rs`).
 
 mod arguments;
-mod live;
+mod function;
 mod load_skill;
 mod pyrun;
 mod run_cells;
+mod shelf;
 mod specs;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
-use crate::agent::{InputPart, ToolCall};
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
-use crate::session::cell::{CellRun, Remains};
-use crate::session::outputs::{Kind, READ_OUTPUT};
-use crate::session::question::{Choice, Reply};
-use crate::session::task::Session;
-use crate::session::tools::returned;
-use crate::session::turn::{ToolReturn, TurnEnd, TurnEvent};
+use std::time::Instant;
 
-pub(super) use load_skill::Shelf;
-pub use load_skill::{FindSkills, Skills};
+use serde_json::Value;
+
+use crate::agent::{InputPart, ToolCall};
+use crate::config::RunCells;
+use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
+use crate::session::asking::Allowed;
+use crate::session::cell::{CellRun, Remains};
+use crate::session::outputs::{Kind, Outputs};
+use crate::session::prompt::ToolReturn;
+use crate::session::question::{About, Reply};
+use crate::skills::Activation;
+
+pub(super) use shelf::Shelf;
+pub use shelf::{FindSkills, Skills};
 pub(super) use specs::{Offer, is_built_in, shows_itself};
 
-use load_skill::Loading;
-use pyrun::Look;
-use run_cells::Cells;
+/// What can happen to a call.
+pub(super) enum ToolEvent {
+    /// The runtime answered what was submitted.
+    Answered(Answer),
+    /// The user answered what was asked.
+    Replied(Reply),
+    /// The code began.
+    CodeBegan,
+    /// The code asks for input.
+    InputAsked,
+    /// It was answered.
+    InputAnswered,
+    /// The code ended; `line` is the In number it had, 0 for none.
+    CodeEnded { line: u32, remains: Box<Remains> },
+    /// The interpreter that was to be ended is gone.
+    Restarted,
+    /// The skill was read, or could not be.
+    SkillRead(Result<Box<Activation>, String>),
+    /// The time that [`Tool::due`] named has come.
+    Due,
+}
+
+/// What a tool wants next.
+pub(super) enum Step {
+    /// Nothing: what it asked for is still to come.
+    Wait,
+    /// Asks the runtime; [`ToolEvent::Answered`] comes.
+    Submit(RuntimeRequest),
+    /// Asks the user; [`ToolEvent::Replied`] comes.
+    Ask(About),
+    /// Runs code in the live interpreter; [`ToolEvent::CodeEnded`] comes.
+    Run(Code),
+    /// Interrupts the code.
+    Interrupt,
+    /// Ends the interpreter at once, the code with it.
+    Kill,
+    /// Reads the skill at this path; [`ToolEvent::SkillRead`] comes.
+    ReadSkill(String),
+    /// The result; nothing follows it.
+    Done(ToolReturn),
+}
+
+/// Code a tool wants run.
+pub(super) struct Code {
+    source: String,
+    shown_as: ShownAs,
+}
+
+/// How the user sees it.
+enum ShownAs {
+    /// A cell of the agent: numbered and recorded.
+    Cell { title: String },
+    /// Code of this skill: neither.
+    Skill { name: String },
+}
+
+/// One kind of call.
+pub(super) trait Tool: Send {
+    /// Takes an event; says what is wanted next. What it did not ask for, it ignores.
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step;
+
+    /// When it wants [`ToolEvent::Due`].
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The In numbers of the cells whose output is in its result.
+    fn told_cells(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// What a tool may look at and change.
+pub(super) struct Desk<'a> {
+    pub now: Instant,
+    /// There is somebody to ask.
+    pub somebody: bool,
+    /// An interpreter is up: it may hold variables.
+    pub interpreter: bool,
+    /// Who answers a tool's `input()`.
+    pub stdin: Stdin,
+    pub run_cells: &'a mut RunCells,
+    pub allowed: &'a mut Allowed,
+    pub shelf: &'a mut Shelf,
+    pub outputs: &'a Outputs,
+    /// The prompt's In number.
+    pub line: u32,
+}
+
+impl Desk<'_> {
+    /// The result within the model's limit; what is left out of it is kept.
+    fn done(&self, mut result: ToolReturn) -> Step {
+        let cut = self.outputs.cut(Kind::Tool, self.line, &result.text);
+        for part in &mut result.content {
+            if let InputPart::Text(text) = part
+                && *text == result.text
+            {
+                text.clone_from(&cut);
+            }
+        }
+        result.text = cut;
+        Step::Done(result)
+    }
+}
+
+/// Names one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CallId(u64);
 
 /// What works for the agent at this moment.
 #[derive(Default)]
 pub(super) struct Toolbox {
-    job: Option<Job>,
-    /// Code of the job in the live interpreter.
-    live: Option<Box<CellRun>>,
-    /// What is left of such code whose interpreter died; how is about to be said.
-    died: Option<Box<Remains>>,
-    /// The turn is over for the agent; for the user when its code has ended.
-    ended: Option<Box<TurnEnd>>,
-    /// An interpreter is up: it may hold variables.
-    interpreter: bool,
+    calls: u64,
+    bench: Bench,
 }
 
-/// A call that has not returned.
-enum Job {
-    /// A function of the user.
-    Function(RequestId),
-    /// `pyrun`.
-    Look(Look),
-    /// `run_cells`.
-    Cells(Box<Cells>),
-    /// `load_skill`.
-    Skill(Loading),
+/// The call that has not returned.
+#[derive(Default)]
+enum Bench {
+    #[default]
+    Free,
+    Working {
+        tool: Box<dyn Tool>,
+        waits: Waits,
+        code: Option<Running>,
+    },
+    /// Nobody waits for the call any more, but its code still runs.
+    Leaving(Running),
+}
+
+/// What a tool waits for beside the user and its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    Nothing,
+    /// The runtime's answer.
+    Answer,
+    /// The end of the interpreter.
+    Restart,
+}
+
+/// Code of a tool in the live interpreter.
+enum Running {
+    Cell {
+        line: u32,
+        run: Box<CellRun>,
+    },
+    /// Its interpreter died; how is about to be said.
+    Died {
+        line: u32,
+        remains: Box<Remains>,
+    },
 }
 
 impl ToolReturn {
@@ -86,128 +219,202 @@ impl ToolReturn {
     }
 }
 
-impl Session {
-    /// Begins a call; its result when that is all.
-    pub(super) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
-        if !self.turn_offers(&call.name) {
-            let why = format!("tool `{}` is not defined", call.name);
-            return Some(ToolReturn::failed(&why));
-        }
-        match call.name.as_str() {
-            specs::PYRUN => self.pyrun(&call.arguments),
-            specs::RUN_CELLS => self.run_cells(&call.arguments),
-            specs::LOAD_SKILL => self.load_skill(&call.arguments),
-            READ_OUTPUT => Some(self.outputs.read(&call.arguments)),
-            _ => {
-                let request = RuntimeRequest::CallTool {
-                    name: call.name,
-                    arguments: call.arguments,
-                    stdin: self.tool_stdin(),
-                };
-                let id = self.connected_runtime().submit(request);
-                self.toolbox.job = Some(Job::Function(id));
-                None
-            }
-        }
-    }
-
-    /// Who answers a tool's `input()`: it owns no terminal.
-    fn tool_stdin(&self) -> Stdin {
-        match self.stdin {
-            Stdin::Refuse => Stdin::Refuse,
-            Stdin::Terminal | Stdin::Ask => Stdin::Ask,
-        }
-    }
-
-    /// True for the request a tool waits for.
-    pub(super) fn is_tools(&self, id: RequestId) -> bool {
-        match &self.toolbox.job {
-            Some(Job::Function(asked)) => *asked == id,
-            Some(Job::Look(look)) => look.waits_for(id),
-            _ => false,
-        }
-    }
-
-    /// Its answer.
-    pub(super) fn on_tool_answer(&mut self, answer: Answer) {
-        let step = match &self.toolbox.job {
-            Some(Job::Function(_)) => Some(match answer {
-                Answer::ToolResult(result) => self.cut_result(returned(result)),
-                Answer::Failed(why) => ToolReturn::failed(&why),
-                _ => ToolReturn::failed("the interpreter gave no result"),
-            }),
-            Some(Job::Look(_)) => self.looked(answer),
-            _ => None,
-        };
-        self.settle(step);
-    }
-
-    /// The user answered what the job asked.
-    pub(super) fn on_tool_reply(&mut self, reply: &Reply) {
-        if matches!(reply, Reply::Chosen(Choice::Stop)) {
-            return self.interrupt_prompt();
-        }
-        let step = match self.toolbox.job.take() {
-            Some(Job::Look(look)) => self.look_allowed(look, reply),
-            Some(Job::Cells(cells)) => self.cells_allowed(cells, reply),
-            Some(Job::Skill(loading)) => self.skill_allowed(loading, reply),
-            job => {
-                self.toolbox.job = job;
-                return;
-            }
-        };
-        self.settle(step);
-    }
-
-    /// The result within the model's limit; what is left out of it is kept.
-    fn cut_result(&mut self, mut result: ToolReturn) -> ToolReturn {
-        let line = self.prompt().map_or(0, |prompt| prompt.line);
-        let cut = self.outputs.cut(Kind::Tool, line, &result.text);
-        for part in &mut result.content {
-            if let InputPart::Text(text) = part
-                && *text == result.text
-            {
-                text.clone_from(&cut);
-            }
-        }
-        result.text = cut;
-        result
-    }
-
-    /// Hands the result to the turn, when there is one.
-    fn settle(&mut self, step: Option<ToolReturn>) {
-        let Some(result) = step else {
-            return;
-        };
-        let lines = match self.toolbox.job.take() {
-            Some(Job::Cells(cells)) => cells.lines(),
-            _ => Vec::new(),
-        };
-        self.save_outputs();
-        self.on_turn(TurnEvent::ToolReturned(result));
-        self.record_as_told(&lines);
-    }
-
-    /// Nobody waits for the job any more: what it runs is interrupted.
-    pub(super) fn interrupt_tool(&mut self) {
-        let runs = match &self.toolbox.job {
-            Some(Job::Function(_)) => true,
-            Some(Job::Look(look)) => look.runs(),
-            Some(Job::Cells(_) | Job::Skill(_)) => self.toolbox.live.is_some(),
-            None => false,
-        };
-        if runs && let Some(interrupter) = self.runtime.interrupter() {
-            interrupter.interrupt();
-        }
-    }
-
-    /// The turn has ended: forgets its call. False while code of it goes on: `end` is carried out after that.
-    pub(super) fn put_tools_away(&mut self, end: &TurnEnd) -> bool {
-        if self.toolbox.live.is_some() || self.toolbox.died.is_some() {
-            self.toolbox.ended = Some(Box::new(end.clone()));
-            return false;
-        }
-        self.toolbox.job = None;
-        true
+impl Step {
+    /// Why there is no result.
+    fn failed(why: &str) -> Self {
+        Step::Done(ToolReturn::failed(why))
     }
 }
+
+/// What a call of a tool begins with: its machine and its first step, or the result where that is all.
+type Begun = Result<(Box<dyn Tool>, Step), ToolReturn>;
+
+impl Toolbox {
+    /// Begins a call; its first step.
+    pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> Step {
+        let row = specs::TOOLS.iter().find(|row| row.name == call.name);
+        let begun = match row {
+            Some(row) => (row.begin)(&call.arguments, desk),
+            None => function::begin(call, desk),
+        };
+        match begun {
+            Err(result) => Step::Done(result),
+            Ok((tool, step)) => {
+                self.calls += 1;
+                self.bench = Bench::Working {
+                    tool,
+                    waits: Waits::of(&step),
+                    code: None,
+                };
+                step
+            }
+        }
+    }
+
+    /// The call that is worked off.
+    pub(super) fn call(&self) -> CallId {
+        CallId(self.calls)
+    }
+
+    /// Takes an event; says what the tool wants next.
+    pub(super) fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+        let Bench::Working { tool, waits, code } = &mut self.bench else {
+            return Step::Wait;
+        };
+        let came = match event {
+            ToolEvent::Answered(_) => Some(Waits::Answer),
+            ToolEvent::Restarted => Some(Waits::Restart),
+            _ => None,
+        };
+        if came.is_some_and(|came| came != *waits) {
+            return Step::Wait;
+        }
+        let step = tool.on(event, desk);
+        match &step {
+            Step::Submit(_) => *waits = Waits::Answer,
+            Step::Kill if code.is_none() => *waits = Waits::Restart,
+            _ if came.is_some() => *waits = Waits::Nothing,
+            _ => {}
+        }
+        step
+    }
+
+    /// The call returned: the cells its result tells of.
+    fn put_back(&mut self) -> Vec<u32> {
+        match std::mem::take(&mut self.bench) {
+            Bench::Working { tool, .. } => tool.told_cells(),
+            Bench::Free | Bench::Leaving(_) => Vec::new(),
+        }
+    }
+
+    /// The code of the call, if it is this request.
+    fn code(&mut self, id: RequestId) -> Option<&mut CellRun> {
+        match &mut self.bench {
+            Bench::Working {
+                code: Some(Running::Cell { run, .. }),
+                ..
+            }
+            | Bench::Leaving(Running::Cell { run, .. })
+                if run.id == id =>
+            {
+                Some(run)
+            }
+            _ => None,
+        }
+    }
+
+    /// The code of the call runs now.
+    fn runs(&mut self, line: u32, run: Box<CellRun>) {
+        if let Bench::Working { code, .. } = &mut self.bench {
+            *code = Some(Running::Cell { line, run });
+        }
+    }
+
+    /// The code ended with its interpreter.
+    fn code_died(&mut self, remains: Box<Remains>) {
+        if let Bench::Working {
+            code: Some(running),
+            ..
+        }
+        | Bench::Leaving(running) = &mut self.bench
+        {
+            let line = running.line();
+            *running = Running::Died { line, remains };
+        }
+    }
+
+    /// Takes the code that ended: its In number.
+    fn take_code(&mut self) -> Option<Running> {
+        match &mut self.bench {
+            Bench::Working { code, .. } => code.take(),
+            Bench::Leaving(_) => match std::mem::take(&mut self.bench) {
+                Bench::Leaving(running) => Some(running),
+                _ => None,
+            },
+            Bench::Free => None,
+        }
+    }
+
+    /// The code died with its interpreter, and how has been said.
+    fn is_dead(&self) -> bool {
+        matches!(
+            &self.bench,
+            Bench::Working {
+                code: Some(Running::Died { .. }),
+                ..
+            } | Bench::Leaving(Running::Died { .. })
+        )
+    }
+
+    /// The call wants the interpreter to end, and says so itself.
+    pub(super) fn awaits_restart(&self) -> bool {
+        matches!(
+            &self.bench,
+            Bench::Working {
+                waits: Waits::Restart,
+                ..
+            }
+        )
+    }
+
+    /// No call is worked off, and no code of one runs.
+    fn is_free(&self) -> bool {
+        matches!(self.bench, Bench::Free)
+    }
+
+    /// Something of the call runs in the interpreter: it can be interrupted.
+    pub(super) fn is_running(&self) -> bool {
+        match &self.bench {
+            Bench::Working { waits, code, .. } => *waits == Waits::Answer || code.is_some(),
+            Bench::Leaving(_) => true,
+            Bench::Free => false,
+        }
+    }
+
+    /// The turn has ended: forgets its call. False while code of it goes on.
+    pub(super) fn put_away(&mut self) -> bool {
+        self.bench = match std::mem::take(&mut self.bench) {
+            Bench::Working {
+                code: Some(running),
+                ..
+            }
+            | Bench::Leaving(running) => Bench::Leaving(running),
+            Bench::Working { code: None, .. } | Bench::Free => Bench::Free,
+        };
+        self.is_free()
+    }
+
+    /// The session ends: nobody waits for code that is leaving.
+    pub(super) fn abandon(&mut self) {
+        self.bench = Bench::Free;
+    }
+
+    /// When the call wants [`ToolEvent::Due`].
+    pub(super) fn due(&self) -> Option<Instant> {
+        match &self.bench {
+            Bench::Working { tool, .. } => tool.due(),
+            Bench::Free | Bench::Leaving(_) => None,
+        }
+    }
+}
+
+impl Waits {
+    fn of(step: &Step) -> Self {
+        match step {
+            Step::Submit(_) => Waits::Answer,
+            Step::Kill => Waits::Restart,
+            _ => Waits::Nothing,
+        }
+    }
+}
+
+impl Running {
+    fn line(&self) -> u32 {
+        match self {
+            Running::Cell { line, .. } | Running::Died { line, .. } => *line,
+        }
+    }
+}
+
+/// Checks the arguments of a call and begins it.
+type Begin = fn(&Value, &mut Desk<'_>) -> Begun;

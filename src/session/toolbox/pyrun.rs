@@ -3,108 +3,86 @@
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::{Job, specs};
+use super::{Begun, Desk, Step, Tool, ToolEvent, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Snapshot};
-use crate::session::asking::Asker;
+use crate::runtime::{Answer, RuntimeRequest, Snapshot};
+use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Choice, Reply};
-use crate::session::task::Session;
-use crate::session::turn::ToolReturn;
 
 /// Lines of a traceback a model gets, from its end.
 const TRACEBACK_LINES: usize = 30;
 
 /// A look that has not returned.
-pub(super) struct Look {
+struct Look {
     code: String,
-    /// The request that runs, and whether it runs without protection; `None` while the user is asked.
-    running: Option<(RequestId, bool)>,
+    /// It runs, or is to run, where nothing protects files.
+    unprotected: bool,
+}
+
+pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
+    let code = Arguments::of(arguments, "", &["code"])
+        .and_then(|arguments| arguments.text("code", "Python").map(str::to_owned))
+        .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::PYRUN)))?;
+    let look = Look {
+        code,
+        unprotected: desk.allowed.unprotected,
+    };
+    let step = look.submit();
+    Ok((Box::new(look), step))
 }
 
 impl Look {
-    pub(super) fn waits_for(&self, id: RequestId) -> bool {
-        self.running.is_some_and(|(running, _)| running == id)
+    fn submit(&self) -> Step {
+        Step::Submit(RuntimeRequest::Snapshot {
+            code: self.code.clone(),
+            unprotected: self.unprotected,
+        })
     }
 
-    pub(super) fn runs(&self) -> bool {
-        self.running.is_some()
+    /// The copy cannot be kept from changing files.
+    fn refused(&self, why: String, desk: &Desk<'_>) -> Step {
+        if self.unprotected {
+            return Step::failed(&why);
+        }
+        if !desk.somebody {
+            return Step::failed(&format!(
+                "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
+            ));
+        }
+        Step::Ask(About::Unprotected {
+            code: self.code.clone(),
+            why,
+        })
     }
 }
 
-impl Session {
-    pub(super) fn pyrun(&mut self, arguments: &Value) -> Option<ToolReturn> {
-        let code = Arguments::of(arguments, "", &["code"])
-            .and_then(|arguments| arguments.text("code", "Python"));
-        match code {
-            Ok(code) => self.look(code.to_owned(), self.asking.unprotected_allowed),
-            Err(why) => return Some(ToolReturn::failed(&format!("{}: {why}", specs::PYRUN))),
+impl Tool for Look {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+        match event {
+            ToolEvent::Answered(Answer::Snapshot(Snapshot::Ran { printed, result })) => {
+                desk.done(seen(&printed, result))
+            }
+            ToolEvent::Answered(Answer::Snapshot(Snapshot::Unprotected(why))) => {
+                self.refused(why, desk)
+            }
+            ToolEvent::Answered(Answer::Failed(why)) => Step::failed(&why),
+            ToolEvent::Answered(_) => Step::failed("the interpreter gave no result"),
+            ToolEvent::Replied(Reply::Chosen(
+                choice @ (Choice::Once | Choice::Session | Choice::Remember),
+            )) => {
+                desk.allowed.unprotected |= choice != Choice::Once;
+                self.unprotected = true;
+                self.submit()
+            }
+            ToolEvent::Replied(reply) => Step::Done(ToolReturn::denied(
+                "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
+                 does not allow it without that protection; go on without it",
+                &reply,
+            )),
+            _ => Step::Wait,
         }
-        None
-    }
-
-    fn look(&mut self, code: String, unprotected: bool) {
-        let request = RuntimeRequest::Snapshot {
-            code: code.clone(),
-            unprotected,
-        };
-        let id = self.connected_runtime().submit(request);
-        self.toolbox.job = Some(Job::Look(Look {
-            code,
-            running: Some((id, unprotected)),
-        }));
-    }
-
-    /// What came of it.
-    pub(super) fn looked(&mut self, answer: Answer) -> Option<ToolReturn> {
-        let Some(Job::Look(look)) = &mut self.toolbox.job else {
-            return None;
-        };
-        match answer {
-            Answer::Snapshot(Snapshot::Ran { printed, result }) => {
-                let seen = seen(&printed, result);
-                Some(self.cut_result(seen))
-            }
-            Answer::Snapshot(Snapshot::Unprotected(why)) => {
-                let unprotected = look.running.take().is_some_and(|(_, it)| it);
-                if unprotected {
-                    return Some(ToolReturn::failed(&why));
-                }
-                if !self.asking.somebody() {
-                    return Some(ToolReturn::failed(&format!(
-                        "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
-                    )));
-                }
-                let about = About::Unprotected {
-                    code: look.code.clone(),
-                    why,
-                };
-                self.ask_user(about, Asker::Tool);
-                None
-            }
-            Answer::Failed(why) => Some(ToolReturn::failed(&why)),
-            _ => Some(ToolReturn::failed("the interpreter gave no result")),
-        }
-    }
-
-    /// The user answered whether it may run without protection.
-    pub(super) fn look_allowed(&mut self, look: Look, reply: &Reply) -> Option<ToolReturn> {
-        match reply {
-            Reply::Chosen(Choice::Once) => {}
-            Reply::Chosen(Choice::Session | Choice::Remember) => {
-                self.asking.unprotected_allowed = true;
-            }
-            _ => {
-                return Some(ToolReturn::denied(
-                    "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
-                     does not allow it without that protection; go on without it",
-                    reply,
-                ));
-            }
-        }
-        self.look(look.code, true);
-        None
     }
 }
 

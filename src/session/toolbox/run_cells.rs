@@ -9,19 +9,16 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::{Job, specs};
+use super::{Begun, Code, Desk, ShownAs, Step, Tool, ToolEvent, specs};
 use crate::agent::InputPart;
 use crate::config::RunCells;
 use crate::input::is_ours;
 use crate::output::MODEL_CHARACTERS;
-use crate::runtime::{Death, Ending, Execute, RuntimeRequest};
-use crate::session::asking::Asker;
-use crate::session::cell::{CellRun, Remains, Whose};
-use crate::session::events::SessionEvent;
+use crate::runtime::{Death, Ending};
+use crate::session::cell::Remains;
 use crate::session::outputs::Outputs;
+use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Choice, ProposedCell, Reply};
-use crate::session::task::Session;
-use crate::session::turn::ToolReturn;
 
 /// Code points of a cell's output in the result at least, however many cells there are.
 const LEAST_CHARACTERS: usize = 2_000;
@@ -33,13 +30,11 @@ const MOST_IMAGES: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A call that has not returned.
-pub(super) struct Cells {
+struct Cells {
     cells: Vec<ProposedCell>,
     /// What each cell may take.
     timeout: Option<Duration>,
     done: Vec<Ran>,
-    /// The In number of the cell that runs.
-    line: u32,
     /// When the cell that runs is interrupted, again if need be.
     due: Option<Instant>,
     /// What was left of its time when it asked for input.
@@ -85,7 +80,6 @@ impl Cells {
             cells,
             timeout: timeout.map(Duration::from_secs_f64),
             done: Vec::new(),
-            line: 0,
             due: None,
             paused: None,
             timed_out: false,
@@ -93,40 +87,43 @@ impl Cells {
         })
     }
 
-    /// The In numbers of the cells that ran.
-    pub(super) fn lines(&self) -> Vec<u32> {
-        self.done.iter().map(|ran| ran.line).collect()
-    }
-
     /// A cell resets the interpreter.
     fn resets(&self) -> bool {
         self.cells.iter().any(|cell| cell.reset)
     }
 
-    /// When something is to be done about the time.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due
-    }
-
-    /// The cell began: its time runs.
-    pub(super) fn begun(&mut self) {
-        self.due = self.timeout.map(|timeout| Instant::now() + timeout);
-    }
-
-    /// The cell asks for input: its time stands still.
-    pub(super) fn pause(&mut self) {
-        if !self.timed_out
-            && let Some(due) = self.due.take()
-        {
-            self.paused = Some(due.saturating_duration_since(Instant::now()));
+    /// What the next cell needs; the result when none is left.
+    fn next(&mut self, desk: &Desk<'_>) -> Step {
+        let Some(cell) = self.cells.get(self.done.len()) else {
+            return desk.done(self.result(desk.outputs));
+        };
+        let restarted = std::mem::take(&mut self.restarting);
+        if cell.reset && !restarted && desk.interpreter {
+            self.restarting = true;
+            return Step::Kill;
         }
+        (self.due, self.paused, self.timed_out) = (None, None, false);
+        Step::Run(Code {
+            source: cell.code.clone(),
+            shown_as: ShownAs::Cell {
+                title: cell.title.clone(),
+            },
+        })
     }
 
-    /// It was answered.
-    pub(super) fn resume(&mut self) {
-        if let Some(left) = self.paused.take() {
-            self.due = Some(Instant::now() + left);
+    fn ran(&mut self, line: u32, remains: Box<Remains>, desk: &Desk<'_>) -> Step {
+        let ran = Ran {
+            line,
+            remains,
+            timed_out: std::mem::take(&mut self.timed_out),
+        };
+        (self.due, self.paused) = (None, None);
+        let failed = ran.failure(self.timeout).is_some();
+        self.done.push(ran);
+        if failed {
+            return desk.done(self.result(desk.outputs));
         }
+        self.next(desk)
     }
 
     /// The result of the call.
@@ -177,6 +174,90 @@ impl Cells {
     }
 }
 
+pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
+    let mut cells = Cells::read(arguments)
+        .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS)))?;
+    let allowed = match desk.run_cells {
+        RunCells::Off => {
+            return Err(ToolReturn::failed(
+                "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
+            ));
+        }
+        RunCells::Auto => !(desk.allowed.resets_are_asked && cells.resets()),
+        RunCells::Ask => false,
+    };
+    let step = if allowed {
+        cells.next(desk)
+    } else if desk.somebody {
+        Step::Ask(About::Cells(cells.cells.clone()))
+    } else {
+        return Err(ToolReturn::failed(
+            "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
+             in config.json or `%ipycodex run_cells auto` allows it beforehand.",
+        ));
+    };
+    Ok((Box::new(cells), step))
+}
+
+impl Tool for Cells {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+        match event {
+            ToolEvent::Replied(Reply::Chosen(Choice::Once)) | ToolEvent::Restarted => {
+                self.next(desk)
+            }
+            ToolEvent::Replied(Reply::Chosen(Choice::Session | Choice::Remember)) => {
+                // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
+                *desk.run_cells = RunCells::Auto;
+                desk.allowed.resets_are_asked = true;
+                self.next(desk)
+            }
+            ToolEvent::Replied(reply) => Step::Done(ToolReturn::denied(
+                "the user said no; no cell was run",
+                &reply,
+            )),
+            ToolEvent::CodeBegan => {
+                self.due = self.timeout.map(|timeout| desk.now + timeout);
+                Step::Wait
+            }
+            ToolEvent::InputAsked => {
+                if !self.timed_out
+                    && let Some(due) = self.due.take()
+                {
+                    self.paused = Some(due.saturating_duration_since(desk.now));
+                }
+                Step::Wait
+            }
+            ToolEvent::InputAnswered => {
+                if let Some(left) = self.paused.take() {
+                    self.due = Some(desk.now + left);
+                }
+                Step::Wait
+            }
+            ToolEvent::CodeEnded { line, remains } => self.ran(line, remains, desk),
+            // Its time is over: it is interrupted, and again while that has no effect. Where nobody sees it, the
+            // interpreter is ended then: nothing else would ever end it.
+            ToolEvent::Due if self.due.is_some_and(|due| due <= desk.now) => {
+                let again = std::mem::replace(&mut self.timed_out, true);
+                self.due = Some(desk.now + PATIENCE);
+                if again && !desk.somebody {
+                    Step::Kill
+                } else {
+                    Step::Interrupt
+                }
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn told_cells(&self) -> Vec<u32> {
+        self.done.iter().map(|ran| ran.line).collect()
+    }
+}
+
 impl Ran {
     /// Why the cell failed, if it did.
     fn failure(&self, timeout: Option<Duration>) -> Option<String> {
@@ -205,162 +286,5 @@ impl Ran {
                 "the interpreter ended ({death}), all variables are lost; the next cell gets a new one"
             ),
         })
-    }
-}
-
-impl Session {
-    pub(super) fn run_cells(&mut self, arguments: &Value) -> Option<ToolReturn> {
-        let cells = match Cells::read(arguments) {
-            Ok(cells) => Box::new(cells),
-            Err(why) => return Some(ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS))),
-        };
-        let allowed = match self.choices.run_cells {
-            RunCells::Off => {
-                return Some(ToolReturn::failed(
-                    "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
-                ));
-            }
-            RunCells::Auto => !(self.asking.resets_are_asked && cells.resets()),
-            RunCells::Ask => false,
-        };
-        if allowed {
-            return self.next_cell(cells);
-        }
-        if !self.asking.somebody() {
-            return Some(ToolReturn::failed(
-                "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
-                 in config.json or `%ipycodex run_cells auto` allows it beforehand.",
-            ));
-        }
-        let about = About::Cells(cells.cells.clone());
-        self.toolbox.job = Some(Job::Cells(cells));
-        self.ask_user(about, Asker::Tool);
-        None
-    }
-
-    /// The user answered whether the cells may run.
-    pub(super) fn cells_allowed(&mut self, cells: Box<Cells>, reply: &Reply) -> Option<ToolReturn> {
-        match reply {
-            Reply::Chosen(Choice::Once) => self.next_cell(cells),
-            Reply::Chosen(Choice::Session | Choice::Remember) => {
-                // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
-                self.choices.run_cells = RunCells::Auto;
-                self.asking.resets_are_asked = true;
-                self.next_cell(cells)
-            }
-            _ => Some(ToolReturn::denied(
-                "the user said no; no cell was run",
-                reply,
-            )),
-        }
-    }
-
-    /// Runs the next cell, after a reset when it wants one; the result when none is left.
-    fn next_cell(&mut self, mut cells: Box<Cells>) -> Option<ToolReturn> {
-        let Some(cell) = cells.cells.get(cells.done.len()).cloned() else {
-            return Some(self.finished(cells));
-        };
-        if cell.reset
-            && !cells.restarting
-            && self.toolbox.interpreter
-            && let Some(interrupter) = self.runtime.interrupter()
-        {
-            interrupter.kill();
-            cells.restarting = true;
-            self.toolbox.job = Some(Job::Cells(cells));
-            return None;
-        }
-        cells.restarting = false;
-        let line = self.next_line;
-        self.set_next_line(line + 1);
-        self.recorded = true;
-        self.history.input(line, &cell.code, &cell.code);
-        let out = self.out_or_background().clone();
-        out.send(SessionEvent::AgentCell {
-            line,
-            title: cell.title,
-            source: cell.code.clone(),
-        });
-        let execute = Execute {
-            code: cell.code.clone(),
-            execution_count: Some(line),
-            silent: false,
-            stdin: self.stdin,
-            place: None,
-        };
-        let id = self
-            .connected_runtime()
-            .submit(RuntimeRequest::Execute(execute));
-        let run = CellRun::new(id, Whose::Agent(line), cell.code, out, self.outputs.clone());
-        self.toolbox.live = Some(Box::new(run));
-        cells.line = line;
-        (cells.due, cells.paused, cells.timed_out) = (None, None, false);
-        self.toolbox.job = Some(Job::Cells(cells));
-        None
-    }
-
-    fn finished(&mut self, cells: Box<Cells>) -> ToolReturn {
-        let result = self.cut_result(cells.result(&self.outputs));
-        // Its lines are asked for when the turn has taken the result.
-        self.toolbox.job = Some(Job::Cells(cells));
-        result
-    }
-
-    /// A cell has ended: the next one, or the result.
-    pub(super) fn cell_ran(
-        &mut self,
-        mut cells: Box<Cells>,
-        remains: Box<Remains>,
-    ) -> Option<ToolReturn> {
-        let ran = Ran {
-            line: cells.line,
-            remains,
-            timed_out: std::mem::take(&mut cells.timed_out),
-        };
-        (cells.due, cells.paused) = (None, None);
-        let failed = ran.failure(cells.timeout).is_some();
-        cells.done.push(ran);
-        if failed {
-            return Some(self.finished(cells));
-        }
-        self.next_cell(cells)
-    }
-
-    /// True while an old interpreter is on its way out for a reset.
-    pub(super) fn resets_interpreter(&self) -> bool {
-        matches!(&self.toolbox.job, Some(Job::Cells(cells)) if cells.restarting)
-    }
-
-    /// It is gone.
-    pub(super) fn go_on_after_reset(&mut self) -> Option<ToolReturn> {
-        match self.toolbox.job.take() {
-            Some(Job::Cells(cells)) => self.next_cell(cells),
-            job => {
-                self.toolbox.job = job;
-                None
-            }
-        }
-    }
-
-    /// The time of the running cell is over: it is interrupted, and again while that has no effect. Where nobody sees
-    /// it, the interpreter is ended then: nothing else would ever end it.
-    pub(in crate::session) fn on_cell_due(&mut self) {
-        let somebody = self.asking.somebody();
-        let Some(Job::Cells(cells)) = &mut self.toolbox.job else {
-            return;
-        };
-        let now = Instant::now();
-        if cells.due.is_none_or(|due| due > now) || self.toolbox.live.is_none() {
-            return;
-        }
-        let again = std::mem::replace(&mut cells.timed_out, true);
-        cells.due = Some(now + PATIENCE);
-        if let Some(interrupter) = self.runtime.interrupter() {
-            if again && !somebody {
-                interrupter.kill();
-            } else {
-                interrupter.interrupt();
-            }
-        }
     }
 }

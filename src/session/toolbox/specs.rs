@@ -1,11 +1,12 @@
 //! Our tools as the model sees them: names, descriptions, schemas.
 //!
 //! Written for the model: what a tool is for, what it cannot do, when another is better. Models in code mode see them
-//! as comments above TypeScript declarations. Invariant: the same offer gives the same bytes, or threads would be
+//! as comments above TypeScript declarations. A tool is a row of [`TOOLS`]. Invariant: the same offer gives the same bytes, or threads would be
 //! seeded anew for nothing.
 
 use serde_json::{Value, json};
 
+use super::Begin;
 use crate::agent::ToolSpec;
 use crate::session::outputs::{Outputs, READ_OUTPUT};
 
@@ -40,52 +41,108 @@ pub(in crate::session) struct Offer {
     pub load_skill: bool,
 }
 
+/// A tool of ours.
+pub(super) struct Row {
+    pub name: &'static str,
+    spec: fn() -> ToolSpec,
+    is_offered: fn(Offer) -> bool,
+    /// Checks the arguments and begins.
+    pub begin: Begin,
+    /// What it makes stands on the screen by the time it returns.
+    shows_itself: bool,
+}
+
+/// Our tools, in the order the model sees them.
+pub(super) const TOOLS: &[Row] = &[
+    Row {
+        name: PYRUN,
+        spec: pyrun_spec,
+        is_offered: |_| true,
+        begin: super::pyrun::begin,
+        shows_itself: false,
+    },
+    Row {
+        name: RUN_CELLS,
+        spec: run_cells_spec,
+        is_offered: |offer| offer.run_cells,
+        begin: super::run_cells::begin,
+        shows_itself: true,
+    },
+    Row {
+        name: READ_OUTPUT,
+        spec: Outputs::spec,
+        is_offered: |_| true,
+        begin: |arguments, desk| Err(desk.outputs.read(arguments)),
+        shows_itself: false,
+    },
+    Row {
+        name: LOAD_SKILL,
+        spec: load_skill_spec,
+        is_offered: |offer| offer.load_skill,
+        begin: super::load_skill::begin,
+        shows_itself: false,
+    },
+];
+
+/// Names that are kept for tools to come.
+const RESERVED: &[&str] = &["notebook"];
+
 impl Offer {
     /// The tools, always in this order.
     pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
-        let mut specs = vec![spec(
-            PYRUN,
-            ABOUT_PYRUN,
-            json!({"code": {"type": "string", "description": "Python; the value of a last expression is returned."}}),
-            &["code"],
-        )];
-        if self.run_cells {
-            let cell = json!({
-                "type": "object",
-                "properties": {
-                    "code": {"type": "string", "description": "Python source of the cell."},
-                    "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
-                    "reset": {"type": "boolean", "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
-                },
-                "required": ["code"],
-                "additionalProperties": false,
-            });
-            specs.push(spec(
-                RUN_CELLS,
-                ABOUT_RUN_CELLS,
-                json!({
-                    "cells": {"type": "array", "items": cell, "minItems": 1},
-                    "timeout": {"type": "number", "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it takes."},
-                }),
-                &["cells"],
-            ));
-        }
-        specs.push(Outputs::spec());
-        if self.load_skill {
-            specs.push(spec(
-                LOAD_SKILL,
-                ABOUT_LOAD_SKILL,
-                json!({"path": {"type": "string", "description": "Its path from the list, or a name that is there once."}}),
-                &["path"],
-            ));
-        }
-        specs
+        let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
+        offered.map(|row| (row.spec)()).collect()
     }
 }
 
 /// True for the names that are ours whether or not they are offered.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
-    [PYRUN, RUN_CELLS, READ_OUTPUT, LOAD_SKILL, "notebook"].contains(&name)
+    TOOLS.iter().any(|row| row.name == name) || RESERVED.contains(&name)
+}
+
+/// Whether what a tool makes stands on the screen by the time it returns.
+pub(in crate::session) fn shows_itself(name: &str) -> bool {
+    TOOLS.iter().any(|row| row.name == name && row.shows_itself)
+}
+
+fn pyrun_spec() -> ToolSpec {
+    spec(
+        PYRUN,
+        ABOUT_PYRUN,
+        json!({"code": {"type": "string", "description": "Python; the value of a last expression is returned."}}),
+        &["code"],
+    )
+}
+
+fn run_cells_spec() -> ToolSpec {
+    let cell = json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "description": "Python source of the cell."},
+            "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
+            "reset": {"type": "boolean", "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
+        },
+        "required": ["code"],
+        "additionalProperties": false,
+    });
+    spec(
+        RUN_CELLS,
+        ABOUT_RUN_CELLS,
+        json!({
+            "cells": {"type": "array", "items": cell, "minItems": 1},
+            "timeout": {"type": "number", "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it takes."},
+        }),
+        &["cells"],
+    )
+}
+
+fn load_skill_spec() -> ToolSpec {
+    spec(
+        LOAD_SKILL,
+        ABOUT_LOAD_SKILL,
+        json!({"path": {"type": "string", "description": "Its path from the list, or a name that is there once."}}),
+        &["path"],
+    )
 }
 
 fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
@@ -99,9 +156,4 @@ fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> 
             "additionalProperties": false,
         }),
     }
-}
-
-/// Whether what a tool makes stands on the screen by the time it returns.
-pub(in crate::session) fn shows_itself(name: &str) -> bool {
-    name == RUN_CELLS
 }

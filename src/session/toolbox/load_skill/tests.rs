@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::Skills;
 use crate::agent::AgentEvent;
 use crate::session::question::{Choice, Reply};
 use crate::session::tests::{Stage, calls, says, stage_with, words};
+use crate::session::toolbox::Skills;
 use crate::session::toolbox::tests::{answering, replied, until};
 use crate::skills::{Catalog, Consent, Roots};
 

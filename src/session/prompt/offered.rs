@@ -13,15 +13,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::pictures::Pictures;
+use super::turn::ToolReturn;
 use crate::agent::{InputPart, ToolSpec};
 use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::ToolLookup;
-use crate::session::pictures::Pictures;
+use crate::runtime::{Answer, ToolLookup};
 use crate::session::toolbox::is_built_in;
-use crate::session::turn::ToolReturn;
 use crate::text::{cut_characters, frontmatter};
 
 /// Longest name of a tool, in characters.
@@ -77,9 +77,17 @@ impl Offered {
         self.here.union(&self.elsewhere).cloned().collect()
     }
 
-    /// True when this prompt itself names a tool.
-    pub(super) fn is_demanded(&self) -> bool {
-        !self.here.is_empty()
+    /// The tools, by the runtime's answer; those of other sources are offered when they can be had.
+    ///
+    /// # Errors
+    /// As [`Offered::resolve`]; and the interpreter cannot tell, when this prompt itself names a tool.
+    pub(super) fn found(&self, answer: Answer) -> Result<Vec<ToolSpec>, String> {
+        match answer {
+            Answer::Tools(found) => self.resolve(found),
+            _ if self.here.is_empty() => Ok(Vec::new()),
+            Answer::Failed(why) => Err(why),
+            _ => Err("the interpreter did not say what the tools are".to_owned()),
+        }
     }
 
     /// Turns look-ups into tools, by name.
@@ -134,7 +142,7 @@ impl Offered {
 }
 
 /// What a call gave: its text, whole, and its pictures.
-pub(super) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
+pub(in crate::session) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut pictures = Pictures::default();
     let (text, success) = match result {
         Ok(bundle) => {
@@ -186,7 +194,7 @@ fn declared(text: &str) -> Vec<String> {
 }
 
 /// Where a function on offer is named first, for the user: `prompt [3]`, `note [2]`, `result in [5]`.
-pub(super) fn named_in(name: &str, dialog: &Dialog) -> String {
+pub(in crate::session) fn named_in(name: &str, dialog: &Dialog) -> String {
     let prompts = dialog.prompts.iter().filter(|prompt| !prompt.hidden);
     for prompt in prompts.clone() {
         if references(&prompt.prompt)

@@ -30,7 +30,7 @@ pub(super) enum TurnEvent {
 
 /// What a tool gave back.
 #[derive(Debug, Clone)]
-pub(super) struct ToolReturn {
+pub(in crate::session) struct ToolReturn {
     /// For the record and for the eye.
     pub text: String,
     /// For the model.
@@ -43,7 +43,7 @@ pub(super) struct ToolReturn {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum TurnAction {
+pub(in crate::session) enum TurnAction {
     /// Show this.
     Show(AnswerEvent),
     /// Call this tool; [`TurnEvent::ToolReturned`] is owed.
@@ -62,7 +62,7 @@ pub(super) enum TurnAction {
 
 /// How a turn ended and what is left of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TurnEnd {
+pub(in crate::session) struct TurnEnd {
     /// How.
     pub outcome: TurnOutcome,
     /// The answer in its stored form.

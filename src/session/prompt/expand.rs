@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use super::pictures::Pictures;
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
@@ -17,7 +18,6 @@ use crate::input::{is_name, is_ours, may_call, note_value, references};
 use crate::runtime::{Answer, Variable};
 use crate::session::events::Notice;
 use crate::session::outputs::{Kind, Outputs};
-use crate::session::pictures::Pictures;
 use crate::text::{cut_characters, frontmatter};
 
 /// Expressions evaluated for one prompt.

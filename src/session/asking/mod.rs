@@ -1,0 +1,213 @@
+//! Questions on their way to the user and back: one open at a time, the others wait.
+//!
+//! In: what agents and tools want to know, what the user answers ([`AskingEvent`]). Out: what is to be done
+//! ([`AskingAction`]). Invariants: who asked gets exactly one answer, or its turn has ended; where nobody can be asked,
+//! everything is answered at once in the way that changes nothing; what the user decided is in the record before
+//! anything comes of it. What was typed into a form is not recorded: it may be a secret.
+
+mod allowed;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use crate::agent::AgentReply;
+use crate::history::Decided;
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::question::{About, Choice, Question, Reply};
+use crate::session::task::Session;
+use crate::session::toolbox::ToolEvent;
+
+pub(super) use allowed::Allowed;
+use words::{decision, told, unasked};
+
+/// Who waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// The agent, by its id of the question.
+    Agent(String),
+    /// The tool that is being worked off.
+    Tool,
+}
+
+/// What happened.
+pub(super) enum AskingEvent {
+    /// Somebody wants to know something, while the prompt at `line` is worked on.
+    Wanted {
+        about: About,
+        asker: Asker,
+        line: u32,
+    },
+    /// The user answered the question of this id.
+    Answered { question: u64, reply: Reply },
+    /// The turn is over: nobody waits any more.
+    TurnOver,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub(super) enum AskingAction {
+    /// Ask the user.
+    Show(Question),
+    /// Say that the question of this id needs no answer any more.
+    Over(u64),
+    /// Say that nobody could be asked.
+    Note(String),
+    /// Record what was decided.
+    Record(Decided),
+    /// Hand the answer to whoever asked.
+    Deliver(Asker, Reply),
+}
+
+/// The open questions of a session, and what was decided for all of it.
+#[derive(Debug)]
+pub(super) struct Asking {
+    /// There is somebody to ask.
+    somebody: bool,
+    last: u64,
+    open: Option<Open>,
+    waiting: VecDeque<Open>,
+    pub(super) allowed: Allowed,
+}
+
+/// A question that has not been answered.
+#[derive(Debug)]
+struct Open {
+    /// 0 until it is shown.
+    id: u64,
+    about: About,
+    asker: Asker,
+    line: u32,
+    asked_at: SystemTime,
+}
+
+impl Open {
+    fn decided(&self, reply: &Reply) -> AskingAction {
+        let (kind, subject) = told(&self.about);
+        AskingAction::Record(Decided {
+            line: self.line,
+            asked_at: self.asked_at,
+            kind: kind.to_owned(),
+            subject,
+            decision: decision(reply),
+        })
+    }
+}
+
+impl Asking {
+    pub(super) fn new(somebody: bool) -> Self {
+        Asking {
+            somebody,
+            last: 0,
+            open: None,
+            waiting: VecDeque::new(),
+            allowed: Allowed::default(),
+        }
+    }
+
+    /// There is somebody to ask.
+    pub(super) fn somebody(&self) -> bool {
+        self.somebody
+    }
+
+    /// Takes an event; says what is to be done, in order. The next question follows by [`Asking::next`], when all of it
+    /// has been done.
+    pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<AskingAction> {
+        match event {
+            AskingEvent::Wanted { about, asker, line } => {
+                if !self.somebody {
+                    let reply = match about.choices() {
+                        [] => Reply::Declined,
+                        _ => Reply::Chosen(Choice::No),
+                    };
+                    return vec![
+                        AskingAction::Note(unasked(&about)),
+                        AskingAction::Deliver(asker, reply),
+                    ];
+                }
+                let wanted = Open {
+                    id: 0,
+                    about,
+                    asker,
+                    line,
+                    asked_at: now,
+                };
+                if self.allowed.allows(&wanted.about) {
+                    let reply = Reply::Chosen(Choice::Session);
+                    return vec![
+                        wanted.decided(&reply),
+                        AskingAction::Deliver(wanted.asker, reply),
+                    ];
+                }
+                self.waiting.push_back(wanted);
+                Vec::new()
+            }
+            AskingEvent::Answered { question, reply } => {
+                let Some(open) = self.open.take_if(|open| open.id == question) else {
+                    return Vec::new();
+                };
+                if reply == Reply::Chosen(Choice::Session) {
+                    self.allowed.allow(&open.about);
+                }
+                vec![
+                    open.decided(&reply),
+                    AskingAction::Deliver(open.asker, reply),
+                ]
+            }
+            AskingEvent::TurnOver => {
+                self.waiting.clear();
+                let over = self.open.take().map(|open| AskingAction::Over(open.id));
+                over.into_iter().collect()
+            }
+        }
+    }
+
+    /// The next question, when none is open.
+    pub(super) fn next(&mut self, now: SystemTime) -> Option<AskingAction> {
+        if self.open.is_some() {
+            return None;
+        }
+        let mut next = self.waiting.pop_front()?;
+        self.last += 1;
+        (next.id, next.asked_at) = (self.last, now);
+        let about = next.about.clone();
+        let id = self.open.insert(next).id;
+        Some(AskingAction::Show(Question { id, about }))
+    }
+}
+
+impl Session {
+    /// Asks, now or after the questions before.
+    pub(super) fn ask_user(&mut self, about: About, asker: Asker) {
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        self.on_asking(AskingEvent::Wanted { about, asker, line });
+    }
+
+    /// Tells the questions, and does what they say.
+    pub(super) fn on_asking(&mut self, event: AskingEvent) {
+        for action in self.asking.on(event, SystemTime::now()) {
+            self.do_asking(action);
+        }
+        if let Some(question) = self.asking.next(SystemTime::now()) {
+            self.do_asking(question);
+        }
+    }
+
+    fn do_asking(&mut self, action: AskingAction) {
+        let out = self.out_or_background();
+        match action {
+            AskingAction::Show(question) => out.send(SessionEvent::Asked(question)),
+            AskingAction::Over(id) => out.send(SessionEvent::QuestionOver(id)),
+            AskingAction::Note(line) => out.send(SessionEvent::Notice(Notice::note(line))),
+            AskingAction::Record(decided) => self.history.decided(decided),
+            AskingAction::Deliver(Asker::Agent(question), reply) => {
+                let answer = reply.for_agent();
+                self.tell_agent(AgentReply::Answered { question, answer });
+            }
+            AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Questions as tables of events: who is asked what, and who hears the answer.
+
+use super::*;
+use crate::agent::Subject;
+
+fn command(text: &str) -> About {
+    About::Agent(Subject::Command {
+        command: text.into(),
+        cwd: "/".into(),
+        reason: None,
+    })
+}
+
+fn wanted(about: About, asker: &str) -> AskingEvent {
+    AskingEvent::Wanted {
+        about,
+        asker: Asker::Agent(asker.into()),
+        line: 2,
+    }
+}
+
+fn answered(question: u64, choice: Choice) -> AskingEvent {
+    AskingEvent::Answered {
+        question,
+        reply: Reply::Chosen(choice),
+    }
+}
+
+/// Plays events as the loop does; a word for each action.
+fn play(asking: &mut Asking, events: Vec<AskingEvent>) -> Vec<String> {
+    let now = SystemTime::UNIX_EPOCH;
+    let mut words = Vec::new();
+    for event in events {
+        let mut actions = asking.on(event, now);
+        actions.extend(asking.next(now));
+        words.extend(actions.into_iter().map(|action| match action {
+            AskingAction::Show(question) => format!("ask {}", question.id),
+            AskingAction::Over(id) => format!("over {id}"),
+            AskingAction::Note(line) => line,
+            AskingAction::Record(decided) => format!("[{}] {}", decided.line, decided.decision),
+            AskingAction::Deliver(Asker::Agent(id), Reply::Chosen(choice)) => {
+                format!("{id} {choice:?}")
+            }
+            AskingAction::Deliver(..) => "deliver".into(),
+        }));
+    }
+    words
+}
+
+#[test]
+fn one_question_is_open_at_a_time_and_each_asker_hears_its_own() {
+    let events = vec![
+        wanted(command("a"), "A"),
+        wanted(command("b"), "B"),
+        answered(7, Choice::Once),
+        answered(1, Choice::Once),
+        answered(1, Choice::No),
+        answered(2, Choice::No),
+    ];
+    assert_eq!(
+        play(&mut Asking::new(true), events),
+        ["ask 1", "[2] once", "A Once", "ask 2", "[2] no", "B No"]
+    );
+}
+
+#[test]
+fn a_yes_for_the_session_is_not_asked_again_until_the_session_is_left() {
+    let mut asking = Asking::new(true);
+    let yes = vec![wanted(command("a"), "A"), answered(1, Choice::Session)];
+    assert_eq!(
+        play(&mut asking, yes),
+        ["ask 1", "[2] session", "A Session"]
+    );
+    let again = || vec![wanted(command("a"), "B")];
+    assert_eq!(play(&mut asking, again()), ["[2] session", "B Session"]);
+    assert_eq!(
+        play(&mut asking, vec![wanted(command("b"), "C")]),
+        ["ask 2"]
+    );
+    asking.allowed = Allowed::default();
+    let over = vec![AskingEvent::TurnOver];
+    assert_eq!(play(&mut asking, over), ["over 2"]);
+    assert_eq!(play(&mut asking, again()), ["ask 3"]);
+}
+
+#[test]
+fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
+    let events = vec![
+        wanted(command("a"), "A"),
+        wanted(command("b"), "B"),
+        AskingEvent::TurnOver,
+        AskingEvent::TurnOver,
+        answered(1, Choice::Once),
+    ];
+    assert_eq!(play(&mut Asking::new(true), events), ["ask 1", "over 1"]);
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
+    let said = play(&mut Asking::new(false), vec![wanted(command("a"), "A")]);
+    assert_eq!(said.len(), 2);
+    assert!(
+        said[0].starts_with("did not allow the agent (command)"),
+        "{said:?}"
+    );
+    assert_eq!(said[1], "A No");
+}

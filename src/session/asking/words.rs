@@ -1,0 +1,84 @@
+//! A question in words: for the record, and for those who cannot be asked.
+
+use crate::agent::Subject;
+use crate::session::question::{About, Choice, Reply};
+use crate::text::cut;
+
+/// What is said where nobody can be asked: one line.
+pub(super) fn unasked(about: &About) -> String {
+    let (kind, subject) = told(about);
+    let verdict = match about {
+        About::Agent(Subject::Form { .. }) => "left a question of the agent open",
+        _ => "did not allow the agent",
+    };
+    let remedy = match about {
+        About::Agent(
+            Subject::Command { .. }
+            | Subject::Input { .. }
+            | Subject::Edit { .. }
+            | Subject::Permissions { .. },
+        ) => "; with `approvals` set to `never` the sandbox decides",
+        _ => "",
+    };
+    let subject = subject.replace('\n', " ");
+    let subject = cut(&subject, 200);
+    format!("{verdict} ({kind}), nobody can be asked here: {subject}{remedy}")
+}
+
+/// A question as the record has it: its kind, and what it was about.
+pub(super) fn told(about: &About) -> (&'static str, String) {
+    match about {
+        About::Agent(Subject::Command { command, cwd, .. }) => {
+            ("command", format!("{command}\n(in {cwd})"))
+        }
+        About::Agent(Subject::Input { text, cwd, .. }) => ("input", format!("{text}\n(in {cwd})")),
+        About::Agent(Subject::Edit { changes, .. }) => {
+            let changes = changes
+                .iter()
+                .map(|change| format!("{} {}\n{}", change.kind, change.path, change.diff));
+            ("edit", changes.collect::<Vec<_>>().join("\n"))
+        }
+        About::Agent(Subject::Permissions { wanted, cwd, .. }) => {
+            ("permissions", format!("{}\n(in {cwd})", wanted.join("\n")))
+        }
+        About::Agent(Subject::Form {
+            server,
+            message,
+            fields,
+        }) => {
+            let questions = fields.iter().map(|field| field.question.as_str());
+            let parts = [server.as_str(), message.as_str()].into_iter();
+            let parts: Vec<&str> = parts
+                .chain(questions)
+                .filter(|part| !part.is_empty())
+                .collect();
+            ("form", parts.join("\n"))
+        }
+        About::Agent(Subject::Link { server, url, .. }) => ("link", format!("{server}: {url}")),
+        About::Cells(cells) => {
+            let cells = cells.iter().map(|cell| {
+                let reset = if cell.reset { "(reset)\n" } else { "" };
+                format!("{reset}{}", cell.code)
+            });
+            ("cells", cells.collect::<Vec<_>>().join("\n# %%\n"))
+        }
+        About::Unprotected { code, .. } => ("snapshot", code.clone()),
+        About::ProjectSkill { path, .. } => ("project skill", path.clone()),
+        About::SkillCode { path, blocks, .. } => {
+            ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
+        }
+    }
+}
+
+pub(super) fn decision(reply: &Reply) -> String {
+    match reply {
+        Reply::Chosen(Choice::Once) => "once".to_owned(),
+        Reply::Chosen(Choice::Session) => "session".to_owned(),
+        Reply::Chosen(Choice::Remember) => "remember".to_owned(),
+        Reply::Chosen(Choice::No | Choice::NoBecause) => "no".to_owned(),
+        Reply::Chosen(Choice::Stop) => "stop".to_owned(),
+        Reply::NoBecause(why) => format!("no: {why}"),
+        Reply::Filled(_) => "answered".to_owned(),
+        Reply::Declined => "declined".to_owned(),
+    }
+}

@@ -1,0 +1,251 @@
+//! The floor: what is being worked on, and what waits for its turn.
+//!
+//! In: what happened to the work in hand ([`FloorEvent`]). Out: what is to be done about it ([`FloorAction`]). Carries the
+//! streams of events to front-ends and never writes to them. Invariants: one thing has the floor; a replay is on it with
+//! the cell of its step, an interpreter's awaited death with the cell that died; what asked for something gets the
+//! answer only while it still has the floor, by its [`Ticket`].
+
+use std::collections::VecDeque;
+
+use crate::runtime::RequestId;
+use crate::session::Submission;
+use crate::session::cell::{CellRun, Remains};
+use crate::session::events::RunSender;
+use crate::session::loading::Loading;
+use crate::session::prompt::Prompt;
+use crate::session::replay::{Replay, ReplayRun};
+
+/// Names one stay on the floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+#[cfg(test)]
+impl Ticket {
+    /// Of the first stay.
+    pub(super) fn first() -> Self {
+        Ticket(1)
+    }
+}
+
+/// What waits for its turn.
+pub(super) enum Work {
+    Input(Submission),
+    Replay(Replay),
+    Load(Loading),
+}
+
+/// What has the floor.
+pub(super) enum Holder {
+    Cell(Box<UserCell>),
+    Prompt(Box<Prompt>),
+    /// A cell that runs once it is in the record.
+    Recording {
+        /// The user stops it: it is interrupted as soon as it runs.
+        interrupted: bool,
+    },
+    /// A command that waits for something.
+    Command {
+        /// What is waited for changes the session: nobody stops waiting.
+        firm: bool,
+    },
+}
+
+/// A stay on the floor.
+struct Stay {
+    ticket: Ticket,
+    holder: Holder,
+    out: RunSender,
+}
+
+/// A cell the user wants run, and the replay or file whose step it is.
+pub(super) struct UserCell {
+    pub(super) run: CellRun,
+    replay: Option<Box<ReplayRun>>,
+    /// Its interpreter died: it has the floor until it is said how.
+    died: bool,
+}
+
+/// What happened to the work in hand.
+pub(super) enum FloorEvent<'a> {
+    /// The cell ended.
+    CellEnded(&'a Remains),
+    /// The cell ended with its interpreter; how is about to be said.
+    CellDied(&'a Remains),
+    /// It has been said how the interpreter ended.
+    DeathTold,
+    /// The user stops what runs.
+    Interrupted,
+    /// The user wants nothing more of this step, but the rest of the replay.
+    Skipped,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum FloorAction {
+    /// Interrupt the interpreter.
+    Interrupt,
+    /// Stop the prompt.
+    StopPrompt,
+    /// Say that nobody waits for the command any more; the floor is free.
+    StoppedWaiting(RunSender),
+    /// The floor is free: what the cell was a step of goes on, then what waits.
+    Free(Option<Box<ReplayRun>>),
+}
+
+/// Who works, who waits.
+#[derive(Default)]
+pub(super) struct Floor {
+    held: Option<Stay>,
+    waiting: VecDeque<(Work, RunSender)>,
+    tickets: u64,
+}
+
+impl UserCell {
+    pub(super) fn new(run: CellRun, replay: Option<Box<ReplayRun>>) -> Self {
+        UserCell {
+            run,
+            replay,
+            died: false,
+        }
+    }
+}
+
+impl Floor {
+    /// Puts work at the end of what waits.
+    pub(super) fn line_up(&mut self, work: Work, out: RunSender) {
+        self.waiting.push_back((work, out));
+    }
+
+    /// Forgets what waits.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// The next piece of work, when the floor is free.
+    pub(super) fn next(&mut self) -> Option<(Work, RunSender)> {
+        match self.held {
+            Some(_) => None,
+            None => self.waiting.pop_front(),
+        }
+    }
+
+    /// Gives the floor, which is free.
+    pub(super) fn give(&mut self, holder: Holder, out: RunSender) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.held = Some(Stay {
+            ticket,
+            holder,
+            out,
+        });
+        ticket
+    }
+
+    /// Takes the floor from whoever has it.
+    pub(super) fn take_back(&mut self) {
+        self.held = None;
+    }
+
+    /// Takes the floor from whoever waits with this ticket: where its events go, and whether it is to be interrupted.
+    pub(super) fn end_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
+        let waits = |stay: &mut Stay| {
+            stay.ticket == ticket && !matches!(stay.holder, Holder::Cell(_) | Holder::Prompt(_))
+        };
+        let stay = self.held.take_if(waits)?;
+        let interrupted = matches!(stay.holder, Holder::Recording { interrupted: true });
+        Some((stay.out, interrupted))
+    }
+
+    /// What has the floor.
+    pub(super) fn holder(&self) -> Option<&Holder> {
+        self.held.as_ref().map(|stay| &stay.holder)
+    }
+
+    /// Where events of what has the floor go.
+    pub(super) fn out(&self) -> Option<&RunSender> {
+        self.held.as_ref().map(|stay| &stay.out)
+    }
+
+    /// The stay of whatever has the floor.
+    pub(super) fn ticket(&self) -> Option<Ticket> {
+        self.held.as_ref().map(|stay| stay.ticket)
+    }
+
+    /// Whoever was given this ticket still has the floor.
+    pub(super) fn has(&self, ticket: Ticket) -> bool {
+        self.ticket() == Some(ticket)
+    }
+
+    /// The cell that is this request.
+    pub(super) fn cell(&mut self, id: RequestId) -> Option<&mut CellRun> {
+        match self.held.as_mut().map(|stay| &mut stay.holder) {
+            Some(Holder::Cell(cell)) if cell.run.id == id => Some(&mut cell.run),
+            _ => None,
+        }
+    }
+
+    /// The prompt that has the floor.
+    pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
+        match self.held.as_mut().map(|stay| &mut stay.holder) {
+            Some(Holder::Prompt(prompt)) => Some(prompt),
+            _ => None,
+        }
+    }
+
+    /// Takes an event; says what is to be done.
+    pub(super) fn on(&mut self, event: FloorEvent<'_>) -> Vec<FloorAction> {
+        let Some(Stay { holder, out, .. }) = &mut self.held else {
+            return Vec::new();
+        };
+        match (event, holder) {
+            (FloorEvent::CellEnded(remains), Holder::Cell(cell)) => {
+                if let Some(replay) = &mut cell.replay {
+                    replay.on_cell(remains);
+                }
+                let replay = cell.replay.take();
+                self.held = None;
+                vec![FloorAction::Free(replay)]
+            }
+            (FloorEvent::CellDied(remains), Holder::Cell(cell)) => {
+                cell.died = true;
+                if let Some(replay) = &mut cell.replay {
+                    replay.on_cell(remains);
+                }
+                Vec::new()
+            }
+            (FloorEvent::DeathTold, Holder::Cell(cell)) if cell.died => {
+                let replay = cell.replay.take();
+                self.held = None;
+                vec![FloorAction::Free(replay)]
+            }
+            (FloorEvent::Interrupted, Holder::Cell(cell)) => {
+                if let Some(replay) = &mut cell.replay {
+                    replay.stop();
+                }
+                vec![FloorAction::Interrupt]
+            }
+            (FloorEvent::Interrupted, Holder::Prompt(_)) => vec![FloorAction::StopPrompt],
+            (FloorEvent::Interrupted, Holder::Recording { interrupted }) => {
+                *interrupted = true;
+                Vec::new()
+            }
+            (FloorEvent::Interrupted, Holder::Command { firm: false }) => {
+                let out = out.clone();
+                self.held = None;
+                vec![FloorAction::StoppedWaiting(out)]
+            }
+            (FloorEvent::Skipped, Holder::Cell(cell)) => {
+                let Some(replay) = &mut cell.replay else {
+                    return Vec::new();
+                };
+                replay.skip();
+                cell.run.skip();
+                vec![FloorAction::Interrupt]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

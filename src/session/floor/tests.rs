@@ -1,0 +1,229 @@
+//! The floor as tables of events: who has it, what is to be done.
+
+use super::*;
+use crate::output::transcript::TranscriptText;
+use crate::runtime::{Death, Ending};
+use crate::session::cell::Whose;
+use crate::session::events::{Next, Run, SessionEvent, stream};
+use crate::session::outputs::Outputs;
+use crate::session::replay::{Purpose, ReplayStop, Replayed, Step};
+
+fn remains(ending: Ending) -> Remains {
+    Remains {
+        ending,
+        shown: TranscriptText::default(),
+        images: Vec::new(),
+        raised: Some("ValueError: bad".into()),
+        leaving: false,
+        cwd: None,
+    }
+}
+
+fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> Holder {
+    let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
+    let run = CellRun::new(
+        RequestId(1),
+        Whose::User(1),
+        "x".into(),
+        out.clone(),
+        outputs,
+    );
+    Holder::Cell(Box::new(UserCell::new(run, replay)))
+}
+
+fn replay(out: RunSender) -> Box<ReplayRun> {
+    let step = |line| Step::Cell {
+        source: "x".into(),
+        again: Some(line),
+        place: None,
+    };
+    let replay = Replay {
+        name: "it".into(),
+        steps: (1..=3).map(step).collect(),
+        quiet: false,
+    };
+    let purpose = Purpose::Again { all: false };
+    Box::new(ReplayRun::new(replay, 0, purpose, out))
+}
+
+fn word(action: &FloorAction) -> &'static str {
+    match action {
+        FloorAction::Interrupt => "interrupt",
+        FloorAction::StopPrompt => "stop prompt",
+        FloorAction::StoppedWaiting(_) => "stopped waiting",
+        FloorAction::Free(None) => "free",
+        FloorAction::Free(Some(_)) => "go on",
+    }
+}
+
+/// Feeds events to a floor that `holder` has; a word for each action.
+fn told(holder: Holder, out: &RunSender, events: Vec<FloorEvent<'_>>) -> (Vec<&'static str>, bool) {
+    let mut floor = Floor::default();
+    floor.give(holder, out.clone());
+    let mut words = Vec::new();
+    for event in events {
+        words.extend(floor.on(event).iter().map(word));
+    }
+    (words, floor.holder().is_some())
+}
+
+#[test]
+fn what_happens_to_each_holder() {
+    let (ok, died) = (remains(Ending::Ok), remains(Ending::Died(Death::Killed)));
+    let (out, _run) = stream();
+    let command = |firm| Holder::Command { firm };
+    let one = || cell(&out, None);
+    let step = || cell(&out, Some(replay(out.clone())));
+    use FloorEvent::{CellDied, CellEnded, DeathTold, Interrupted, Skipped};
+    for (holder, events, expected, held) in [
+        (one(), vec![CellEnded(&ok)], vec!["free"], false),
+        (step(), vec![CellEnded(&ok)], vec!["go on"], false),
+        (one(), vec![CellDied(&died)], vec![], true),
+        (one(), vec![CellDied(&died), DeathTold], vec!["free"], false),
+        (
+            step(),
+            vec![CellDied(&died), DeathTold],
+            vec!["go on"],
+            false,
+        ),
+        // The death of an interpreter that had nothing to do with the cell ends nothing.
+        (one(), vec![DeathTold], vec![], true),
+        (one(), vec![Interrupted], vec!["interrupt"], true),
+        (one(), vec![Skipped], vec![], true),
+        (
+            step(),
+            vec![Skipped, CellEnded(&ok)],
+            vec!["interrupt", "go on"],
+            false,
+        ),
+        (
+            command(false),
+            vec![Interrupted],
+            vec!["stopped waiting"],
+            false,
+        ),
+        (
+            command(true),
+            vec![Interrupted, Skipped, DeathTold],
+            vec![],
+            true,
+        ),
+    ] {
+        assert_eq!(told(holder, &out, events), (expected, held));
+    }
+}
+
+#[test]
+fn a_free_floor_hears_nothing() {
+    let mut floor = Floor::default();
+    let ok = remains(Ending::Ok);
+    for event in [
+        FloorEvent::CellEnded(&ok),
+        FloorEvent::CellDied(&ok),
+        FloorEvent::DeathTold,
+        FloorEvent::Interrupted,
+        FloorEvent::Skipped,
+    ] {
+        assert!(floor.on(event).is_empty());
+    }
+}
+
+#[test]
+fn work_waits_in_order_and_not_beside_a_holder() {
+    let mut floor = Floor::default();
+    let (out, _run) = stream();
+    for name in ["a", "b"] {
+        let submission = Submission {
+            text: name.into(),
+            ..Submission::default()
+        };
+        floor.line_up(Work::Input(submission), out.clone());
+    }
+    let next = |floor: &mut Floor| match floor.next() {
+        Some((Work::Input(submission), _)) => Some(submission.text),
+        _ => None,
+    };
+    assert_eq!(next(&mut floor).as_deref(), Some("a"));
+    let ticket = floor.give(Holder::Command { firm: false }, out.clone());
+    assert_eq!(next(&mut floor), None);
+    assert!(floor.end_wait(ticket).is_some());
+    assert_eq!(next(&mut floor).as_deref(), Some("b"));
+    // Whoever has had the floor since then is not ended by an old ticket.
+    floor.give(cell(&out, None), out);
+    assert!(floor.end_wait(ticket).is_none());
+    assert!(floor.holder().is_some());
+}
+
+/// Plays a replay of three cells with these endings; how it says it ended.
+fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
+    let (out, run) = stream();
+    let mut held = replay(out.clone());
+    for (ending, before) in endings {
+        held.next().expect("a step");
+        let mut floor = Floor::default();
+        floor.give(cell(&out, Some(held)), out.clone());
+        let before = match before {
+            Some(FloorEvent::Skipped) => Some(FloorEvent::Skipped),
+            Some(_) => Some(FloorEvent::Interrupted),
+            None => None,
+        };
+        before.map(|event| floor.on(event));
+        let ended = remains(ending.clone());
+        let mut actions = floor.on(FloorEvent::CellEnded(&ended));
+        let Some(FloorAction::Free(Some(left))) = actions.pop() else {
+            panic!("the replay is handed on");
+        };
+        held = left;
+    }
+    assert!(held.next().is_none(), "a step is left");
+    assert!(!held.end());
+    drop(out);
+    ended(&run)
+}
+
+fn ended(run: &Run) -> Replayed {
+    loop {
+        match run.next(None) {
+            Next::Event(event) => {
+                if let SessionEvent::ReplayEnded(replayed) = *event {
+                    return replayed;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_replay() {
+    let ok = || (Ending::Ok, None);
+    let check = |endings: &[(Ending, Option<FloorEvent<'_>>)], ran, skipped, stopped| {
+        let told = replayed(endings);
+        assert_eq!((told.ran, told.skipped), (ran, skipped));
+        assert_eq!(told.stopped, stopped);
+    };
+    check(&[ok(), ok(), ok()], 3, 0, None);
+    let skip = || (Ending::Interrupted, Some(FloorEvent::Skipped));
+    check(&[ok(), skip(), ok()], 2, 1, None);
+    let stop = || (Ending::Ok, Some(FloorEvent::Interrupted));
+    let stopped = ReplayStop::Interrupted { line: 0 };
+    check(&[ok(), stop()], 1, 0, Some(stopped));
+    let error = "ValueError: bad".to_owned();
+    let failed = ReplayStop::Failed { line: 0, error };
+    check(&[(Ending::Error, None)], 0, 0, Some(failed));
+}
+
+#[test]
+fn a_cell_stopped_on_its_way_into_the_record_is_interrupted_when_it_runs() {
+    let (out, _run) = stream();
+    for stopped in [false, true] {
+        let mut floor = Floor::default();
+        let ticket = floor.give(Holder::Recording { interrupted: false }, out.clone());
+        if stopped {
+            assert!(floor.on(FloorEvent::Interrupted).is_empty());
+        }
+        let ended = floor.end_wait(ticket).map(|(_, interrupted)| interrupted);
+        assert_eq!(ended, Some(stopped));
+        assert!(floor.holder().is_none());
+    }
+}

@@ -1,0 +1,273 @@
+//! What front-ends hold: a handle that talks to the loop, and the words it uses for that.
+//!
+//! Each call of the handle is one [`Command`]; what has an answer waits for it on a channel of its own. Nothing here
+//! knows how a command is carried out.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use super::{
+    Closed, LastExchange, Loading, Parts, Replay, Reply, Run, SessionEvent, Skills, Submission,
+    Surroundings, commands, events, floor, suggest, task, toolbox,
+};
+use crate::config::Choices;
+use crate::dialog::Dialog;
+use crate::history::{Earlier, RecordedCell, RecordedThread, SessionRow, SessionStart};
+use crate::markdown::Background;
+use crate::report::Report;
+use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeRequest};
+
+/// Talks to a session; clones talk to the same one.
+#[derive(Clone)]
+pub struct SessionHandle {
+    pub(super) commands: UnboundedSender<Command>,
+    shared: Arc<Shared>,
+}
+
+/// What handles may see without asking the loop.
+pub(super) struct Shared {
+    pub(super) next_line: Arc<AtomicU32>,
+    pub(super) interrupter: Mutex<Option<Arc<dyn Interrupter>>>,
+}
+
+/// What a handle asks of the loop, and what tasks of the loop report back.
+pub(super) enum Command {
+    Submit(Submission, events::RunSender),
+    Replay(Replay, events::RunSender),
+    Load(Loading, events::RunSender),
+    Interrupt,
+    SkipStep,
+    ReplyInput(u64, InputReply),
+    ReplyRecord(u64, Option<RecordPlace>),
+    Answer(u64, Reply),
+    LastExchange(oneshot::Sender<Option<LastExchange>>),
+    Ask(RuntimeRequest, oneshot::Sender<Answer>),
+    WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    WarmAgent,
+    Choices(oneshot::Sender<Choices>),
+    OnBackground(Background),
+    Surroundings(oneshot::Sender<Surroundings>),
+    Models(oneshot::Sender<Vec<(String, String)>>),
+    Started(Result<SessionStart, Report>, Option<RecordedThread>),
+    RecordRead(floor::Ticket, Box<Dialog>),
+    SkillsFound(Box<Skills>),
+    SkillRead(
+        toolbox::CallId,
+        Result<Box<crate::skills::Activation>, String>,
+    ),
+    Said(events::RunSender, SessionEvent),
+    /// What a command waited for is there.
+    Learned(floor::Ticket, commands::Then),
+    Earlier(oneshot::Sender<Option<Earlier>>),
+    LookForGone,
+    CellsRead(Vec<RecordedCell>),
+    Sessions {
+        all: bool,
+        answer: oneshot::Sender<Vec<SessionRow>>,
+    },
+    Suggest(Box<suggest::Wish>),
+    SuggestFrom(Box<Dialog>, Box<suggest::Wish>),
+    AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
+    Close(oneshot::Sender<Closed>),
+}
+
+/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
+    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
+    let (background, run) = events::stream();
+    let shared = Arc::new(Shared {
+        next_line: Arc::new(AtomicU32::new(1)),
+        interrupter: Mutex::default(),
+    });
+    let handle = SessionHandle {
+        commands: commands.clone(),
+        shared: Arc::clone(&shared),
+    };
+    std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || task::run(parts, inbox, commands, background, shared))
+        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
+    Ok((handle, run))
+}
+
+impl SessionHandle {
+    /// Hands in an input; its events come from the run returned.
+    pub fn submit(&self, submission: Submission) -> Run {
+        let (sender, run) = events::stream();
+        // A loop that ended drops the sender, which ends the run.
+        let _ = self.commands.send(Command::Submit(submission, sender));
+        run
+    }
+
+    /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
+    pub fn replay(&self, replay: Replay) -> Run {
+        let (sender, run) = events::stream();
+        // As in `submit`.
+        let _ = self.commands.send(Command::Replay(replay, sender));
+        run
+    }
+
+    /// Hands in a file to run; it is read and run when its turn comes, like an input.
+    pub fn load(&self, loading: Loading) -> Run {
+        let (sender, run) = events::stream();
+        let _ = self.commands.send(Command::Load(loading, sender));
+        run
+    }
+
+    /// Leaves out the cell of the replay that runs, and goes on with the next step.
+    pub fn skip_step(&self) {
+        let _ = self.commands.send(Command::SkipStep);
+    }
+
+    /// The number the next input takes.
+    pub fn next_line(&self) -> u32 {
+        self.shared.next_line.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the record has told where the session begins.
+    ///
+    /// # Errors
+    /// The session to take up is not in the record.
+    pub fn started(&self) -> Result<SessionStart, Report> {
+        let (answer, answered) = oneshot::channel();
+        let gone = || Report::failure("the session has ended");
+        self.commands
+            .send(Command::AwaitStart(answer))
+            .map_err(|_| gone())?;
+        answered.blocking_recv().map_err(|_| gone())?
+    }
+
+    /// The end of the session as it was before this process; `None` when nothing is known of it.
+    pub fn earlier(&self) -> Option<Earlier> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Earlier(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Finds out which names of an earlier session the interpreter lacks; it is said in the background, with how they
+    /// come back.
+    pub fn look_for_gone(&self) {
+        let _ = self.commands.send(Command::LookForGone);
+    }
+
+    /// The sessions of this directory (else of its git root), or of all; newest first.
+    pub fn sessions(&self, all: bool) -> Vec<SessionRow> {
+        let (answer, answered) = oneshot::channel();
+        if self
+            .commands
+            .send(Command::Sessions { all, answer })
+            .is_err()
+        {
+            return Vec::new();
+        }
+        answered.blocking_recv().unwrap_or_default()
+    }
+
+    /// Interrupts what runs, cell or turn.
+    pub fn interrupt(&self) {
+        let _ = self.commands.send(Command::Interrupt);
+    }
+
+    /// Ends the interpreter at once; its variables are lost.
+    pub fn kill_runtime(&self) {
+        let interrupter = self
+            .shared
+            .interrupter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(interrupter) = interrupter {
+            interrupter.kill();
+        }
+    }
+
+    /// Answers a cell that asked for input.
+    pub fn reply_input(&self, call: u64, reply: InputReply) {
+        let _ = self.commands.send(Command::ReplyInput(call, reply));
+    }
+
+    /// Answers a [`Question`]; one that is over is ignored.
+    pub fn answer(&self, question: u64, reply: Reply) {
+        let _ = self.commands.send(Command::Answer(question, reply));
+    }
+
+    /// The newest exchange of the conversation.
+    pub fn last_exchange(&self) -> Option<LastExchange> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::LastExchange(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Starts the interpreter if it does not run yet; returns the terminal its cells own, if they own one.
+    pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::WarmRuntime(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// Starts the agent's process if it does not run yet; does not wait for it.
+    pub fn warm_agent(&self) {
+        let _ = self.commands.send(Command::WarmAgent);
+    }
+
+    /// The choices in force.
+    pub fn choices(&self) -> Option<Choices> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::Choices(answer)).ok()?;
+        answered.blocking_recv().ok()
+    }
+
+    /// Tells the terminal's background: the theme for code follows it unless the user has chosen one.
+    pub fn on_background(&self, background: Background) {
+        let _ = self.commands.send(Command::OnBackground(background));
+    }
+
+    /// The interpreter's directory and the skills.
+    pub fn surroundings(&self) -> Surroundings {
+        let (answer, answered) = oneshot::channel();
+        // A session that has ended drops the question.
+        let _ = self.commands.send(Command::Surroundings(answer));
+        answered.blocking_recv().unwrap_or_default()
+    }
+
+    /// Name and description of the models there are; waits for the agent, and starts it when it does not run.
+    pub fn models(&self) -> Vec<(String, String)> {
+        let (answer, answered) = oneshot::channel();
+        // As above.
+        let _ = self.commands.send(Command::Models(answer));
+        answered.blocking_recv().unwrap_or_default()
+    }
+
+    /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
+    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<Answer> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.commands.send(Command::Ask(request, answer));
+        answered
+    }
+
+    /// Ends the session: stops what runs, writes what is there, ends both peers. Waits at most `patience`.
+    pub fn close(&self, patience: Duration) -> Closed {
+        let (answer, answered) = oneshot::channel();
+        if self.commands.send(Command::Close(answer)).is_err() {
+            return Closed::default();
+        }
+        // A thread only to bound the wait: the receiver itself has no deadline.
+        let (done, finished) = std::sync::mpsc::channel();
+        let wait = move || done.send(answered.blocking_recv().unwrap_or_default());
+        if std::thread::Builder::new()
+            .name("close".into())
+            .spawn(wait)
+            .is_err()
+        {
+            return Closed::default();
+        }
+        finished.recv_timeout(patience).unwrap_or_default()
+    }
+}

@@ -1,0 +1,211 @@
+//! The numbering: the In number the next input takes, where the session began, and which of its cells ran in an
+//! interpreter that is gone.
+//!
+//! Pure, but for the one number that handles may read at any time. Invariants: a number is given once; none is given
+//! before it is known where an earlier session goes on; the steps of a file that are still to take numbers are counted
+//! in what handles see, so that the next input's number is known while the file runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::history::SessionStart;
+use crate::report::Report;
+
+/// The numbers of one session.
+pub(super) struct Numbering {
+    next: u32,
+    /// Steps of a file that are still to take numbers.
+    ahead: u32,
+    start: Start,
+    /// Something of this session is in the record.
+    recorded: bool,
+    /// Cells with a lower number ran in an interpreter that is gone.
+    gone_before: u32,
+    /// What handles see.
+    shown: Arc<AtomicU32>,
+}
+
+/// Where the session begins.
+enum Start {
+    /// The record has not told yet; when an earlier session is taken up, inputs wait for it.
+    Awaited {
+        taken_up: bool,
+    },
+    Told(Result<SessionStart, Report>),
+}
+
+impl Numbering {
+    /// Begins at 1, or where the earlier session that is `taken_up` ends.
+    pub(super) fn new(taken_up: bool, shown: Arc<AtomicU32>) -> Self {
+        let numbering = Numbering {
+            next: 1,
+            ahead: 0,
+            start: Start::Awaited { taken_up },
+            recorded: false,
+            gone_before: 0,
+            shown,
+        };
+        numbering.show();
+        numbering
+    }
+
+    fn show(&self) {
+        let shown = self.next.saturating_add(self.ahead);
+        self.shown.store(shown, Ordering::Relaxed);
+    }
+
+    /// Inputs can be numbered.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.start, Start::Awaited { taken_up: true })
+    }
+
+    /// The record told where the session begins.
+    pub(super) fn on_start(&mut self, start: Result<SessionStart, Report>) {
+        if let Ok(start) = &start
+            && start.resumed
+        {
+            self.next = start.next_line;
+            self.all_gone();
+        }
+        self.start = Start::Told(start);
+        self.show();
+    }
+
+    /// The conversation goes on in another session of the record.
+    pub(super) fn on_change(&mut self, start: SessionStart) {
+        self.next = start.next_line;
+        self.all_gone();
+        self.recorded = true;
+        self.start = Start::Told(Ok(start));
+        self.show();
+    }
+
+    /// Gives the next number to an input that is recorded.
+    pub(super) fn take(&mut self) -> u32 {
+        self.recorded = true;
+        self.take_private()
+    }
+
+    /// Gives the next number to an input that is recorded nowhere.
+    pub(super) fn take_private(&mut self) -> u32 {
+        let line = self.next;
+        self.next += 1;
+        self.show();
+        line
+    }
+
+    /// Gives the next number to a step of the file that runs.
+    pub(super) fn take_ahead(&mut self) -> u32 {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.take()
+    }
+
+    /// So many steps of a file are to take numbers; 0: the file is over.
+    pub(super) fn expect(&mut self, steps: usize) {
+        self.ahead = u32::try_from(steps).unwrap_or(u32::MAX);
+        self.show();
+    }
+
+    /// The interpreter that ran the cells so far is gone.
+    pub(super) fn all_gone(&mut self) {
+        self.gone_before = self.next;
+    }
+
+    /// All cells of the record have been run again.
+    pub(super) fn all_back(&mut self) {
+        self.gone_before = 0;
+    }
+
+    /// Cells with a lower number ran in an interpreter that is gone.
+    pub(super) fn gone_before(&self) -> u32 {
+        self.gone_before
+    }
+
+    /// What the record told; `None` until it has.
+    pub(super) fn start(&self) -> Option<&Result<SessionStart, Report>> {
+        match &self.start {
+            Start::Awaited { .. } => None,
+            Start::Told(start) => Some(start),
+        }
+    }
+
+    /// The session's number; 0 while it is not known.
+    pub(super) fn session(&self) -> i64 {
+        match self.start() {
+            Some(Ok(start)) => start.number,
+            _ => 0,
+        }
+    }
+
+    /// The session's number, when something of it can be taken up again.
+    pub(super) fn resumable(&self) -> Option<i64> {
+        let start = self.start()?.as_ref().ok()?;
+        (start.recorded && self.recorded).then_some(start.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(number: i64, next_line: u32, resumed: bool) -> SessionStart {
+        SessionStart {
+            number,
+            next_line,
+            resumed,
+            recorded: true,
+        }
+    }
+
+    fn numbering(taken_up: bool) -> (Numbering, impl Fn() -> u32) {
+        let shown = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&shown);
+        let numbering = Numbering::new(taken_up, shown);
+        (numbering, move || seen.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_new_session_counts_before_the_record_has_told_anything() {
+        let (mut numbering, shown) = numbering(false);
+        assert!(numbering.is_open());
+        assert_eq!((numbering.take_private(), shown()), (1, 2));
+        assert_eq!(numbering.resumable(), None);
+        numbering.on_start(Ok(start(7, 1, false)));
+        assert_eq!((numbering.session(), numbering.resumable()), (7, None));
+        assert_eq!((numbering.take(), shown()), (2, 3));
+        assert_eq!(numbering.resumable(), Some(7));
+    }
+
+    #[test]
+    fn a_session_taken_up_counts_from_its_end_and_lacks_its_cells() {
+        let (mut numbering, shown) = numbering(true);
+        assert!(!numbering.is_open());
+        numbering.on_start(Ok(start(3, 9, true)));
+        assert!(numbering.is_open());
+        assert_eq!((shown(), numbering.gone_before()), (9, 9));
+        numbering.all_back();
+        assert_eq!(numbering.gone_before(), 0);
+        numbering.on_change(start(4, 2, true));
+        assert_eq!((numbering.take(), numbering.gone_before()), (2, 2));
+        assert_eq!(numbering.resumable(), Some(4));
+    }
+
+    #[test]
+    fn a_record_that_fails_holds_nobody_up() {
+        let (mut numbering, _) = numbering(true);
+        numbering.on_start(Err(Report::usage("no session 9")));
+        assert!(numbering.is_open());
+        assert_eq!((numbering.take(), numbering.session()), (1, 0));
+        assert_eq!(numbering.resumable(), None);
+    }
+
+    #[test]
+    fn a_file_takes_its_numbers_before_the_next_input() {
+        let (mut numbering, shown) = numbering(false);
+        numbering.expect(3);
+        assert_eq!(shown(), 4);
+        assert_eq!((numbering.take_ahead(), shown()), (1, 4));
+        numbering.expect(0);
+        assert_eq!(shown(), 2);
+    }
+}

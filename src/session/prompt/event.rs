@@ -1,0 +1,95 @@
+//! The words of a prompt's life: what happens to it, what is to be done.
+
+use std::time::Instant;
+
+use super::request::Surroundings;
+use super::turn::{ToolReturn, TurnAction};
+use crate::agent::{AgentEvent, TurnRequest, Usage};
+use crate::dialog::Dialog;
+use crate::history::{PromptStart, RecordedThread};
+use crate::runtime::{Answer, RuntimeRequest};
+use crate::session::events::{SessionEvent, TurnOutcome};
+use crate::session::outputs::Outputs;
+
+/// What can happen to a prompt.
+pub(in crate::session) enum PromptEvent<'a> {
+    /// The conversation, as the record has it.
+    RecordRead(Box<Dialog>),
+    /// The runtime answered what was asked last.
+    Answered(Answer),
+    /// What the request is made of beside the prompt; due after [`PromptAction::Gathered`].
+    Compose(&'a Surroundings<'a>),
+    /// The agent has ended the turn that was stopped.
+    AgentFree,
+    /// The agent said something of this turn.
+    Agent(AgentEvent),
+    /// The tool that was called returned.
+    ToolReturned(ToolReturn),
+    /// No code of the turn runs any more.
+    ToolsAway,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// The answer so far is to be saved when that is due.
+    Tick,
+    /// It is to be saved in any case.
+    SaveNow,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(in crate::session) enum PromptAction {
+    /// Show this.
+    Show(SessionEvent),
+    /// Ask the runtime; [`PromptEvent::Answered`] is owed.
+    AskRuntime(RuntimeRequest),
+    /// Interrupt what the runtime does for it.
+    InterruptRuntime,
+    /// Send [`PromptEvent::Compose`].
+    Gathered,
+    /// Record that it is sent.
+    Begin(PromptStart),
+    /// Hand it to the agent.
+    Start(Box<TurnRequest>),
+    /// What the turn wants; never its end.
+    Turn(TurnAction),
+    /// Record the answer so far.
+    Save(String),
+    /// Drop what is asked and called for it; [`PromptEvent::ToolsAway`] comes when nothing of it runs.
+    PutAway,
+    /// Record its end.
+    Finish(Box<Finished>),
+    /// It is over: the floor is free.
+    Leave,
+}
+
+/// How a prompt that is in the record ended.
+#[derive(Debug)]
+pub(in crate::session) struct Finished {
+    /// How.
+    pub outcome: TurnOutcome,
+    /// What the agent was sent and what it answered; `None` when it was stopped before it was sent.
+    pub exchange: Option<Exchanged>,
+    /// Tokens, when the agent told.
+    pub usage: Option<Usage>,
+}
+
+/// What went to and fro.
+#[derive(Debug)]
+pub(in crate::session) struct Exchanged {
+    /// The prompt, without its dot.
+    pub prompt: String,
+    /// The answer in its stored form.
+    pub stored: String,
+    /// The thread to go on with.
+    pub thread: Option<RecordedThread>,
+    /// All text that was sent, where it is logged.
+    pub sent: Option<String>,
+}
+
+/// What a prompt may look at.
+pub(in crate::session) struct Around<'a> {
+    pub now: Instant,
+    pub outputs: &'a Outputs,
+    /// Each `SKILL.md` loaded since the prompt before.
+    pub skills: &'a [String],
+}

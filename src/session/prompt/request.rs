@@ -1,0 +1,139 @@
+//! The request a prompt becomes, and what has to be known of it when it has been answered.
+
+use std::path::PathBuf;
+
+use super::Prompt;
+use crate::agent::{Exchange, InputPart, ThreadDigest, ToolSpec, TurnRequest};
+use crate::config::Choices;
+use crate::dialog::{Dialog, user_entry};
+use crate::history::{PromptStart, RecordedThread};
+use crate::input::is_ours;
+use crate::session::toolbox::is_built_in;
+
+/// What building a request needs beside the prompt and the conversation.
+pub(in crate::session) struct Surroundings<'a> {
+    pub instructions: &'a str,
+    pub choices: &'a Choices,
+    pub cwd: PathBuf,
+    /// The agent's thread, as far as it is known.
+    pub thread: Option<&'a RecordedThread>,
+    /// The agent sees pictures.
+    pub images: bool,
+    /// What the agent adds to the instructions of a turn that offers tools.
+    pub beside_tools: &'a str,
+    /// Our tools that the turn is offered.
+    pub tools: Vec<ToolSpec>,
+    /// The agent still finishes a turn that was stopped.
+    pub agent_is_busy: bool,
+}
+
+/// What was sent: names what the thread holds after the answer.
+pub(super) struct Sent {
+    /// Of the thread before this exchange.
+    digest: ThreadDigest,
+    /// This exchange, without its answer.
+    exchange: Exchange,
+    /// Names of the tools on offer.
+    tools: Vec<String>,
+    /// All text sent, where it is logged.
+    logged: Option<String>,
+    /// More was sent than the record keeps: the thread holds more than the record.
+    attached: bool,
+}
+
+impl Sent {
+    /// The turn may call `name`.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool == name)
+    }
+
+    /// It was answered in the agent's `thread`: the thread to go on with, and the text for the log.
+    pub(super) fn answered(
+        self,
+        stored: &str,
+        thread: Option<String>,
+    ) -> (Option<RecordedThread>, Option<String>) {
+        let (mut digest, mut exchange) = (self.digest, self.exchange);
+        exchange.assistant = stored.to_owned();
+        let thread = thread.filter(|_| !self.attached).map(|id| {
+            digest.add(&exchange);
+            RecordedThread {
+                id,
+                digest: digest.hex(),
+            }
+        });
+        (thread, self.logged)
+    }
+}
+
+/// The request for the agent. `tools` are the user's functions.
+pub(super) fn compose(
+    prompt: &Prompt,
+    dialog: &Dialog,
+    tools: Vec<ToolSpec>,
+    around: &Surroundings<'_>,
+) -> (TurnRequest, Sent) {
+    let seen = |images: Vec<String>| if around.images { images } else { Vec::new() };
+    let mut offered = around.tools.clone();
+    offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
+    let settings = around.choices.turn_settings(&around.cwd);
+    let mut digest = ThreadDigest::new(settings.model.as_deref(), around.instructions, &offered);
+    let history = dialog.exchanges().into_iter().map(|past| Exchange {
+        user: past.user,
+        assistant: past.assistant,
+        images: seen(past.images),
+    });
+    let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
+    let exchange = Exchange {
+        user: user_entry(&prompt.expansion.xml, &dialog.next_context(), &prompt.text),
+        assistant: String::new(),
+        images: seen(dialog.next_pictures(&prompt.expansion)),
+    };
+    let mut input = prompt.attached.clone();
+    input.push(InputPart::Text(exchange.user.clone()));
+    input.extend(exchange.images.iter().cloned().map(InputPart::Image));
+    let sent = Sent {
+        tools: offered.iter().map(|tool| tool.name.clone()).collect(),
+        logged: around
+            .choices
+            .log_exact
+            .then(|| input.iter().filter_map(as_text).collect()),
+        attached: !prompt.attached.is_empty(),
+        exchange,
+        digest,
+    };
+    let known = sent.digest.hex();
+    let request = TurnRequest {
+        instructions: around.instructions.to_owned(),
+        history,
+        input,
+        tools: offered,
+        settings,
+        thread: around
+            .thread
+            .filter(|thread| thread.digest == known)
+            .map(|thread| thread.id.clone()),
+        schema: prompt.schema.clone(),
+    };
+    (request, sent)
+}
+
+/// What the record is told when it is sent.
+pub(super) fn start(prompt: &Prompt, dialog: &Dialog) -> PromptStart {
+    let code = dialog.cells.iter().rev();
+    let code = code.into_iter().find(|cell| !is_ours(&cell.source));
+    PromptStart {
+        line: prompt.line,
+        history_line: code.map_or(0, |cell| cell.line),
+        prompt: prompt.text.clone(),
+        expansion: prompt.expansion.clone(),
+        replaces: prompt.replaces.clone(),
+    }
+}
+
+fn as_text(part: &InputPart) -> Option<&str> {
+    match part {
+        InputPart::Text(text) => Some(text),
+        InputPart::Image(_) => None,
+    }
+}

@@ -1,0 +1,340 @@
+//! A prompt's life as tables of events: what comes in, what must come out.
+
+use super::*;
+use crate::agent::{AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId};
+use crate::runtime::{ToolLookup, Variable};
+use crate::session::outputs::Outputs;
+use crate::session::tests::choices;
+
+const TURN: TurnId = TurnId(1);
+
+/// Events of a table, in short.
+enum On {
+    Record,
+    Tools(Vec<ToolLookup>),
+    Values,
+    Lost,
+    Compose,
+    ComposeWhileBusy,
+    Free,
+    Text(&'static str),
+    Call,
+    Returned,
+    Done,
+    Broken,
+    Away,
+    Interrupt,
+}
+
+fn found(name: &str) -> ToolLookup {
+    ToolLookup::Found {
+        name: name.into(),
+        description: String::new(),
+        schema: serde_json::json!({}),
+    }
+}
+
+fn word(action: &PromptAction) -> String {
+    match action {
+        PromptAction::Show(SessionEvent::Refill(text)) => format!("back {text}"),
+        PromptAction::Show(SessionEvent::Notice(notice)) => notice.message.clone(),
+        PromptAction::Show(SessionEvent::TurnEnded { outcome, .. }) => match outcome {
+            TurnOutcome::Complete => "complete".into(),
+            TurnOutcome::Interrupted => "interrupted".into(),
+            TurnOutcome::Failed(_) => "failed".into(),
+        },
+        PromptAction::Show(_) => "show".into(),
+        PromptAction::AskRuntime(RuntimeRequest::DescribeTools { names }) => {
+            format!("look up {}", names.join(" "))
+        }
+        PromptAction::AskRuntime(_) => "evaluate".into(),
+        PromptAction::InterruptRuntime => "interrupt runtime".into(),
+        PromptAction::Gathered => "gathered".into(),
+        PromptAction::Begin(start) => format!("begin {}", start.prompt),
+        PromptAction::Start(request) => format!("start {}", request.tools.len()),
+        PromptAction::Turn(TurnAction::Show(AnswerEvent::Text { delta, .. })) => delta.clone(),
+        PromptAction::Turn(TurnAction::Show(_)) => "show".into(),
+        PromptAction::Turn(TurnAction::CallTool(_)) => "call".into(),
+        PromptAction::Turn(TurnAction::Reply(AgentReply::ToolResult { .. })) => "reply".into(),
+        PromptAction::Turn(TurnAction::CancelAgent) => "cancel".into(),
+        PromptAction::Turn(TurnAction::InterruptTool) => "interrupt tool".into(),
+        PromptAction::Turn(_) => "turn".into(),
+        PromptAction::Save(stored) => format!("save {stored}"),
+        PromptAction::PutAway => "put away".into(),
+        PromptAction::Finish(finished) => match &finished.exchange {
+            Some(exchange) => format!("finish {} {:?}", exchange.stored, exchange.thread.is_some()),
+            None => "finish nothing".into(),
+        },
+        PromptAction::Leave => "leave".into(),
+    }
+}
+
+fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
+    let choices = choices();
+    let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
+    let around = Around {
+        now: Instant::now(),
+        outputs: &outputs,
+        skills: &[],
+    };
+    let mut surroundings = Surroundings {
+        instructions: "be brief",
+        choices: &choices,
+        cwd: "/".into(),
+        thread: None,
+        images: true,
+        beside_tools: "",
+        tools: Vec::new(),
+        agent_is_busy: false,
+    };
+    let mut words = Vec::new();
+    for event in events {
+        surroundings.agent_is_busy = matches!(event, On::ComposeWhileBusy);
+        let agent = |event| PromptEvent::Agent(event);
+        let event = match event {
+            On::Record => PromptEvent::RecordRead(Box::default()),
+            On::Tools(found) => PromptEvent::Answered(Answer::Tools(found)),
+            On::Values => PromptEvent::Answered(Answer::Evaluated {
+                variables: vec![Variable::Undefined {
+                    names: vec!["x".into()],
+                    expression: "x".into(),
+                }],
+                shells: Vec::new(),
+            }),
+            On::Lost => PromptEvent::Answered(Answer::Failed("the interpreter is gone".into())),
+            On::Compose | On::ComposeWhileBusy => PromptEvent::Compose(&surroundings),
+            On::Free => PromptEvent::AgentFree,
+            On::Text(delta) => agent(AgentEvent::Text {
+                turn: TURN,
+                message: 1,
+                delta: delta.into(),
+            }),
+            On::Call => agent(AgentEvent::ToolCalled {
+                turn: TURN,
+                call: ToolCall {
+                    id: "c".into(),
+                    name: "f".into(),
+                    arguments: serde_json::json!({}),
+                },
+            }),
+            On::Returned => PromptEvent::ToolReturned(ToolReturn::text("7".into())),
+            On::Done => agent(AgentEvent::Finished {
+                turn: TURN,
+                interrupted: false,
+                thread: Some("T".into()),
+            }),
+            On::Broken => agent(AgentEvent::Failed {
+                turn: TURN,
+                failure: AgentFailure {
+                    kind: FailureKind::Died,
+                    message: "gone".into(),
+                    hints: Vec::new(),
+                },
+            }),
+            On::Away => PromptEvent::ToolsAway,
+            On::Interrupt => PromptEvent::Interrupted,
+        };
+        words.extend(prompt.on(event, &around).iter().map(word));
+    }
+    words
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt::new(3, text.into(), format!(".{text}"), Instant::now())
+}
+
+fn check(text: &str, events: Vec<On>, expected: &[&str]) {
+    assert_eq!(play(prompt(text), events), expected, "{text}");
+}
+
+#[test]
+fn an_answered_prompt() {
+    check(
+        "hi",
+        vec![On::Record, On::Compose, On::Text("yes"), On::Done, On::Away],
+        &[
+            "gathered",
+            "begin hi",
+            "start 0",
+            "yes",
+            "put away",
+            "finish yes true",
+            "complete",
+            "leave",
+        ],
+    );
+}
+
+#[test]
+fn tools_are_looked_up_then_values_evaluated_then_it_is_sent() {
+    check(
+        "use &`f` on $`x`",
+        vec![
+            On::Record,
+            On::Tools(vec![found("f")]),
+            On::Values,
+            On::Compose,
+        ],
+        &[
+            "look up f",
+            "evaluate",
+            "not defined in the interpreter: x",
+            "gathered",
+            "begin use &`f` on $`x`",
+            "start 1",
+        ],
+    );
+}
+
+#[test]
+fn a_refused_prompt_is_neither_sent_nor_recorded_and_runs_nothing() {
+    let missing = On::Tools(vec![ToolLookup::Missing("f".into())]);
+    check(
+        "&`f` !`rm x`",
+        vec![On::Record, missing, On::Values, On::Compose],
+        &[
+            "look up f",
+            "NameError: Missing tool(s) in user_ns: f",
+            "back .&`f` !`rm x`",
+            "leave",
+        ],
+    );
+    check(
+        "&`f`",
+        vec![On::Record, On::Lost],
+        &[
+            "look up f",
+            "the interpreter is gone",
+            "back .&`f`",
+            "leave",
+        ],
+    );
+}
+
+#[test]
+fn ctrl_c_at_each_place() {
+    let back =
+        |before: &[&'static str]| [before, &["back .$`x` &`f`", "interrupted", "leave"]].concat();
+    let text = "$`x` &`f`";
+    check(text, vec![On::Interrupt, On::Record], &back(&[]));
+    check(
+        text,
+        vec![On::Record, On::Interrupt, On::Values],
+        &back(&["look up f"]),
+    );
+    check(
+        text,
+        vec![
+            On::Record,
+            On::Tools(vec![found("f")]),
+            On::Interrupt,
+            On::Values,
+        ],
+        &back(&["look up f", "evaluate", "interrupt runtime"]),
+    );
+    // Held back, it is in the record already.
+    check(
+        "hi",
+        vec![On::Record, On::ComposeWhileBusy, On::Interrupt, On::Free],
+        &[
+            "gathered",
+            "begin hi",
+            "finish nothing",
+            "interrupted",
+            "leave",
+        ],
+    );
+    check(
+        "hi",
+        vec![
+            On::Record,
+            On::Compose,
+            On::Text("ye"),
+            On::Interrupt,
+            On::Done,
+            On::Away,
+        ],
+        &[
+            "gathered",
+            "begin hi",
+            "start 0",
+            "ye",
+            "cancel",
+            "put away",
+            "finish ye\n<system>user interrupted</system> false",
+            "interrupted",
+            "leave",
+        ],
+    );
+}
+
+#[test]
+fn a_stopped_turn_whose_code_runs_on_waits_for_it_and_hears_ctrl_c_again() {
+    let events = vec![
+        On::Record,
+        On::Compose,
+        On::Call,
+        On::Interrupt,
+        On::Interrupt,
+        On::Returned,
+        On::Away,
+        On::Interrupt,
+    ];
+    let words = play(prompt("hi"), events);
+    assert_eq!(
+        &words[3..],
+        [
+            "show",
+            "call",
+            "cancel",
+            "interrupt tool",
+            "put away",
+            "interrupt runtime",
+            "finish  false",
+            "interrupted",
+            "leave",
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_waits_for_the_end_of_the_stopped_turn() {
+    check(
+        "hi",
+        vec![
+            On::Record,
+            On::ComposeWhileBusy,
+            On::Text("late"),
+            On::Free,
+            On::Broken,
+            On::Away,
+        ],
+        &[
+            "gathered",
+            "begin hi",
+            "start 0",
+            "put away",
+            "finish  false",
+            "back .hi",
+            "failed",
+            "leave",
+        ],
+    );
+}
+
+#[test]
+fn what_a_prompt_does_not_wait_for_it_ignores() {
+    check(
+        "hi",
+        vec![
+            On::Values,
+            On::Free,
+            On::Text("x"),
+            On::Away,
+            On::Returned,
+            On::Compose,
+        ],
+        &[],
+    );
+    check("hi", vec![On::Record, On::Record], &["gathered"]);
+}

@@ -1,0 +1,232 @@
+//! What tools say is done: the runtime asked, the user asked, code run, results handed to the turn.
+//!
+//! Invariant: a turn that was stopped waits here for the end of its code; the user's next cell finds the interpreter
+//! and its terminal free.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::{CallId, Code, Desk, Running, ShownAs, Skills, Step, ToolEvent};
+use crate::agent::ToolCall;
+use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest};
+use crate::session::Command;
+use crate::session::asking::Asker;
+use crate::session::cell::{CellRun, CellStep, Remains, Whose};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::prompt::{PromptEvent, ToolReturn};
+use crate::session::question::{Choice, Reply};
+use crate::session::slots::Waiter;
+use crate::session::task::Session;
+
+impl Session {
+    /// Begins a call; its result when that is all.
+    pub(in crate::session) fn call_tool(&mut self, call: ToolCall) -> Option<ToolReturn> {
+        let prompt = self.floor.prompt()?;
+        if !prompt.offers(&call.name) {
+            let why = format!("tool `{}` is not defined", call.name);
+            return Some(ToolReturn::failed(&why));
+        }
+        let line = prompt.line();
+        let (toolbox, mut desk) = self.desk(line);
+        let step = toolbox.begin(call, &mut desk);
+        match step {
+            Step::Done(result) => Some(result),
+            step => {
+                self.do_for_tool(step);
+                None
+            }
+        }
+    }
+
+    fn desk(&mut self, line: u32) -> (&mut super::Toolbox, Desk<'_>) {
+        let desk = Desk {
+            now: Instant::now(),
+            somebody: self.asking.somebody(),
+            interpreter: self.runtime.is_up(),
+            stdin: self.setup.tool_stdin(),
+            run_cells: &mut self.choices.run_cells,
+            allowed: &mut self.asking.allowed,
+            shelf: &mut self.shelf,
+            outputs: &self.outputs,
+            line,
+        };
+        (&mut self.toolbox, desk)
+    }
+
+    /// Tells the tool that is worked off, and does what it says.
+    pub(in crate::session) fn on_tool(&mut self, event: ToolEvent) {
+        if matches!(event, ToolEvent::Replied(Reply::Chosen(Choice::Stop))) {
+            return self.on_prompt(PromptEvent::Interrupted);
+        }
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        let (toolbox, mut desk) = self.desk(line);
+        let step = toolbox.on(event, &mut desk);
+        self.keep_answers();
+        self.do_for_tool(step);
+    }
+
+    /// The runtime answered what this call submitted.
+    pub(in crate::session) fn on_tool_answer(&mut self, call: CallId, answer: Answer) {
+        if self.toolbox.call() == call {
+            self.on_tool(ToolEvent::Answered(answer));
+        }
+    }
+
+    fn do_for_tool(&mut self, step: Step) {
+        match step {
+            Step::Wait => {}
+            Step::Submit(request) => {
+                self.ask_runtime(request, Waiter::Tool(self.toolbox.call()));
+            }
+            Step::Ask(about) => self.ask_user(about, Asker::Tool),
+            Step::Run(code) => self.run_code(code),
+            Step::Interrupt => self.interrupt_runtime(),
+            Step::Kill => {
+                if let Some(interrupter) = self.runtime.interrupter() {
+                    interrupter.kill();
+                }
+            }
+            Step::ReadSkill(path) => self.read_skill(path),
+            Step::Done(result) => {
+                let told = self.toolbox.put_back();
+                self.save_outputs();
+                self.on_prompt(PromptEvent::ToolReturned(result));
+                self.record_as_told(&told);
+            }
+        }
+    }
+
+    /// The model has seen what these cells showed: as long as this exchange is part of the conversation they are no
+    /// context for later prompts.
+    fn record_as_told(&mut self, cells: &[u32]) {
+        if cells.is_empty() {
+            return;
+        }
+        if let Some(line) = self.floor.prompt().map(|prompt| prompt.line()) {
+            // First the answer that holds them: whatever cuts the turn off, one of the two tells of them.
+            self.on_prompt(PromptEvent::SaveNow);
+            let history = &self.history;
+            cells.iter().for_each(|cell| history.told(*cell, line));
+        }
+    }
+
+    fn run_code(&mut self, code: Code) {
+        let out = self.out_or_background().clone();
+        let Code { source, shown_as } = code;
+        let (line, stdin, whose) = match shown_as {
+            ShownAs::Cell { title } => {
+                let line = self.take_number(&source);
+                out.send(SessionEvent::AgentCell {
+                    line,
+                    title,
+                    source: source.clone(),
+                });
+                (Some(line), self.setup.stdin, Whose::Agent(line))
+            }
+            ShownAs::Skill { name } => {
+                let shown = format!("skill {name} runs:\n{}", source.trim_end());
+                out.send(SessionEvent::Verbatim(shown));
+                (None, self.setup.tool_stdin(), Whose::Skill)
+            }
+        };
+        let execute = Execute {
+            code: source.clone(),
+            execution_count: line,
+            silent: false,
+            stdin,
+            place: None,
+        };
+        let request = RuntimeRequest::Execute(execute);
+        let id = self.connected_runtime().submit(request);
+        let run = CellRun::new(id, whose, source, out, self.outputs.clone());
+        self.toolbox.runs(line.unwrap_or(0), Box::new(run));
+    }
+
+    /// An event of code of a tool; gives it back when it is not.
+    pub(in crate::session) fn on_code(
+        &mut self,
+        id: RequestId,
+        event: RuntimeEvent,
+    ) -> Option<RuntimeEvent> {
+        let Some(run) = self.toolbox.code(id) else {
+            return Some(event);
+        };
+        let told = match &event {
+            RuntimeEvent::Started { .. } => Some(ToolEvent::CodeBegan),
+            RuntimeEvent::InputRequested { .. } => Some(ToolEvent::InputAsked),
+            _ => None,
+        };
+        let step = run.on(event, &self.history);
+        if let Some(told) = told {
+            self.on_tool(told);
+        }
+        match step {
+            CellStep::On => {}
+            CellStep::Ended(remains) => self.code_ended(remains),
+            CellStep::Died(remains) => self.toolbox.code_died(remains),
+        }
+        None
+    }
+
+    fn code_ended(&mut self, remains: Box<Remains>) {
+        if let Some(cwd) = &remains.cwd {
+            self.cwd = PathBuf::from(cwd);
+        }
+        let line = self.toolbox.take_code().map_or(0, |code| code.line());
+        if self.toolbox.is_free() {
+            return self.on_prompt(PromptEvent::ToolsAway);
+        }
+        self.on_tool(ToolEvent::CodeEnded { line, remains });
+    }
+
+    /// What was to be said of the interpreter's end has been said: the tools go on.
+    pub(in crate::session) fn tools_go_on(&mut self) {
+        if self.toolbox.awaits_restart() {
+            self.on_tool(ToolEvent::Restarted);
+        } else if self.toolbox.is_dead()
+            && let Some(Running::Died { line, remains }) = self.toolbox.take_code()
+        {
+            if self.toolbox.is_free() {
+                return self.on_prompt(PromptEvent::ToolsAway);
+            }
+            self.on_tool(ToolEvent::CodeEnded { line, remains });
+        }
+    }
+
+    /// The list of skills is made: the instructions of every turn end with it.
+    pub(in crate::session) fn on_skills_found(&mut self, skills: Skills) {
+        self.exchanges.instruct(&skills.catalog.section());
+        self.shelf.fill(skills.catalog, skills.consent);
+        if let Some(trouble) = skills.trouble {
+            let notice = SessionEvent::Notice(Notice::warning(trouble));
+            self.out_or_background().send(notice);
+        }
+    }
+
+    /// Reads it on another thread: a file may lie on a disk that does not answer.
+    fn read_skill(&mut self, path: String) {
+        let call = self.toolbox.call();
+        let (catalog, inbox) = (self.shelf.catalog().clone(), self.inbox.clone());
+        tokio::task::spawn_blocking(move || {
+            let read = catalog.activate(&path).map(Box::new);
+            // The session may have ended.
+            let _ = inbox.send(Command::SkillRead(call, read));
+        });
+    }
+
+    /// Keeps what the user answered for later sessions, on another thread.
+    fn keep_answers(&mut self) {
+        let Some(keep) = self.shelf.to_keep() else {
+            return;
+        };
+        let (inbox, out) = (self.inbox.clone(), self.out_or_background().clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = keep() {
+                let message = format!("the answer holds for this session only: {error}");
+                let notice = SessionEvent::Notice(Notice::warning(message));
+                // The session may have ended.
+                let _ = inbox.send(Command::Said(out, notice));
+            }
+        });
+    }
+}
