@@ -14,10 +14,12 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
-//! On its way a prompt is gathered (`session/gather`: tools looked up, references evaluated once, skills awaited) before
-//! anything is sent. A turn may call tools: functions of the user go to the runtime, ours to `session/toolbox`. It may
-//! ask: `session/asking` hands one [`session::Question`] at a time to the front-end, the answer goes to the record and
-//! back to whoever asked; where nobody can be asked, the answer is the one that changes nothing.
+//! The session is a loop around machines, each with fields of its own and without channel, clock or file: the numbering,
+//! the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back, sent, running,
+//! settled), the tools (`session/toolbox`, a file and a row each), the questions (`session/asking`). An event goes to the
+//! machine that owns it; what it says is done. Functions of the user go to the runtime; questions go one at a time to the
+//! front-end, their answers to the record and back to whoever asked; where nobody can be asked, the answer is the one that
+//! changes nothing. What only an editor can do is a stream of its own, [`session::EditorWishes`].
 //!
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and the
 //! record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session is

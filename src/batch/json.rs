@@ -69,7 +69,32 @@ impl Showing for Json {
                     "seconds": took.as_secs_f64(),
                 }));
             }
-            _ => {}
+            // No part of the answer.
+            SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::Output { .. }
+            | SessionEvent::Display(_)
+            | SessionEvent::Clear { .. }
+            | SessionEvent::Page(_)
+            | SessionEvent::InputRequested { .. }
+            | SessionEvent::Raised(_)
+            | SessionEvent::CellEnded { .. }
+            | SessionEvent::Answer(_)
+            | SessionEvent::Asked(_)
+            | SessionEvent::QuestionOver(_)
+            | SessionEvent::AgentCell { .. }
+            | SessionEvent::Replaying { .. }
+            | SessionEvent::Earlier(_)
+            | SessionEvent::ReplayEnded(_)
+            | SessionEvent::Text(_)
+            | SessionEvent::Verbatim(_)
+            | SessionEvent::Help(_)
+            | SessionEvent::Notice(_)
+            | SessionEvent::Refill(_)
+            | SessionEvent::NotRun
+            | SessionEvent::ToolReturned { .. }
+            | SessionEvent::Leave(_)
+            | SessionEvent::RuntimeDied { .. } => {}
         }
         Ok(())
     }

@@ -10,13 +10,15 @@ mod signals;
 
 use std::io::Read;
 
-use crate::display::{Display, Pictures, Showing, follow};
-use crate::markdown::Appearance;
+use crate::display::{Display, Pictures, Showing, follow, theme_rows};
+use crate::input::Mode;
+use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
-    Loading, Next, Notice, Run, SessionEvent, SessionHandle, Submission, TurnOutcome,
+    EditorWish, Loading, Next, PICK_USAGE, Run, SessionEvent, SessionHandle, Submission,
+    TurnOutcome,
 };
 use json::Json;
 use plain::Plain;
@@ -53,6 +55,7 @@ pub fn run(
     options: &Options,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
+    let wishes = session.editor_wishes();
     let mut first_failure = 0;
     let mut toggled = false;
     for file in &options.load {
@@ -66,11 +69,26 @@ pub fn run(
         }
     }
     for mut input in inputs {
-        input.prompt_mode ^= toggled;
+        if toggled {
+            input.mode = match input.mode {
+                Mode::Prompts => Mode::Cells,
+                Mode::Cells | Mode::Shell => Mode::Prompts,
+            };
+        }
         let run = session.submit(input);
-        let ended = show(session, &run, options)?;
+        let mut ended = show(session, &run, options)?;
         ending.leave_it_to_the_signal();
-        toggled ^= ended.toggled;
+        while let Some(wish) = wishes.take() {
+            match wish {
+                EditorWish::TogglePrompts => toggled ^= true,
+                EditorWish::ShowThemes(in_force) => show_themes(&in_force, options)?,
+                EditorWish::PickSession(_) => {
+                    // Nobody is there to pick.
+                    options.screen.notice(PICK_USAGE)?;
+                    ended.code = 1;
+                }
+            }
+        }
         drain(background, options)?;
         if first_failure == 0 {
             first_failure = ended.code;
@@ -83,15 +101,19 @@ pub fn run(
     Ok(first_failure)
 }
 
+/// The themes for code, a line each.
+fn show_themes(in_force: &str, options: &Options) -> Result<(), Report> {
+    let theme = Theme::named(in_force).unwrap_or_default();
+    let colour = options.terminal && options.screen.colour();
+    let rows = theme_rows(theme.like(options.appearance.theme), colour).join("\n");
+    Ok(options.screen.trusted(format!("{rows}\n").as_bytes())?)
+}
+
 /// How one input ended.
 #[derive(Default)]
 struct Ended {
     code: i32,
     left: bool,
-    /// Prompt mode was turned on or off.
-    toggled: bool,
-    /// A session was to be picked.
-    picks: bool,
 }
 
 fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
@@ -128,12 +150,6 @@ fn show_on(
         }
         Ok::<(), Report>(())
     })?;
-    if ended.picks {
-        // Nobody is there to pick.
-        let usage = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";
-        view.on(SessionEvent::Notice(Notice::warning(usage)))?;
-        view.settle()?;
-    }
     Ok(ended)
 }
 
@@ -144,8 +160,6 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = true;
             ended.code = exit_status(&error.value);
         }
-        SessionEvent::PromptsToggled => ended.toggled ^= true,
-        SessionEvent::PickSession(_) => ended.picks = true,
         SessionEvent::Leave(status) => {
             ended.left = true;
             ended.code = *status;
@@ -167,7 +181,30 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::Notice(notice) if notice.warning && ended.code == 0 => ended.code = 1,
-        _ => {}
+        SessionEvent::Numbered { .. }
+        | SessionEvent::CellStarted
+        | SessionEvent::Output { .. }
+        | SessionEvent::Display(_)
+        | SessionEvent::Clear { .. }
+        | SessionEvent::Page(_)
+        | SessionEvent::InputRequested { .. }
+        | SessionEvent::Raised(_)
+        | SessionEvent::CellEnded { .. }
+        | SessionEvent::Answer(_)
+        | SessionEvent::Asked(_)
+        | SessionEvent::QuestionOver(_)
+        | SessionEvent::AgentCell { .. }
+        | SessionEvent::Replaying { .. }
+        | SessionEvent::Earlier(_)
+        | SessionEvent::ReplayEnded(_)
+        | SessionEvent::Text(_)
+        | SessionEvent::Verbatim(_)
+        | SessionEvent::Help(_)
+        | SessionEvent::Notice(_)
+        | SessionEvent::Refill(_)
+        | SessionEvent::NotRun
+        | SessionEvent::ToolReturned { .. }
+        | SessionEvent::RuntimeDied { .. } => {}
     }
 }
 
@@ -203,7 +240,7 @@ fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
 /// When nothing can be written any more.
 pub fn drain(background: &Run, options: &Options) -> Result<(), Report> {
     let mut view = Plain::new(options.screen.clone());
-    while let Next::Event(event) = background.next(Some(std::time::Duration::ZERO)) {
+    while let Next::Event(event) = background.next_blocking(Some(std::time::Duration::ZERO)) {
         view.on(*event)?;
     }
     Ok(())

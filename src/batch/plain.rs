@@ -1,7 +1,6 @@
 //! A run where nobody looks at a terminal: bytes as they came, values as text, answers raw.
 
-use crate::display::{Showing, died, theme_rows};
-use crate::markdown::Theme;
+use crate::display::{Showing, died};
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
@@ -40,7 +39,14 @@ impl Plain {
                 .notice("the connection was lost; the answer starts again"),
             AnswerEvent::ToolRan { line, .. } => self.screen.notice(&line),
             AnswerEvent::Progress(message) => self.screen.notice(&message),
-            _ => Ok(()),
+            AnswerEvent::Thought { .. }
+            | AnswerEvent::CommandStarted { .. }
+            | AnswerEvent::CommandOutput { .. }
+            | AnswerEvent::CommandRan { .. }
+            | AnswerEvent::Denied { .. }
+            | AnswerEvent::ToolStarted { .. }
+            | AnswerEvent::Picture(_)
+            | AnswerEvent::FilesChanged(_) => Ok(()),
         }
     }
 
@@ -90,11 +96,6 @@ impl Showing for Plain {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }
-            SessionEvent::Themes(in_force) => {
-                let theme = Theme::named(&in_force).unwrap_or_default();
-                let rows = theme_rows(theme, false).join("\n");
-                self.screen.trusted(format!("{rows}\n").as_bytes())
-            }
             SessionEvent::Notice(notice) => self.notice(&notice),
             SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
@@ -116,7 +117,21 @@ impl Showing for Plain {
                     Ok(())
                 }
             }
-            _ => Ok(()),
+            // Where nobody looks on, these say nothing.
+            SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::Clear { .. }
+            | SessionEvent::InputRequested { .. }
+            | SessionEvent::CellEnded { .. }
+            | SessionEvent::Asked(_)
+            | SessionEvent::QuestionOver(_)
+            | SessionEvent::AgentCell { .. }
+            | SessionEvent::Replaying { .. }
+            | SessionEvent::Earlier(_)
+            | SessionEvent::Refill(_)
+            | SessionEvent::NotRun
+            | SessionEvent::ToolReturned { .. }
+            | SessionEvent::Leave(_) => Ok(()),
         }
     }
 

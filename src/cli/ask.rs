@@ -13,6 +13,7 @@ use crate::batch;
 use crate::cli::args::{Arguments, Ask};
 use crate::cli::resume;
 use crate::environment::Environment;
+use crate::input::Mode;
 use crate::output::picture_type;
 use crate::report::Report;
 use crate::runtime::Stdin;
@@ -113,7 +114,7 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report
     // The dot makes it a prompt whatever it begins with; where all are prompts, nobody is told what a dot means.
     Ok(Submission {
         text: format!(".{}", prompt.trim_end()),
-        prompt_mode: true,
+        mode: Mode::Prompts,
         attached,
         schema: schema(ask)?,
         ..Submission::default()

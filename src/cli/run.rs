@@ -8,6 +8,7 @@ use crate::batch;
 use crate::cli::args::{Arguments, Run};
 use crate::cli::{load, resume};
 use crate::environment::Environment;
+use crate::input::Mode;
 use crate::input::split_piped;
 use crate::notebook::{Notebook, broken_cells, code_cells, read_script};
 use crate::report::Report;
@@ -145,7 +146,11 @@ fn run(work: Work, arguments: &Arguments, environment: &Environment) -> Result<i
         session.warm_agent();
     }
     let inputs = work.cells.into_iter().map(|cell| Submission {
-        prompt_mode,
+        mode: if prompt_mode {
+            Mode::Prompts
+        } else {
+            Mode::Cells
+        },
         ..cell
     });
     let status = batch::run(&session, &background, inputs, &options);

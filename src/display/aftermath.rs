@@ -1,7 +1,7 @@
 //! What a run leaves to the shell, and how it went.
 
 use crate::runtime::Ending;
-use crate::session::{Pick, ReplayStop, Replayed, TurnOutcome};
+use crate::session::{ReplayStop, Replayed, TurnOutcome};
 
 /// What a run leaves to the shell.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -12,10 +12,6 @@ pub struct Aftermath {
     pub ended: Ended,
     /// The user asked to leave with this status.
     pub leave: Option<i32>,
-    /// Prompt mode is to be turned on or off.
-    pub toggle_prompts: bool,
-    /// The session to go on with is to be picked.
-    pub pick: Option<Pick>,
     /// The last thing that was shown shortened, whole, ready to print.
     pub folded: Option<String>,
     /// Help too long for the screen, safe to write: to be shown by [`page`](super::page).

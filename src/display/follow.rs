@@ -72,7 +72,7 @@ pub fn follow<E: From<ScreenError>>(
             std::thread::sleep(TICK);
             Next::Nothing
         } else {
-            run.next(Some(Duration::ZERO))
+            run.next_blocking(Some(Duration::ZERO))
         };
         let next = match first {
             Next::Nothing if view.is_full() => Next::Nothing,
@@ -83,7 +83,7 @@ pub fn follow<E: From<ScreenError>>(
                 } else {
                     IDLE
                 };
-                run.next(if view.is_live() {
+                run.next_blocking(if view.is_live() {
                     Some(wait)
                 } else {
                     view.rests()

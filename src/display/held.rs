@@ -36,7 +36,29 @@ impl Display {
             }
             // The end of the command brings all of it.
             SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
-            _ => {}
+            // All else waits as it is.
+            SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::Output { .. }
+            | SessionEvent::Display(_)
+            | SessionEvent::Clear { .. }
+            | SessionEvent::Page(_)
+            | SessionEvent::InputRequested { .. }
+            | SessionEvent::Raised(_)
+            | SessionEvent::Answer(_)
+            | SessionEvent::Asked(_)
+            | SessionEvent::AgentCell { .. }
+            | SessionEvent::Replaying { .. }
+            | SessionEvent::Earlier(_)
+            | SessionEvent::ReplayEnded(_)
+            | SessionEvent::Text(_)
+            | SessionEvent::Verbatim(_)
+            | SessionEvent::Help(_)
+            | SessionEvent::Notice(_)
+            | SessionEvent::Refill(_)
+            | SessionEvent::NotRun
+            | SessionEvent::ToolReturned { .. }
+            | SessionEvent::Leave(_) => {}
         }
         self.held.push_back(event);
         self.release()

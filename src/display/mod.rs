@@ -28,11 +28,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::markdown::{Appearance, Theme};
+use crate::markdown::Appearance;
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{RunKind, SessionEvent};
+use crate::session::{Notice, RunKind, SessionEvent};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
@@ -231,29 +231,12 @@ impl Display {
                 self.screen
                     .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
-            SessionEvent::Themes(in_force) => {
-                self.settle_views()?;
-                let theme = Theme::named(&in_force).unwrap_or_default();
-                let theme = theme.like(self.appearance.theme);
-                for row in theme_rows(theme, self.screen.colour()) {
-                    self.screen.trusted(format!("{row}\n").as_bytes())?;
-                }
-                Ok(())
-            }
             SessionEvent::Notice(notice) => {
                 self.settle_views()?;
                 say(&self.screen, &notice)
             }
             SessionEvent::Refill(text) => {
                 self.aftermath.refill = text;
-                Ok(())
-            }
-            SessionEvent::PromptsToggled => {
-                self.aftermath.toggle_prompts ^= true;
-                Ok(())
-            }
-            SessionEvent::PickSession(pick) => {
-                self.aftermath.pick = Some(pick);
                 Ok(())
             }
             SessionEvent::Leave(status) => {
@@ -290,7 +273,16 @@ impl Display {
                 self.settle_views()?;
                 self.talk.input(call, &prompt, password)
             }
-            SessionEvent::Numbered { .. }
+            SessionEvent::NotRun => {
+                self.settle_views()?;
+                say(
+                    &self.screen,
+                    &Notice::note("not run: an input before it failed"),
+                )
+            }
+            // Whoever called a tool by itself shows what came of it.
+            SessionEvent::ToolReturned { .. }
+            | SessionEvent::Numbered { .. }
             | SessionEvent::CellStarted
             | SessionEvent::QuestionOver(_)
             | SessionEvent::InputRequested { .. } => Ok(()),
@@ -313,7 +305,30 @@ impl Display {
                 self.elapsed.end()
             }
             SessionEvent::TurnEnded { .. } => self.elapsed.end(),
-            _ => {
+            SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::Output { .. }
+            | SessionEvent::Display(_)
+            | SessionEvent::Clear { .. }
+            | SessionEvent::Page(_)
+            | SessionEvent::InputRequested { .. }
+            | SessionEvent::Raised(_)
+            | SessionEvent::CellEnded { .. }
+            | SessionEvent::Answer(_)
+            | SessionEvent::Asked(_)
+            | SessionEvent::QuestionOver(_)
+            | SessionEvent::Replaying { .. }
+            | SessionEvent::Earlier(_)
+            | SessionEvent::ReplayEnded(_)
+            | SessionEvent::Text(_)
+            | SessionEvent::Verbatim(_)
+            | SessionEvent::Help(_)
+            | SessionEvent::Notice(_)
+            | SessionEvent::Refill(_)
+            | SessionEvent::NotRun
+            | SessionEvent::ToolReturned { .. }
+            | SessionEvent::Leave(_)
+            | SessionEvent::RuntimeDied { .. } => {
                 self.elapsed.printed();
                 Ok(())
             }

@@ -13,6 +13,7 @@ pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
         _ if body.starts_with('.') => return None,
         Mode::Cells => body,
         Mode::Prompts => body.strip_prefix(';')?,
+        Mode::Shell => return None,
     };
     if python.trim_start().starts_with("%%") {
         return None;

@@ -31,6 +31,8 @@ pub enum Mode {
     Cells,
     /// A prompt; a leading `;` makes Python.
     Prompts,
+    /// A command for the shell, or a script for it; `%ipycodex` commands stay ours.
+    Shell,
 }
 
 /// A prompt for the agent.
@@ -77,6 +79,11 @@ pub fn classify(text: &str, mode: Mode) -> Input {
     if body.trim().is_empty() {
         return Input::Empty;
     }
+    if mode == Mode::Shell && magic_rest(body.trim_start(), "%ipycodex").is_none() {
+        return Input::Cell {
+            source: shell_source(body.trim_end()),
+        };
+    }
     if let Some(rest) = body.strip_prefix('.') {
         return prompt(rest, mode == Mode::Cells);
     }
@@ -106,6 +113,14 @@ pub fn is_ours(source: &str) -> bool {
 /// The way a prompt is written in the record: with its dot, whatever mode it was typed in.
 pub fn prompt_source(prompt: &str) -> String {
     format!(".{prompt}")
+}
+
+/// A command for the shell as a cell.
+fn shell_source(command: &str) -> String {
+    match command.contains('\n') {
+        true => format!("%%bash\n{command}"),
+        false => format!("!{}", command.trim_start()),
+    }
 }
 
 fn python(body: &str) -> Input {

@@ -209,3 +209,25 @@ proptest! {
         prop_assert_eq!(whole, text);
     }
 }
+
+#[test]
+fn in_shell_mode_all_but_our_commands_is_for_the_shell() {
+    let cell = |source: &str| Input::Cell {
+        source: source.to_owned(),
+    };
+    for (text, expected) in [
+        (". venv/bin/activate", cell("!. venv/bin/activate")),
+        ("\n ls -l\n", cell("!ls -l")),
+        (
+            "for f in *; do\n  echo $f\ndone\n",
+            cell("%%bash\nfor f in *; do\n  echo $f\ndone"),
+        ),
+        ("  \n", Input::Empty),
+    ] {
+        assert_eq!(classify(text, Mode::Shell), expected, "{text:?}");
+    }
+    assert!(matches!(
+        classify("%ipycodex help", Mode::Shell),
+        Input::Command { .. }
+    ));
+}

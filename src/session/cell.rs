@@ -10,8 +10,9 @@ use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::outputs::Outputs;
+use crate::session::run::RunSender;
 use crate::session::shown::Shown;
 
 /// Bytes of output kept, head and tail; the rest is counted.

@@ -1,26 +1,18 @@
-//! What a session tells a front-end, and the stream it comes in.
+//! What a session tells a front-end.
 //!
-//! One [`Run`] per submitted input: its events in order, then its end (the stream closes). Text in events is foreign
-//! unless it says otherwise: the front-end makes it safe when it writes it. The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
+//! Text in events is foreign unless it says otherwise: the front-end makes it safe when it writes it. What only an editor
+//! can do is no event but an [`EditorWish`](super::EditorWish). Front-ends name every event: a new one is a compile
+//! error where somebody forgot it.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
-use crate::agent::{AgentFailure, FileChange, Usage};
+use crate::agent::{AgentFailure, FileChange, InputPart, Usage};
 use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replay::Replayed;
-
-/// How many events may be unread before the sender waits.
-const UNREAD: usize = 64;
 
 /// Something that happened in a run, or in the background.
 #[derive(Debug, Clone)]
@@ -72,6 +64,13 @@ pub enum SessionEvent {
     },
     /// A piece of the answer.
     Answer(AnswerEvent),
+    /// The tool that was called by itself returned.
+    ToolReturned {
+        /// For the caller: text and pictures, in order.
+        content: Vec<InputPart>,
+        /// False for exceptions and refusals.
+        success: bool,
+    },
     /// The user is asked; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
     Asked(Question),
     /// The question of this id needs no answer any more.
@@ -119,14 +118,10 @@ pub enum SessionEvent {
     Verbatim(String),
     /// A page of help: our own markdown.
     Help(String),
-    /// The themes for code, this one being in force.
-    Themes(String),
     /// One thing the user should know.
     Notice(Notice),
-    /// Prompt mode is to be turned on or off.
-    PromptsToggled,
-    /// The user is to pick the session to go on with.
-    PickSession(Pick),
+    /// The input was not run: one before it failed, and whoever sent that one wanted the rest stopped.
+    NotRun,
     /// Text that goes back into the editor.
     Refill(String),
     /// The user asked to leave with this status.
@@ -138,15 +133,6 @@ pub enum SessionEvent {
         /// A new one is being started.
         restarting: bool,
     },
-}
-
-/// Among which sessions one is picked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pick {
-    /// The one that goes on now: it is not among them. 0: not known.
-    pub current: i64,
-    /// Whose sessions come first.
-    pub cwd: PathBuf,
 }
 
 /// What an input turned out to be.
@@ -280,96 +266,4 @@ impl Notice {
         self.hints.push(hint.into());
         self
     }
-}
-
-/// The events of one submitted input; ends when the input has been worked off.
-#[derive(Debug)]
-pub struct Run {
-    events: Receiver<SessionEvent>,
-    flow: Arc<Flow>,
-}
-
-/// Counts events on their way, so that the sender can wait for a slow reader.
-#[derive(Debug, Default)]
-struct Flow {
-    unread: AtomicUsize,
-    read: Notify,
-}
-
-/// What waiting for an event gave.
-#[derive(Debug)]
-pub enum Next {
-    /// An event.
-    Event(Box<SessionEvent>),
-    /// Nothing within the time given.
-    Nothing,
-    /// The run is over.
-    Ended,
-}
-
-impl Run {
-    /// Waits for the next event, at most `patience` (`None`: as long as it takes).
-    pub fn next(&self, patience: Option<Duration>) -> Next {
-        let received = match patience {
-            None => self
-                .events
-                .recv()
-                .map_err(|_| RecvTimeoutError::Disconnected),
-            Some(patience) => self.events.recv_timeout(patience),
-        };
-        match received {
-            Ok(event) => {
-                self.flow.unread.fetch_sub(1, Ordering::Relaxed);
-                self.flow.read.notify_one();
-                Next::Event(Box::new(event))
-            }
-            Err(RecvTimeoutError::Timeout) => Next::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Next::Ended,
-        }
-    }
-}
-
-/// The session's end of a [`Run`]. Dropping the last one ends the run.
-#[derive(Debug, Clone)]
-pub(super) struct RunSender {
-    events: Sender<SessionEvent>,
-    flow: Arc<Flow>,
-}
-
-impl RunSender {
-    /// Sends at once. Senders of many events wait for [`RunSender::ready`] first.
-    pub(super) fn send(&self, event: SessionEvent) {
-        self.flow.unread.fetch_add(1, Ordering::Relaxed);
-        // A front-end that went away does not stop the session.
-        let _ = self.events.send(event);
-    }
-
-    /// True when the reader keeps up.
-    pub(super) fn is_ready(&self) -> bool {
-        self.flow.unread.load(Ordering::Relaxed) < UNREAD
-    }
-
-    /// Returns when the reader has caught up.
-    pub(super) async fn ready(&self) {
-        while !self.is_ready() {
-            self.flow.read.notified().await;
-        }
-    }
-}
-
-/// A new stream.
-pub(super) fn stream() -> (RunSender, Run) {
-    let (sender, receiver) = channel();
-    let flow = Arc::new(Flow::default());
-    let run = Run {
-        events: receiver,
-        flow: Arc::clone(&flow),
-    };
-    (
-        RunSender {
-            events: sender,
-            flow,
-        },
-        run,
-    )
 }

@@ -12,7 +12,8 @@ use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 
 use crate::session::Command;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::run::RunSender;
 
 /// Appends one exchange; a failure is said on `out`, through the loop.
 pub(super) fn append(

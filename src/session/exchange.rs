@@ -13,13 +13,14 @@ use crate::history::{Outcome, RecordedThread, TurnKey};
 use crate::runtime::RuntimeRequest;
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
-use crate::session::events::{RunSender, SessionEvent, TurnOutcome};
+use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::floor::{Holder, Ticket};
 use crate::session::prompt::{
     Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, ToolReturn, TurnAction,
 };
 use crate::session::question::About;
+use crate::session::run::RunSender;
 use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
 use crate::session::toolbox::Offer;

@@ -7,13 +7,14 @@
 
 use std::collections::VecDeque;
 
-use crate::runtime::RequestId;
+use crate::agent::ToolCall;
+use crate::runtime::{Ending, RequestId};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Remains};
-use crate::session::events::RunSender;
 use crate::session::loading::Loading;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
+use crate::session::run::RunSender;
 
 /// Names one stay on the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub(super) enum Work {
     Input(Submission),
     Replay(Replay),
     Load(Loading),
+    Call(ToolCall, bool),
 }
 
 /// What has the floor.
@@ -42,6 +44,13 @@ pub(super) enum Holder {
     Recording {
         /// The user stops it: it is interrupted as soon as it runs.
         interrupted: bool,
+    },
+    /// A tool that was called outside of any turn.
+    Call {
+        /// Somebody answers its questions.
+        asks: bool,
+        /// The user has stopped it: only its code is waited for.
+        stopped: bool,
     },
     /// A command that waits for something.
     Command {
@@ -63,6 +72,8 @@ pub(super) struct UserCell {
     replay: Option<Box<ReplayRun>>,
     /// Its interpreter died: it has the floor until it is said how.
     died: bool,
+    /// When it fails, what waits is not run.
+    stops: bool,
 }
 
 /// What happened to the work in hand.
@@ -86,8 +97,12 @@ pub(super) enum FloorAction {
     Interrupt,
     /// Stop the prompt.
     StopPrompt,
+    /// Stop the tool that was called.
+    StopCall,
     /// Say that nobody waits for the command any more; the floor is free.
     StoppedWaiting(RunSender),
+    /// Say that these are not run.
+    NotRun(Vec<RunSender>),
     /// The floor is free: what the cell was a step of goes on, then what waits.
     Free(Option<Box<ReplayRun>>),
 }
@@ -106,7 +121,14 @@ impl UserCell {
             run,
             replay,
             died: false,
+            stops: false,
         }
+    }
+
+    /// When it fails, what waits is not run.
+    pub(super) fn stopping(mut self, stops: bool) -> Self {
+        self.stops = stops;
+        self
     }
 }
 
@@ -149,7 +171,11 @@ impl Floor {
     /// Takes the floor from whoever waits with this ticket: where its events go, and whether it is to be interrupted.
     pub(super) fn end_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
         let waits = |stay: &mut Stay| {
-            stay.ticket == ticket && !matches!(stay.holder, Holder::Cell(_) | Holder::Prompt(_))
+            let waits = matches!(
+                stay.holder,
+                Holder::Command { .. } | Holder::Recording { .. }
+            );
+            waits && stay.ticket == ticket
         };
         let stay = self.held.take_if(waits)?;
         let interrupted = matches!(stay.holder, Holder::Recording { interrupted: true });
@@ -192,6 +218,33 @@ impl Floor {
         }
     }
 
+    /// Whether somebody answers questions about what has the floor, where that was said.
+    pub(super) fn asks(&self) -> Option<bool> {
+        match self.holder() {
+            Some(Holder::Prompt(prompt)) => prompt.asks(),
+            Some(Holder::Call { asks, .. }) => Some(*asks),
+            _ => None,
+        }
+    }
+
+    /// The cell is over; when it `stops`, so is what waits behind it.
+    fn free(&mut self, stops: bool) -> Vec<FloorAction> {
+        let replay = match self.held.take() {
+            Some(Stay {
+                holder: Holder::Cell(cell),
+                ..
+            }) => cell.replay,
+            _ => None,
+        };
+        let mut actions = Vec::new();
+        if stops {
+            let waiting = std::mem::take(&mut self.waiting).into_iter();
+            actions.push(FloorAction::NotRun(waiting.map(|(_, out)| out).collect()));
+        }
+        actions.push(FloorAction::Free(replay));
+        actions
+    }
+
     /// Takes an event; says what is to be done.
     pub(super) fn on(&mut self, event: FloorEvent<'_>) -> Vec<FloorAction> {
         let Some(Stay { holder, out, .. }) = &mut self.held else {
@@ -202,9 +255,8 @@ impl Floor {
                 if let Some(replay) = &mut cell.replay {
                     replay.on_cell(remains);
                 }
-                let replay = cell.replay.take();
-                self.held = None;
-                vec![FloorAction::Free(replay)]
+                let stops = cell.stops && remains.ending != Ending::Ok;
+                self.free(stops)
             }
             (FloorEvent::CellDied(remains), Holder::Cell(cell)) => {
                 cell.died = true;
@@ -214,9 +266,8 @@ impl Floor {
                 Vec::new()
             }
             (FloorEvent::DeathTold, Holder::Cell(cell)) if cell.died => {
-                let replay = cell.replay.take();
-                self.held = None;
-                vec![FloorAction::Free(replay)]
+                let stops = cell.stops;
+                self.free(stops)
             }
             (FloorEvent::Interrupted, Holder::Cell(cell)) => {
                 if let Some(replay) = &mut cell.replay {
@@ -225,6 +276,10 @@ impl Floor {
                 vec![FloorAction::Interrupt]
             }
             (FloorEvent::Interrupted, Holder::Prompt(_)) => vec![FloorAction::StopPrompt],
+            (FloorEvent::Interrupted, Holder::Call { stopped, .. }) => {
+                *stopped = true;
+                vec![FloorAction::StopCall]
+            }
             (FloorEvent::Interrupted, Holder::Recording { interrupted }) => {
                 *interrupted = true;
                 Vec::new()

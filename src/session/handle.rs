@@ -10,10 +10,12 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
+use super::editor::{EditorWishes, Wishing};
 use super::{
     Closed, LastExchange, Loading, Parts, Replay, Reply, Run, SessionEvent, Skills, Submission,
-    Surroundings, commands, events, floor, suggest, task, toolbox,
+    Surroundings, commands, floor, run, suggest, task, toolbox,
 };
+use crate::agent::ToolCall;
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedCell, RecordedThread, SessionRow, SessionStart};
@@ -32,14 +34,17 @@ pub struct SessionHandle {
 pub(super) struct Shared {
     pub(super) next_line: Arc<AtomicU32>,
     pub(super) interrupter: Mutex<Option<Arc<dyn Interrupter>>>,
+    pub(super) editor: Wishing,
 }
 
 /// What a handle asks of the loop, and what tasks of the loop report back.
 pub(super) enum Command {
-    Submit(Submission, events::RunSender),
-    Replay(Replay, events::RunSender),
-    Load(Loading, events::RunSender),
+    Submit(Submission, run::RunSender),
+    Replay(Replay, run::RunSender),
+    Load(Loading, run::RunSender),
+    Call(ToolCall, bool, run::RunSender),
     Interrupt,
+    Restart,
     SkipStep,
     ReplyInput(u64, InputReply),
     ReplyRecord(u64, Option<RecordPlace>),
@@ -59,7 +64,7 @@ pub(super) enum Command {
         toolbox::CallId,
         Result<Box<crate::skills::Activation>, String>,
     ),
-    Said(events::RunSender, SessionEvent),
+    Said(run::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(floor::Ticket, commands::Then),
     Earlier(oneshot::Sender<Option<Earlier>>),
@@ -81,10 +86,11 @@ pub(super) enum Command {
 /// When no thread can be had.
 pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
-    let (background, run) = events::stream();
+    let (background, run) = run::stream();
     let shared = Arc::new(Shared {
         next_line: Arc::new(AtomicU32::new(1)),
         interrupter: Mutex::default(),
+        editor: Wishing::default(),
     });
     let handle = SessionHandle {
         commands: commands.clone(),
@@ -100,7 +106,7 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
 impl SessionHandle {
     /// Hands in an input; its events come from the run returned.
     pub fn submit(&self, submission: Submission) -> Run {
-        let (sender, run) = events::stream();
+        let (sender, run) = run::stream();
         // A loop that ended drops the sender, which ends the run.
         let _ = self.commands.send(Command::Submit(submission, sender));
         run
@@ -108,7 +114,7 @@ impl SessionHandle {
 
     /// Hands in a replay; it runs when its turn comes, like an input. Its events come from the run returned.
     pub fn replay(&self, replay: Replay) -> Run {
-        let (sender, run) = events::stream();
+        let (sender, run) = run::stream();
         // As in `submit`.
         let _ = self.commands.send(Command::Replay(replay, sender));
         run
@@ -116,9 +122,29 @@ impl SessionHandle {
 
     /// Hands in a file to run; it is read and run when its turn comes, like an input.
     pub fn load(&self, loading: Loading) -> Run {
-        let (sender, run) = events::stream();
+        let (sender, run) = run::stream();
         let _ = self.commands.send(Command::Load(loading, sender));
         run
+    }
+
+    /// What only an editor can do comes to whoever called this last; without anybody the session says what else can be
+    /// done.
+    pub fn editor_wishes(&self) -> EditorWishes {
+        self.shared.editor.hold()
+    }
+
+    /// Calls a tool of the session, or a function of the user, outside of any turn; it is called when its turn comes,
+    /// like an input. The run tells what the tool shows, asks the questions it has (where `asks`; else the answer is the
+    /// one that changes nothing) and ends after [`ToolReturned`](SessionEvent::ToolReturned).
+    pub fn call(&self, call: ToolCall, asks: bool) -> Run {
+        let (sender, run) = run::stream();
+        let _ = self.commands.send(Command::Call(call, asks, sender));
+        run
+    }
+
+    /// Starts the interpreter anew; its variables are lost. One that does not run is started.
+    pub fn restart(&self) {
+        let _ = self.commands.send(Command::Restart);
     }
 
     /// Leaves out the cell of the replay that runs, and goes on with the next step.
@@ -176,7 +202,7 @@ impl SessionHandle {
     }
 
     /// Ends the interpreter at once; its variables are lost.
-    pub fn kill_runtime(&self) {
+    pub fn kill(&self) {
         let interrupter = self
             .shared
             .interrupter

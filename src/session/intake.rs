@@ -9,10 +9,11 @@ use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
-use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
+use crate::session::events::{Notice, RunKind, SessionEvent};
 use crate::session::floor::{Holder, UserCell, Work};
 use crate::session::prompt::Prompt;
 use crate::session::replay::Purpose;
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 
 impl Session {
@@ -43,6 +44,7 @@ impl Session {
                     self.begin_replay(replay, Purpose::Again { all: false }, &out);
                 }
                 Some((Work::Load(loading), out)) => self.begin_load(loading, &out),
+                Some((Work::Call(call, asks), out)) => self.begin_call(call, asks, out),
                 None => return,
             }
         }
@@ -50,8 +52,8 @@ impl Session {
 
     fn begin(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
-        let private = submission.private;
-        match classify(&source, submission.mode()) {
+        let private = !submission.store_history;
+        match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Leave => out.send(SessionEvent::Leave(0)),
             Input::Command { line } => {
@@ -66,42 +68,55 @@ impl Session {
                 let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with(submission.attached, submission.schema)
+                    .asking(submission.asks)
                     .replacing(replaced(submission.replaces, line));
                 self.begin_prompt(prompt, out);
             }
             Input::Note { source: code, .. } | Input::Cell { source: code } => {
-                let line = self.number(&code, RunKind::Cell, private, &out);
-                if let Some(replaced) = replaced(submission.replaces, line) {
-                    self.history.hide(replaced, true);
-                }
-                let execute = Execute {
-                    code,
-                    execution_count: Some(line),
-                    silent: false,
-                    stdin: self.setup.stdin,
-                    place: submission.place,
-                };
-                if private {
-                    return self.run_cell(execute, Whose::Private, out);
-                }
-                // The interpreter starts while the record is written.
-                self.connected_runtime();
-                let recording = Holder::Recording { interrupted: false };
-                let recorded = self.history.recorded();
-                self.wait_as(recording, &out, recorded, move |session, (), out| {
-                    session.run_cell(execute, Whose::User(line), out.clone());
-                });
+                self.begin_cell(code, submission, out);
             }
         }
     }
 
+    /// Numbers and records a cell, as far as that is wanted; it runs when it is in the record.
+    fn begin_cell(&mut self, code: String, submission: Submission, out: RunSender) {
+        let private = !submission.store_history;
+        let line = match submission.silent {
+            true => None,
+            false => Some(self.number(&code, RunKind::Cell, private, &out)),
+        };
+        if let Some(line) = line
+            && let Some(replaced) = replaced(submission.replaces, line)
+        {
+            self.history.hide(replaced, true);
+        }
+        let execute = Execute {
+            code,
+            execution_count: line,
+            silent: submission.silent,
+            stdin: submission.stdin.unwrap_or(self.setup.stdin),
+            place: submission.place,
+        };
+        let stops = submission.stop_on_error;
+        let (Some(line), false) = (line, private) else {
+            return self.run_cell(execute, Whose::Private, stops, out);
+        };
+        // The interpreter starts while the record is written.
+        self.connected_runtime();
+        let recording = Holder::Recording { interrupted: false };
+        let recorded = self.history.recorded();
+        self.wait_as(recording, &out, recorded, move |session, (), out| {
+            session.run_cell(execute, Whose::User(line), stops, out.clone());
+        });
+    }
+
     /// Gives the floor to a cell of the user and starts it.
-    fn run_cell(&mut self, execute: Execute, whose: Whose, out: RunSender) {
+    fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
         let code = execute.code.clone();
         let request = RuntimeRequest::Execute(execute);
         let id = self.connected_runtime().submit(request);
         let run = CellRun::new(id, whose, code, out.clone(), self.outputs.clone());
-        let cell = UserCell::new(run, None);
+        let cell = UserCell::new(run, None).stopping(stops);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 

@@ -17,8 +17,9 @@ use crate::notebook::{
 };
 use crate::report::Report;
 use crate::runtime::Place;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::replay::{Replay, Step};
+use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::session::task::{Session, notice};
 

@@ -9,6 +9,7 @@
 mod asking;
 mod cell;
 mod commands;
+mod editor;
 mod ending;
 mod events;
 mod exact_log;
@@ -24,6 +25,7 @@ mod question;
 mod replay;
 mod resume;
 mod routing;
+mod run;
 mod saving;
 mod shown;
 mod slots;
@@ -36,11 +38,13 @@ mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
 pub use commands::listing;
-pub use events::{AnswerEvent, Next, Notice, Pick, Run, RunKind, SessionEvent, TurnOutcome};
+pub use editor::{EditorWish, EditorWishes, PICK_USAGE, Pick};
+pub use events::{AnswerEvent, Notice, RunKind, SessionEvent, TurnOutcome};
 pub use handle::{SessionHandle, start};
 pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
+pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
@@ -107,12 +111,12 @@ pub struct Parts {
 }
 
 /// One input, and what comes with it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Submission {
     /// As typed.
     pub text: String,
-    /// In prompt mode nearly everything is a prompt.
-    pub prompt_mode: bool,
+    /// What a text without a leading mark is.
+    pub mode: Mode,
     /// Given to the agent before the prompt.
     pub attached: Vec<InputPart>,
     /// JSON schema the answer must fit.
@@ -121,16 +125,33 @@ pub struct Submission {
     pub replaces: Option<u32>,
     /// Where a cell stands in a script.
     pub place: Option<Place>,
-    /// A cell or a command of this submission is recorded nowhere; a prompt always is, the conversation being the record.
-    pub private: bool,
+    /// A cell shows no value and takes no number; what it prints and what goes wrong is told. Never recorded.
+    pub silent: bool,
+    /// False: a cell or a command is recorded nowhere. A prompt always is, the conversation being the record.
+    pub store_history: bool,
+    /// Who answers a cell's `input()`; `None`: as in the whole session.
+    pub stdin: Option<Stdin>,
+    /// Whether there is somebody who answers questions about it; `None`: as in the whole session.
+    pub asks: Option<bool>,
+    /// When the cell fails, inputs that wait behind it are not run: each of their runs tells
+    /// [`NotRun`](SessionEvent::NotRun).
+    pub stop_on_error: bool,
 }
 
-impl Submission {
-    fn mode(&self) -> Mode {
-        if self.prompt_mode {
-            Mode::Prompts
-        } else {
-            Mode::Cells
+impl Default for Submission {
+    fn default() -> Self {
+        Submission {
+            text: String::new(),
+            mode: Mode::Cells,
+            attached: Vec::new(),
+            schema: None,
+            replaces: None,
+            place: None,
+            silent: false,
+            store_history: true,
+            stdin: None,
+            asks: None,
+            stop_on_error: false,
         }
     }
 }

@@ -15,8 +15,9 @@ use crate::history::{Outcome, PromptStart};
 use crate::input::{is_ours, prompt_source};
 use crate::runtime::{Ending, Execute, Place, RuntimeRequest, Stdin};
 use crate::session::cell::{CellRun, Remains, Whose};
-use crate::session::events::{Notice, RunKind, RunSender, SessionEvent};
+use crate::session::events::{Notice, RunKind, SessionEvent};
 use crate::session::floor::{Holder, UserCell};
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 
 /// What is to be replayed.

@@ -29,7 +29,7 @@ impl Session {
                     // A cell ends with it, and says it.
                     Some(Holder::Cell(_) | Holder::Recording { .. }) => {}
                     // Nobody sits before a prompt: an input that needs it says it.
-                    None if !self.asking.somebody() => self.unsaid = Some(notice),
+                    None if !self.setup.asks => self.unsaid = Some(notice),
                     _ => self.out_or_background().send(SessionEvent::Notice(notice)),
                 }
             }
@@ -106,7 +106,7 @@ impl Session {
             None => event,
         };
         let out = match (self.floor.holder(), id) {
-            (Some(Holder::Prompt(_)), Some(_)) => self.out_or_background(),
+            (Some(Holder::Prompt(_) | Holder::Call { .. }), Some(_)) => self.out_or_background(),
             _ => &self.background,
         };
         match event {

@@ -24,8 +24,8 @@ pub struct Draft {
     pub before: String,
     /// After it.
     pub after: String,
-    /// In prompt mode nearly everything is a prompt.
-    pub prompt_mode: bool,
+    /// What a text without a leading mark is.
+    pub mode: Mode,
 }
 
 /// A completion under way; dropping it stops the work for it.
@@ -57,14 +57,9 @@ impl Suggesting {
 
 impl Draft {
     fn is_prompt(&self) -> bool {
-        let mode = if self.prompt_mode {
-            Mode::Prompts
-        } else {
-            Mode::Cells
-        };
         let text = format!("{}{}", self.before, self.after);
         // A dot alone will be one.
-        text.trim() == "." || matches!(classify(&text, mode), Input::Prompt(_))
+        text.trim() == "." || matches!(classify(&text, self.mode), Input::Prompt(_))
     }
 
     /// The request for a model: context, the text around the cursor, what to do.

@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::runtime::{RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::{Asking, AskingEvent};
 use crate::session::commands::recorded_sessions;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
 use crate::session::handle::{Command, Shared};
@@ -26,6 +26,7 @@ use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
+use crate::session::run::RunSender;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot, Waiter};
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
@@ -71,6 +72,8 @@ pub(super) struct Setup {
     pub(super) notebooks: NotebookPlaces,
     /// Who answers `input()`.
     pub(super) stdin: Stdin,
+    /// There is a user who can be asked.
+    pub(super) asks: bool,
 }
 
 impl Setup {
@@ -136,6 +139,7 @@ pub(super) fn run(
             keys,
             notebooks,
             stdin,
+            asks,
         },
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
@@ -145,7 +149,7 @@ pub(super) fn run(
         numbering: Numbering::new(resumed, Arc::clone(&shared.next_line)),
         asked: HashMap::new(),
         shared,
-        asking: Asking::new(asks),
+        asking: Asking::default(),
         unsaid: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
@@ -207,7 +211,9 @@ impl Session {
             Command::Learned(ticket, then) => self.learned(ticket, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
+            Command::Call(call, asks, out) => self.wait_for(Work::Call(call, asks), out),
             Command::Interrupt => self.interrupt(),
+            Command::Restart => self.restart_runtime(),
             Command::SkipStep => self.on_floor(FloorEvent::Skipped),
             Command::Answer(question, reply) => {
                 self.on_asking(AskingEvent::Answered { question, reply });
@@ -323,6 +329,14 @@ impl Session {
         }
     }
 
+    /// Ends the interpreter, if one runs, and starts one.
+    pub(super) fn restart_runtime(&mut self) {
+        if let Some(interrupter) = self.runtime.interrupter() {
+            interrupter.kill();
+        }
+        self.connected_runtime();
+    }
+
     pub(super) fn interrupt(&mut self) {
         self.on_floor(FloorEvent::Interrupted);
     }
@@ -332,10 +346,15 @@ impl Session {
         for action in self.floor.on(event) {
             match action {
                 FloorAction::Interrupt => self.interrupt_runtime(),
+                FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
                 FloorAction::StoppedWaiting(out) => {
                     out.send(SessionEvent::Notice(Notice::note("stopped waiting")));
                     self.free_floor(None);
+                }
+                FloorAction::NotRun(waiting) => {
+                    let tell = |out: &RunSender| out.send(SessionEvent::NotRun);
+                    waiting.iter().for_each(tell);
                 }
                 FloorAction::Free(replay) => self.free_floor(replay),
             }

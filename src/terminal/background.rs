@@ -58,7 +58,27 @@ impl Teller {
             SessionEvent::ReplayEnded(replayed) => notice_text(&replayed.notice(), &self.screen),
             // What a cell left without a line end.
             SessionEvent::CellEnded { .. } => String::new(),
-            _ => return told,
+            // Of these nothing happens between runs, or it says nothing there.
+            SessionEvent::Output { .. }
+            | SessionEvent::Numbered { .. }
+            | SessionEvent::CellStarted
+            | SessionEvent::Clear { .. }
+            | SessionEvent::Page(_)
+            | SessionEvent::InputRequested { .. }
+            | SessionEvent::Answer(_)
+            | SessionEvent::Asked(_)
+            | SessionEvent::QuestionOver(_)
+            | SessionEvent::AgentCell { .. }
+            | SessionEvent::Replaying { .. }
+            | SessionEvent::Earlier(_)
+            | SessionEvent::TurnEnded { .. }
+            | SessionEvent::Text(_)
+            | SessionEvent::Verbatim(_)
+            | SessionEvent::Help(_)
+            | SessionEvent::Refill(_)
+            | SessionEvent::NotRun
+            | SessionEvent::ToolReturned { .. }
+            | SessionEvent::Leave(_) => return told,
         };
         told.extend(self.rest());
         if !text.is_empty() {
@@ -103,7 +123,7 @@ impl Background {
         let taken = background.clone();
         let take = move || {
             let mut teller = Teller::new(screen);
-            while let Next::Event(event) = events.next(None) {
+            while let Next::Event(event) = events.next_blocking(None) {
                 let told = teller.tell(*event).into_iter();
                 told.for_each(|text| taken.add(text));
                 taken.hand_over();

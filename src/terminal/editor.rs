@@ -302,6 +302,11 @@ impl Editor {
         Ok(())
     }
 
+    /// What a text without a leading mark is.
+    pub(super) fn mode(&self) -> Mode {
+        look(&self.snapshot).mode
+    }
+
     /// True while everything is a prompt.
     pub(super) fn prompts(&self) -> bool {
         look(&self.snapshot).mode == Mode::Prompts

@@ -276,7 +276,7 @@ impl Hints {
         let draft = Draft {
             before: before.to_owned(),
             after: after.to_owned(),
-            prompt_mode: snapshot::look(&self.0.snapshot).mode == Mode::Prompts,
+            mode: snapshot::look(&self.0.snapshot).mode,
         };
         drop(state);
         let hints = self.clone();

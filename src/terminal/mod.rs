@@ -35,6 +35,7 @@ mod told;
 mod typing;
 mod waiting;
 mod window;
+mod wishes;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,20 +47,19 @@ use reedline::ExternalPrinter;
 use crate::config::{EditMode, Keymap};
 use crate::display::{Aftermath, Ended, Pictures, say, show_earlier};
 use crate::environment::Environment;
-use crate::history::{Archive, Recall};
+use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
 use crate::markdown::{Appearance, warm_up};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{Loading, Notice, Pick, Run, SessionHandle, Submission};
+use crate::session::{EditorWishes, Loading, Notice, Run, SessionHandle, Submission};
 use background::{Background, Printer};
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
 pub use greeting::Greeting;
 use keys::gate::{self, SharedGate};
-use picker::Picked;
 use prompt::Label;
 use signals::{Attached, Listeners};
 use snapshot::Snapshot;
@@ -203,6 +203,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let mut shell = Shell {
         startup,
         session: session.clone(),
+        wishes: session.editor_wishes(),
         screen: options.screen,
         appearance: options.appearance,
         pictures: options.pictures,
@@ -252,6 +253,8 @@ struct Shell {
     /// The startup notebook, until it has been shown.
     startup: Option<Startup>,
     session: SessionHandle,
+    /// What only an editor can do.
+    wishes: EditorWishes,
     screen: Screen,
     appearance: Appearance,
     pictures: Pictures,
@@ -315,9 +318,6 @@ impl Shell {
                     }
                     self.editor.type_ahead(&typed);
                     begin_with = self.begin_with(aftermath.refill, aftermath.ended);
-                    if aftermath.toggle_prompts {
-                        self.toggle_prompts()?;
-                    }
                     self.screen.trusted(b"\n")?;
                     self.screen.flush()?;
                 }
@@ -336,15 +336,6 @@ impl Shell {
             Some(queued) => format!("{refill}\n{queued}"),
             None => refill,
         }
-    }
-
-    /// `%ipycodex prompt`.
-    fn toggle_prompts(&mut self) -> Result<(), Report> {
-        self.editor.toggle_prompts();
-        let state = if self.editor.prompts() { "ON" } else { "OFF" };
-        self.screen
-            .trusted(format!("Prompt mode {state}\n").as_bytes())?;
-        Ok(())
     }
 
     /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
@@ -394,44 +385,22 @@ impl Shell {
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
         self.finish_startup()?;
         let submission = Submission {
-            private: is_private(&text),
+            store_history: !is_private(&text),
             text,
-            prompt_mode: self.editor.prompts(),
+            mode: self.editor.mode(),
             replaces,
             ..Submission::default()
         };
         let run = self.session.submit(submission);
         let (mut aftermath, mut typed) = self.show(&run)?;
-        if let Some(pick) = aftermath.pick.take()
-            && let Some(id) = self.pick(&pick)?
-        {
-            let rest;
-            (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
-            typed.extend(rest);
+        while let Some(wish) = self.wishes.take() {
+            if let Some(id) = self.grant(wish)? {
+                let rest;
+                (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
+                typed.extend(rest);
+            }
         }
         Ok((aftermath, typed))
-    }
-
-    /// `%ipycodex resume` alone: the session the user picks. What cannot be picked from is said.
-    fn pick(&self, among: &Pick) -> Result<Option<i64>, Report> {
-        let [record, artifacts] = &self.record;
-        let guard = self.guard.as_deref();
-        let current = Some(among.current);
-        let picked = Archive::open(record, artifacts).and_then(|archive| match archive {
-            Some(mut archive) => {
-                picker::pick(&self.screen, guard, &mut archive, &among.cwd, current)
-            }
-            None => Ok(Picked::Nothing),
-        });
-        match picked {
-            Ok(Picked::Session(id)) => return Ok(Some(id)),
-            Ok(Picked::Cancelled) => {}
-            Ok(Picked::Nothing) => self
-                .screen
-                .trusted(b"No sessions found for this directory.\n")?,
-            Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
-        }
-        Ok(None)
     }
 
     fn show_background(&self) -> Result<(), Report> {

@@ -64,6 +64,7 @@ impl Label {
         let name = match mode {
             Mode::Cells => "In",
             Mode::Prompts => "Pr",
+            Mode::Shell => "$",
         };
         let session = self.session.as_ref();
         let line = session.map_or(self.line, SessionHandle::next_line);

@@ -60,7 +60,29 @@ impl Shell {
                     hands.open();
                 }
                 SessionEvent::CellEnded { typeahead, .. } => hands.close(typeahead),
-                _ => {}
+                SessionEvent::Output { .. }
+                | SessionEvent::Display(_)
+                | SessionEvent::Clear { .. }
+                | SessionEvent::Page(_)
+                | SessionEvent::InputRequested { .. }
+                | SessionEvent::Raised(_)
+                | SessionEvent::Answer(_)
+                | SessionEvent::Asked(_)
+                | SessionEvent::QuestionOver(_)
+                | SessionEvent::AgentCell { .. }
+                | SessionEvent::Replaying { .. }
+                | SessionEvent::Earlier(_)
+                | SessionEvent::ReplayEnded(_)
+                | SessionEvent::TurnEnded { .. }
+                | SessionEvent::Text(_)
+                | SessionEvent::Verbatim(_)
+                | SessionEvent::Help(_)
+                | SessionEvent::Notice(_)
+                | SessionEvent::Refill(_)
+                | SessionEvent::NotRun
+                | SessionEvent::ToolReturned { .. }
+                | SessionEvent::Leave(_)
+                | SessionEvent::RuntimeDied { .. } => {}
             }
             Ok::<(), Report>(())
         });

@@ -38,7 +38,7 @@ impl Startup {
             let mut teller = Teller::new(screen);
             let mut begun = false;
             while !(begun && given.load(Ordering::SeqCst)) {
-                match run.next(Some(SOON)) {
+                match run.next_blocking(Some(SOON)) {
                     Next::Nothing => {}
                     Next::Event(event) => {
                         begun |= matches!(*event, SessionEvent::Replaying { .. });

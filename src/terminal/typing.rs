@@ -303,7 +303,7 @@ impl<F: Fn(Signal)> Keys<F> {
         };
         if tries > 2 {
             (self.on_signal)(Signal::Kill);
-            self.hands.session.kill_runtime();
+            self.hands.session.kill();
             return;
         }
         if turn {

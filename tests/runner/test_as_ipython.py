@@ -132,6 +132,7 @@ outer()
 async def co(u):\n    return 1 / u
 await co(0)
 assert False, "why"
+%cd -0
 %%writefile script.py\nimport sys, os\nVALUE = 42\nprint(__name__, sys.argv, os.path.basename(__file__))\ndef fun(): return VALUE\nif 'other' in sys.argv: print(other)
 %%writefile -a script.py\nif 'leaves' in sys.argv: sys.exit(0)
 %run script.py

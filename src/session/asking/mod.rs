@@ -40,6 +40,8 @@ pub(super) enum AskingEvent {
         about: About,
         asker: Asker,
         line: u32,
+        /// There is somebody who can be asked.
+        somebody: bool,
     },
     /// The user answered the question of this id.
     Answered { question: u64, reply: Reply },
@@ -63,10 +65,8 @@ pub(super) enum AskingAction {
 }
 
 /// The open questions of a session, and what was decided for all of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Asking {
-    /// There is somebody to ask.
-    somebody: bool,
     last: u64,
     open: Option<Open>,
     waiting: VecDeque<Open>,
@@ -98,27 +98,17 @@ impl Open {
 }
 
 impl Asking {
-    pub(super) fn new(somebody: bool) -> Self {
-        Asking {
-            somebody,
-            last: 0,
-            open: None,
-            waiting: VecDeque::new(),
-            allowed: Allowed::default(),
-        }
-    }
-
-    /// There is somebody to ask.
-    pub(super) fn somebody(&self) -> bool {
-        self.somebody
-    }
-
     /// Takes an event; says what is to be done, in order. The next question follows by [`Asking::next`], when all of it
     /// has been done.
     pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<AskingAction> {
         match event {
-            AskingEvent::Wanted { about, asker, line } => {
-                if !self.somebody {
+            AskingEvent::Wanted {
+                about,
+                asker,
+                line,
+                somebody,
+            } => {
+                if !somebody {
                     let reply = match about.choices() {
                         [] => Reply::Declined,
                         _ => Reply::Chosen(Choice::No),
@@ -180,10 +170,21 @@ impl Asking {
 }
 
 impl Session {
+    /// There is somebody who answers questions about what has the floor.
+    pub(super) fn somebody(&self) -> bool {
+        self.floor.asks().unwrap_or(self.setup.asks)
+    }
+
     /// Asks, now or after the questions before.
     pub(super) fn ask_user(&mut self, about: About, asker: Asker) {
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        self.on_asking(AskingEvent::Wanted { about, asker, line });
+        let somebody = self.somebody();
+        self.on_asking(AskingEvent::Wanted {
+            about,
+            asker,
+            line,
+            somebody,
+        });
     }
 
     /// Tells the questions, and does what they say.

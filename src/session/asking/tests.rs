@@ -16,6 +16,7 @@ fn wanted(about: About, asker: &str) -> AskingEvent {
         about,
         asker: Asker::Agent(asker.into()),
         line: 2,
+        somebody: true,
     }
 }
 
@@ -58,14 +59,14 @@ fn one_question_is_open_at_a_time_and_each_asker_hears_its_own() {
         answered(2, Choice::No),
     ];
     assert_eq!(
-        play(&mut Asking::new(true), events),
+        play(&mut Asking::default(), events),
         ["ask 1", "[2] once", "A Once", "ask 2", "[2] no", "B No"]
     );
 }
 
 #[test]
 fn a_yes_for_the_session_is_not_asked_again_until_the_session_is_left() {
-    let mut asking = Asking::new(true);
+    let mut asking = Asking::default();
     let yes = vec![wanted(command("a"), "A"), answered(1, Choice::Session)];
     assert_eq!(
         play(&mut asking, yes),
@@ -92,12 +93,18 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
         AskingEvent::TurnOver,
         answered(1, Choice::Once),
     ];
-    assert_eq!(play(&mut Asking::new(true), events), ["ask 1", "over 1"]);
+    assert_eq!(play(&mut Asking::default(), events), ["ask 1", "over 1"]);
 }
 
 #[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
-    let said = play(&mut Asking::new(false), vec![wanted(command("a"), "A")]);
+    let wanted = AskingEvent::Wanted {
+        about: command("a"),
+        asker: Asker::Agent("A".into()),
+        line: 2,
+        somebody: false,
+    };
+    let said = play(&mut Asking::default(), vec![wanted]);
     assert_eq!(said.len(), 2);
     assert!(
         said[0].starts_with("did not allow the agent (command)"),

@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 use crate::agent::{AgentFailure, Facts, Limit, Lookup, Model, Usage};
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 
 type Found = Option<Result<Facts, AgentFailure>>;

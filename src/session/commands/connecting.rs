@@ -2,7 +2,8 @@
 //! record, as with any thread that does not hold the conversation.
 
 use crate::config::AgentChoice;
-use crate::session::events::{RunSender, SessionEvent};
+use crate::session::events::SessionEvent;
+use crate::session::run::RunSender;
 use crate::session::task::{Session, notice};
 
 impl Session {

@@ -17,8 +17,10 @@ use tokio::sync::oneshot;
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View, for_now};
 use crate::runtime::{Execute, RuntimeRequest, Stdin};
-use crate::session::events::{Notice, Pick, RunSender, SessionEvent};
+use crate::session::editor::{EditorWish, Pick};
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::floor::{Holder, Ticket};
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 use crate::session::{Command, Surroundings};
 
@@ -54,7 +56,7 @@ impl Session {
             Order::Note(text) => out.send(SessionEvent::Notice(Notice::note(text))),
             Order::Keep { name, value } => self.keep_setting(name, value, out),
             Order::Help(page) => out.send(SessionEvent::Help(page)),
-            Order::Themes(in_force) => out.send(SessionEvent::Themes(in_force)),
+            Order::Themes(in_force) => self.wish(EditorWish::ShowThemes(in_force), out),
             Order::UseAgent(choice) => {
                 let note = for_now("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
@@ -87,14 +89,9 @@ impl Session {
             Order::Resume(wanted) => self.change_session(wanted, out),
             Order::Replay(again) => self.run_again(again, number, out),
             Order::Rename(name) => self.rename(&name, out),
-            Order::TogglePrompts => out.send(SessionEvent::PromptsToggled),
+            Order::TogglePrompts => self.wish(EditorWish::TogglePrompts, out),
             Order::Interrupt => self.interrupt_by_command(out),
-            Order::RestartRuntime => {
-                if let Some(interrupter) = self.runtime.interrupter() {
-                    interrupter.kill();
-                }
-                self.connected_runtime();
-            }
+            Order::RestartRuntime => self.restart_runtime(),
         }
     }
 
@@ -207,9 +204,13 @@ impl Session {
     fn let_pick(&mut self, out: &RunSender) {
         let (history, cwd) = (self.history.clone(), self.cwd.clone());
         let session = async move { history.session().await.map_or(0, |start| start.number) };
-        self.later(out, session, |_, current, out| {
-            out.send(SessionEvent::PickSession(Pick { current, cwd }));
+        self.later(out, session, |session, current, out| {
+            session.wish(EditorWish::PickSession(Pick { current, cwd }), out);
         });
+    }
+
+    fn wish(&self, wish: EditorWish, out: &RunSender) {
+        self.shared.editor.wish(wish, out);
     }
 
     fn interrupt_by_command(&mut self, out: &RunSender) {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
 use crate::session::loading::{Loading, with_suffix};
+use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, Target, write_file};
 use crate::session::task::{Session, notice};
 

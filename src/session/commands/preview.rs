@@ -9,8 +9,9 @@ use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
 use crate::magics::Shown;
-use crate::session::events::{RunSender, SessionEvent};
+use crate::session::events::SessionEvent;
 use crate::session::prompt::{Prompt, named_in};
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
 

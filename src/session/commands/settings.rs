@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::config::{ConfigFile, Setting, When};
 use crate::magics::kept;
 use crate::report::Report;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::run::RunSender;
 use crate::session::task::{Session, notice};
 
 impl Session {

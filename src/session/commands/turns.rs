@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 use crate::dialog::{Dialog, display_form};
 use crate::input::is_ours;
 use crate::output::mime::MimeBundle;
-use crate::session::events::{Notice, RunSender, SessionEvent};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::run::RunSender;
 use crate::session::task::Session;
 
 /// Lines of the conversation that are simply printed; more go to the pager.

@@ -4,9 +4,10 @@ use super::*;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Whose;
-use crate::session::events::{Next, Run, SessionEvent, stream};
+use crate::session::events::SessionEvent;
 use crate::session::outputs::Outputs;
 use crate::session::replay::{Purpose, ReplayStop, Replayed, Step};
+use crate::session::run::{Next, Run, stream};
 
 fn remains(ending: Ending) -> Remains {
     Remains {
@@ -50,7 +51,9 @@ fn word(action: &FloorAction) -> &'static str {
     match action {
         FloorAction::Interrupt => "interrupt",
         FloorAction::StopPrompt => "stop prompt",
+        FloorAction::StopCall => "stop call",
         FloorAction::StoppedWaiting(_) => "stopped waiting",
+        FloorAction::NotRun(_) => "not run",
         FloorAction::Free(None) => "free",
         FloorAction::Free(Some(_)) => "go on",
     }
@@ -101,6 +104,15 @@ fn what_happens_to_each_holder() {
             vec![Interrupted],
             vec!["stopped waiting"],
             false,
+        ),
+        (
+            Holder::Call {
+                asks: true,
+                stopped: false,
+            },
+            vec![Interrupted, CellEnded(&ok)],
+            vec!["stop call"],
+            true,
         ),
         (
             command(true),
@@ -183,7 +195,7 @@ fn replayed(endings: &[(Ending, Option<FloorEvent<'_>>)]) -> Replayed {
 
 fn ended(run: &Run) -> Replayed {
     loop {
-        match run.next(None) {
+        match run.next_blocking(None) {
             Next::Event(event) => {
                 if let SessionEvent::ReplayEnded(replayed) = *event {
                     return replayed;

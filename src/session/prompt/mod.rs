@@ -13,13 +13,14 @@ mod expand;
 mod offered;
 mod pictures;
 mod request;
+mod running;
 mod turn;
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::agent::{InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
@@ -30,17 +31,13 @@ use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
 use expand::{Mentioned, error_asked_for};
 use offered::Offered;
 use request::Sent;
-use turn::{Turn, TurnEvent};
+use running::Running;
+use turn::TurnEvent;
 
 pub(super) use event::{Around, Exchanged, Finished, PromptAction, PromptEvent};
 pub(super) use offered::{named_in, returned};
 pub(super) use request::Surroundings;
 pub(super) use turn::{ToolReturn, TurnAction, TurnEnd};
-
-/// The answer is saved when this much of it is new, in bytes.
-const SAVE_EVERY: usize = 4096;
-/// And at least this often while it grows.
-const SAVE_AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A prompt being worked on.
 pub(super) struct Prompt {
@@ -60,6 +57,8 @@ pub(super) struct Prompt {
     replaces: Option<RangeInclusive<u32>>,
     /// It is not sent: what would be sent is told.
     preview: Option<Preview>,
+    /// Whether somebody answers questions about it; `None`: as in the whole session.
+    asks: Option<bool>,
     started: Instant,
     state: State,
 }
@@ -94,14 +93,6 @@ enum State {
     Settled,
 }
 
-/// The state of a turn in progress.
-struct Running {
-    turn: Turn,
-    sent: Sent,
-    saved_bytes: usize,
-    saved_at: Instant,
-}
-
 impl Prompt {
     pub(super) fn new(line: u32, text: String, source: String, now: Instant) -> Self {
         Prompt {
@@ -113,6 +104,7 @@ impl Prompt {
             expansion: Expansion::default(),
             replaces: None,
             preview: None,
+            asks: None,
             started: now,
             state: State::Reading,
         }
@@ -134,6 +126,12 @@ impl Prompt {
         self
     }
 
+    /// Whether somebody answers questions about it; `None`: as in the whole session.
+    pub(super) fn asking(mut self, asks: Option<bool>) -> Self {
+        self.asks = asks;
+        self
+    }
+
     /// Tells what would be sent, and sends nothing.
     pub(super) fn previewing(mut self, preview: Preview) -> Self {
         self.preview = Some(preview);
@@ -143,6 +141,11 @@ impl Prompt {
     /// `n` of `In [n]`.
     pub(super) fn line(&self) -> u32 {
         self.line
+    }
+
+    /// Whether somebody answers questions about it, where that was said.
+    pub(super) fn asks(&self) -> Option<bool> {
+        self.asks
     }
 
     /// The conversation, when everything for the request is there.
@@ -161,9 +164,7 @@ impl Prompt {
     /// When the answer has to be saved at the latest; `None` while nothing of it is new.
     pub(super) fn save_deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::Running(running) if running.turn.size() > running.saved_bytes => {
-                Some(running.saved_at + SAVE_AT_LEAST)
-            }
+            State::Running(running) => running.save_deadline(),
             _ => None,
         }
     }
@@ -335,12 +336,7 @@ impl Prompt {
     }
 
     fn start(&mut self, request: TurnRequest, sent: Sent, around: &Around<'_>) -> PromptAction {
-        self.state = State::Running(Box::new(Running {
-            turn: Turn::default(),
-            sent,
-            saved_bytes: 0,
-            saved_at: around.now,
-        }));
+        self.state = State::Running(Box::new(Running::new(sent, around.now)));
         PromptAction::Start(Box::new(request))
     }
 
@@ -457,21 +453,6 @@ impl Prompt {
             usage,
             took: around.now.saturating_duration_since(self.started),
         })
-    }
-}
-
-impl Running {
-    /// The answer so far, to be saved when enough of it is new, enough time has passed, or it has to be (`now`).
-    fn save(&mut self, now: Instant, must: bool) -> Option<PromptAction> {
-        let grown = self.turn.size().saturating_sub(self.saved_bytes);
-        let due =
-            grown >= SAVE_EVERY || now.saturating_duration_since(self.saved_at) >= SAVE_AT_LEAST;
-        if !must && (grown == 0 || !due) {
-            return None;
-        }
-        self.saved_bytes = self.turn.size();
-        self.saved_at = now;
-        Some(PromptAction::Save(self.turn.stored()))
     }
 }
 

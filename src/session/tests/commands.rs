@@ -131,7 +131,7 @@ fn a_thread_that_is_lost_is_said() {
         delta: "par".into(),
     }]]);
     let run = stage.submit(".slow");
-    while !matches!(run.next(Some(Duration::from_secs(60))), Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
     {
     }
     stage.session.interrupt();
@@ -313,7 +313,7 @@ fn an_interrupt_by_command_goes_beside_the_queue() {
     assert_eq!(said(&stage, "%ipycodex interrupt"), "nothing is running");
     let cell = stage.submit("hang");
     let after = stage.submit("after");
-    while !matches!(cell.next(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
+    while !matches!(cell.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
     {
     }
     assert_eq!(stage.run("%ipycodex interrupt"), ["[3]"]);
@@ -330,7 +330,7 @@ fn ctrl_c_ends_the_waiting_for_an_agent_that_does_not_tell() {
         });
     });
     let run = stage.submit("%ipycodex model");
-    while !matches!(run.next(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "self.model=''")
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "self.model=''")
     {
     }
     stage.session.interrupt();

@@ -54,7 +54,7 @@ fn prompt_mode_records_code_without_its_mark_and_prompts_with_theirs() {
     let submit = |text: &str| {
         words(&stage.session.submit(Submission {
             text: text.into(),
-            prompt_mode: true,
+            mode: Mode::Prompts,
             ..Submission::default()
         }))
     };
@@ -75,7 +75,7 @@ fn prompt_mode_can_be_left() {
     for word in ["exit", "quit", " exit() "] {
         let run = stage.session.submit(Submission {
             text: word.into(),
-            prompt_mode: true,
+            mode: Mode::Prompts,
             ..Submission::default()
         });
         assert_eq!(words(&run), ["Leave(0)"], "{word:?}");
@@ -146,7 +146,7 @@ fn the_conversation_is_told_as_it_was_seen() {
     }
     let run = stage.submit("%ipycodex history");
     let mut paged = None;
-    while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
+    while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
         if let SessionEvent::Page(bundle) = *event {
             paged = bundle.text("text/plain");
         }

@@ -5,6 +5,7 @@
 mod agents;
 mod commands;
 mod conversation;
+mod front;
 mod references;
 mod replay;
 mod resume;
@@ -375,7 +376,7 @@ impl Stage {
 pub(super) fn words(run: &Run) -> Vec<String> {
     let mut words = Vec::new();
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Ended => return words,
             Next::Nothing => panic!("nothing for 20 s after {words:?}"),
             Next::Event(event) if matches!(*event, SessionEvent::CellStarted) => {}

@@ -96,7 +96,7 @@ fn an_interrupt_while_a_command_runs_gives_the_prompt_back() {
     let stage = stage_of(evaluating(), vec![says("again")], |_| {});
     let run = stage.submit(".!`hang`");
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) if word(&event) == "waiting" => break,
             Next::Event(_) => {}
             other => panic!("{other:?}"),

@@ -37,7 +37,7 @@ fn replay(stage: &Stage, quiet: bool, steps: Vec<Step>) -> Run {
 /// Reads a run until `wanted` comes.
 fn up_to(run: &Run, wanted: &str) {
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) if word(&event) == wanted => return,
             Next::Event(_) => {}
             other => panic!("{other:?}"),

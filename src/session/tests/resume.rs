@@ -73,7 +73,10 @@ fn what_is_gone_is_said_once_the_interpreter_has_answered() {
     assert_eq!((earlier.session, earlier.entries.len()), (1, 5));
     stage.session.look_for_gone();
     let said = loop {
-        match stage.background.next(Some(Duration::from_secs(60))) {
+        match stage
+            .background
+            .next_blocking(Some(Duration::from_secs(60)))
+        {
             Next::Event(event) => {
                 if let SessionEvent::Notice(notice) = *event {
                     break notice;
@@ -169,7 +172,7 @@ fn what_a_stopped_replay_left_is_named() {
         quiet: true,
     });
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) => {
                 if let SessionEvent::ReplayEnded(replayed) = *event {
                     let hints = replayed.notice().hints;
@@ -232,19 +235,13 @@ fn a_session_that_cannot_be_taken_up_leaves_all_as_it_is() {
         stage.run("%ipycodex resume 2"),
         ["[3]", "session 2 is the one you are in"]
     );
-    assert_eq!(
-        stage.run("%ipycodex resume"),
-        [
-            "[4]".to_owned(),
-            format!(
-                "{:?}",
-                SessionEvent::PickSession(Pick {
-                    current: 2,
-                    cwd: "/".into()
-                })
-            )
-        ]
-    );
+    let wishes = stage.session.editor_wishes();
+    assert_eq!(stage.run("%ipycodex resume"), ["[4]"]);
+    let pick = Pick {
+        current: 2,
+        cwd: "/".into(),
+    };
+    assert_eq!(wishes.take(), Some(EditorWish::PickSession(pick)));
     assert_eq!(stage.run("y")[0], "[5]");
     assert_eq!(
         stage.session.close(Duration::from_secs(60)).resumable,

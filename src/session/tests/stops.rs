@@ -12,7 +12,7 @@ fn an_interrupt_ends_the_turn_keeps_the_part_and_the_next_turn_sees_it() {
     let stage = stage(vec![unfinished, says("again")]);
     let run = stage.submit(".slow");
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
             Next::Event(_) => {}
             other => panic!("{other:?}"),
@@ -52,7 +52,7 @@ fn a_failed_turn_stores_nothing_and_gives_the_prompt_back() {
 fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     let stage = stage(Vec::new());
     let run = stage.submit("hang");
-    while !matches!(run.next(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "= 42")
     {
     }
     stage.session.interrupt();
@@ -61,7 +61,7 @@ fn an_interrupt_of_a_cell_goes_to_the_runtime() {
     assert_eq!(closed.resumable, None);
     // The session is gone, and so is the run.
     assert!(matches!(
-        run.next(Some(Duration::from_secs(60))),
+        run.next_blocking(Some(Duration::from_secs(60))),
         Next::Ended
     ));
     assert!(stage.run("late").is_empty());

@@ -29,7 +29,7 @@ fn draft(before: &str, after: &str) -> Draft {
     Draft {
         before: before.into(),
         after: after.into(),
-        prompt_mode: false,
+        mode: Mode::Cells,
     }
 }
 
@@ -133,7 +133,7 @@ fn a_turn_that_runs_is_neither_waited_for_nor_disturbed() {
     let stage = suggesting(vec![vec![text], says("two")], vec![Ok("y".into())]);
     let run = stage.submit(".first");
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) if matches!(*event, SessionEvent::Answer(_)) => break,
             Next::Event(_) => {}
             other => panic!("an answer begins, not {other:?}"),

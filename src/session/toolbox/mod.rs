@@ -18,7 +18,7 @@ mod specs;
 mod work;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! The skills of a session: the list as it was found, what the user answered about them, what the conversation holds.
 //!
 //! The list is made once, on a thread of its own, while the session starts; the first prompt waits for it, nothing
-//! else does. What the user answered for later sessions is written by whoever drives the tools ([`Shelf::to_keep`]).
+//! else does. What the user answered for later sessions is written by whoever drives the tools ([`Shelf::take_answers`]).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -221,7 +221,7 @@ impl Shelf {
     }
 
     /// What writes the answers given since the last call; it touches a file, so it belongs on another thread.
-    pub(in crate::session) fn to_keep(
+    pub(in crate::session) fn take_answers(
         &mut self,
     ) -> Option<impl FnOnce() -> Result<(), ConsentError> + Send + use<>> {
         let answers = std::mem::take(&mut self.to_keep);

@@ -28,10 +28,10 @@ fn cells(codes: &[&str]) -> (&'static str, Value) {
 }
 
 /// Words of a run to its end, each question answered with the next reply.
-pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
+pub(in crate::session) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<String> {
     let (mut words, mut replies) = (Vec::new(), replies.iter());
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Ended => {
                 assert_eq!(replies.next(), None, "asked less often: {words:?}");
                 return words;
@@ -51,10 +51,10 @@ pub(super) fn answering(stage: &Stage, run: &Run, replies: &[Reply]) -> Vec<Stri
 }
 
 /// Reads a run until `stop` is said.
-pub(super) fn until(run: &Run, stop: &str) -> Vec<String> {
+pub(in crate::session) fn until(run: &Run, stop: &str) -> Vec<String> {
     let mut words = Vec::new();
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) => words.push(word(&event)),
             other => panic!("{other:?} after {words:?}"),
         }
@@ -214,7 +214,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     let run = stage.submit(".go");
     let mut abouts = Vec::new();
     loop {
-        match run.next(Some(Duration::from_secs(60))) {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Ended => break,
             Next::Nothing => panic!("{abouts:?}"),
             Next::Event(event) => {
@@ -277,7 +277,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
     let stage = asking(vec![turn]);
     let run = stage.submit(".go");
     let mut asked = Vec::new();
-    while let Next::Event(event) = run.next(Some(Duration::from_secs(60))) {
+    while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
         if let SessionEvent::Asked(question) = *event {
             let session = Reply::Chosen(Choice::Session);
             stage.session.answer(question.id, session);

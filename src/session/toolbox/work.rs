@@ -10,11 +10,13 @@ use super::{CallId, Code, Desk, Running, ShownAs, Skills, Step, ToolEvent};
 use crate::agent::ToolCall;
 use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
-use crate::session::asking::Asker;
+use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
 use crate::session::events::{Notice, SessionEvent};
+use crate::session::floor::Holder;
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{Choice, Reply};
+use crate::session::run::RunSender;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 
@@ -27,9 +29,12 @@ impl Session {
             return Some(ToolReturn::failed(&why));
         }
         let line = prompt.line();
+        self.begin_tool(call, line)
+    }
+
+    fn begin_tool(&mut self, call: ToolCall, line: u32) -> Option<ToolReturn> {
         let (toolbox, mut desk) = self.desk(line);
-        let step = toolbox.begin(call, &mut desk);
-        match step {
+        match toolbox.begin(call, &mut desk) {
             Step::Done(result) => Some(result),
             step => {
                 self.do_for_tool(step);
@@ -38,10 +43,49 @@ impl Session {
         }
     }
 
+    /// A call from outside of any turn has the floor.
+    pub(in crate::session) fn begin_call(&mut self, call: ToolCall, asks: bool, out: RunSender) {
+        let stopped = false;
+        self.floor.give(Holder::Call { asks, stopped }, out);
+        if let Some(result) = self.begin_tool(call, 0) {
+            self.call_returned(result);
+        }
+    }
+
+    /// Its result goes to whoever called.
+    fn call_returned(&mut self, result: ToolReturn) {
+        self.out_or_background().send(SessionEvent::ToolReturned {
+            content: result.content,
+            success: result.success,
+        });
+        self.finish_current();
+    }
+
+    /// The user stops it: what it asks is dropped, what it runs is interrupted and waited for.
+    pub(in crate::session) fn stop_call(&mut self) {
+        self.on_asking(AskingEvent::TurnOver);
+        if self.toolbox.is_running() {
+            self.interrupt_runtime();
+        }
+        if self.toolbox.put_away() {
+            self.tools_away();
+        }
+    }
+
+    /// No code of a call that was stopped runs any more.
+    fn tools_away(&mut self) {
+        match self.floor.holder() {
+            Some(Holder::Call { .. }) => {
+                self.call_returned(ToolReturn::failed("the user stopped it"));
+            }
+            _ => self.on_prompt(PromptEvent::ToolsAway),
+        }
+    }
+
     fn desk(&mut self, line: u32) -> (&mut super::Toolbox, Desk<'_>) {
         let desk = Desk {
             now: Instant::now(),
-            somebody: self.asking.somebody(),
+            somebody: self.somebody(),
             interpreter: self.runtime.is_up(),
             stdin: self.setup.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
@@ -56,7 +100,7 @@ impl Session {
     /// Tells the tool that is worked off, and does what it says.
     pub(in crate::session) fn on_tool(&mut self, event: ToolEvent) {
         if matches!(event, ToolEvent::Replied(Reply::Chosen(Choice::Stop))) {
-            return self.on_prompt(PromptEvent::Interrupted);
+            return self.interrupt();
         }
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let (toolbox, mut desk) = self.desk(line);
@@ -90,6 +134,9 @@ impl Session {
             Step::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.save_outputs();
+                if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
+                    return self.call_returned(result);
+                }
                 self.on_prompt(PromptEvent::ToolReturned(result));
                 self.record_as_told(&told);
             }
@@ -174,7 +221,7 @@ impl Session {
         }
         let line = self.toolbox.take_code().map_or(0, |code| code.line());
         if self.toolbox.is_free() {
-            return self.on_prompt(PromptEvent::ToolsAway);
+            return self.tools_away();
         }
         self.on_tool(ToolEvent::CodeEnded { line, remains });
     }
@@ -187,7 +234,7 @@ impl Session {
             && let Some(Running::Died { line, remains }) = self.toolbox.take_code()
         {
             if self.toolbox.is_free() {
-                return self.on_prompt(PromptEvent::ToolsAway);
+                return self.tools_away();
             }
             self.on_tool(ToolEvent::CodeEnded { line, remains });
         }
@@ -216,7 +263,7 @@ impl Session {
 
     /// Keeps what the user answered for later sessions, on another thread.
     fn keep_answers(&mut self) {
-        let Some(keep) = self.shelf.to_keep() else {
+        let Some(keep) = self.shelf.take_answers() else {
             return;
         };
         let (inbox, out) = (self.inbox.clone(), self.out_or_background().clone());

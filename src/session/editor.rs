@@ -1,0 +1,112 @@
+//! What only an editor can do, and what is said where there is none.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+use crate::markdown::Theme;
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::run::RunSender;
+
+/// Something only an editor can do. It comes before the end of the run that wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditorWish {
+    /// The user is to pick the session to go on with.
+    PickSession(Pick),
+    /// Prompt mode is to be turned on or off.
+    TogglePrompts,
+    /// The themes for code are to be shown, this one being in force.
+    ShowThemes(String),
+}
+
+/// Among which sessions one is picked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pick {
+    /// The one that goes on now: it is not among them. 0: not known.
+    pub current: i64,
+    /// Whose sessions come first.
+    pub cwd: PathBuf,
+}
+
+/// The wishes of a session, in order; whoever holds them grants them.
+#[derive(Debug)]
+pub struct EditorWishes(Receiver<EditorWish>);
+
+impl EditorWishes {
+    /// The next wish, if there is one.
+    pub fn take(&self) -> Option<EditorWish> {
+        self.0.try_recv().ok()
+    }
+}
+
+/// Where wishes go while somebody holds them.
+#[derive(Default)]
+pub(super) struct Wishing(Mutex<Option<Sender<EditorWish>>>);
+
+impl Wishing {
+    /// From now on wishes come to who gets this.
+    pub(super) fn hold(&self) -> EditorWishes {
+        let (sender, receiver) = channel();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        EditorWishes(receiver)
+    }
+
+    /// Hands a wish over; where nobody can grant it, `out` is told what can be done in its place.
+    pub(super) fn wish(&self, wish: EditorWish, out: &RunSender) {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let unheard = match &*held {
+            Some(editor) => editor.send(wish).err().map(|unsent| unsent.0),
+            None => Some(wish),
+        };
+        let told = match unheard {
+            None => return,
+            Some(EditorWish::PickSession(_)) => SessionEvent::Notice(Notice::warning(PICK_USAGE)),
+            Some(EditorWish::TogglePrompts) => SessionEvent::Notice(Notice::warning(
+                "there is no prompt mode here: a line that starts with `.` is a prompt",
+            )),
+            Some(EditorWish::ShowThemes(in_force)) => {
+                let names: Vec<&str> = Theme::names().collect();
+                SessionEvent::Text(format!("code_theme: {in_force}\n{}", names.join(", ")))
+            }
+        };
+        out.send(told);
+    }
+}
+
+/// What is said where nobody can pick.
+pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::run::{Next, stream};
+
+    #[test]
+    fn a_wish_goes_to_the_editor_or_is_answered_in_words() {
+        let wishing = Wishing::default();
+        let (out, run) = stream();
+        let held = wishing.hold();
+        wishing.wish(EditorWish::TogglePrompts, &out);
+        assert_eq!(held.take(), Some(EditorWish::TogglePrompts));
+        assert_eq!(held.take(), None);
+        drop(held);
+        let pick = Pick {
+            current: 1,
+            cwd: "/".into(),
+        };
+        for wish in [
+            EditorWish::TogglePrompts,
+            EditorWish::PickSession(pick),
+            EditorWish::ShowThemes("monokai".into()),
+        ] {
+            wishing.wish(wish, &out);
+            let Next::Event(event) = run.next_blocking(None) else {
+                panic!("nothing is said");
+            };
+            assert!(matches!(
+                *event,
+                SessionEvent::Notice(_) | SessionEvent::Text(_)
+            ));
+        }
+    }
+}

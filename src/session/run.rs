@@ -1,0 +1,216 @@
+//! The stream of a run's events, from the loop to a front-end.
+//!
+//! One [`Run`] per submitted input: its events in order, then its end. It can be awaited, or read by a thread that blocks.
+//! The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::session::events::SessionEvent;
+
+/// How many events may be unread before the sender waits.
+const UNREAD: usize = 64;
+
+/// The events of one submitted input; ends when the input has been worked off.
+#[derive(Debug)]
+pub struct Run(Arc<Flow>);
+
+/// What waiting for an event gave.
+#[derive(Debug)]
+pub enum Next {
+    /// An event.
+    Event(Box<SessionEvent>),
+    /// Nothing within the time given.
+    Nothing,
+    /// The run is over.
+    Ended,
+}
+
+/// Events on their way, and those who wait for them or for room.
+#[derive(Debug, Default)]
+struct Flow {
+    queue: Mutex<Queue>,
+    /// For a reader that blocks.
+    came: Condvar,
+    /// For a reader that awaits.
+    woken: Notify,
+    /// For senders of many events.
+    read: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    events: VecDeque<SessionEvent>,
+    /// No sender is left.
+    ended: bool,
+}
+
+impl Flow {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        self.came.notify_all();
+        self.woken.notify_one();
+    }
+}
+
+impl Run {
+    /// The next event; `None` when the run is over. For one reader at a time.
+    pub async fn next(&self) -> Option<SessionEvent> {
+        loop {
+            let woken = self.0.woken.notified();
+            {
+                let mut queue = self.0.queue();
+                if let Some(event) = queue.events.pop_front() {
+                    self.0.read.notify_one();
+                    return Some(event);
+                }
+                if queue.ended {
+                    return None;
+                }
+            }
+            woken.await;
+        }
+    }
+
+    /// Blocks the thread until there is an event, at most `patience` (`None`: as long as it takes).
+    pub fn next_blocking(&self, patience: Option<Duration>) -> Next {
+        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let mut queue = self.0.queue();
+        loop {
+            if let Some(event) = queue.events.pop_front() {
+                self.0.read.notify_one();
+                return Next::Event(Box::new(event));
+            }
+            if queue.ended {
+                return Next::Ended;
+            }
+            let Some(deadline) = deadline else {
+                let woken = self.0.came.wait(queue);
+                queue = woken.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Next::Nothing;
+            }
+            let woken = self.0.came.wait_timeout(queue, left);
+            queue = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// The session's end of a [`Run`]. Dropping the last one ends the run.
+#[derive(Debug, Clone)]
+pub(super) struct RunSender(Arc<Sending>);
+
+/// What all clones of a sender share.
+#[derive(Debug)]
+struct Sending(Arc<Flow>);
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.0.queue().ended = true;
+        self.0.wake();
+    }
+}
+
+impl RunSender {
+    /// Sends at once. Senders of many events wait for [`RunSender::ready`] first.
+    pub(super) fn send(&self, event: SessionEvent) {
+        let Sending(flow) = &*self.0;
+        // A front-end that went away does not stop the session.
+        if Arc::strong_count(flow) > 1 {
+            flow.queue().events.push_back(event);
+            flow.wake();
+        }
+    }
+
+    /// True when the reader keeps up, or has gone.
+    pub(super) fn is_ready(&self) -> bool {
+        let Sending(flow) = &*self.0;
+        Arc::strong_count(flow) == 1 || flow.queue().events.len() < UNREAD
+    }
+
+    /// Returns when the reader has caught up.
+    pub(super) async fn ready(&self) {
+        while !self.is_ready() {
+            let Sending(flow) = &*self.0;
+            flow.read.notified().await;
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Whoever waits for room waits for nobody.
+        self.0.queue().events.clear();
+        self.0.read.notify_one();
+    }
+}
+
+/// A new stream.
+pub(super) fn stream() -> (RunSender, Run) {
+    let flow = Arc::new(Flow::default());
+    (RunSender(Arc::new(Sending(Arc::clone(&flow)))), Run(flow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str) -> SessionEvent {
+        SessionEvent::Text(text.into())
+    }
+
+    fn text(event: Option<SessionEvent>) -> String {
+        match event {
+            Some(SessionEvent::Text(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_is_awaited_or_waited_for() {
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let (sender, run) = stream();
+        let sent = std::thread::spawn(move || {
+            for n in 0..3 {
+                sender.send(event(&n.to_string()));
+            }
+        });
+        assert_eq!(text(executor.block_on(run.next())), "0");
+        let Next::Event(second) = run.next_blocking(None) else {
+            panic!("an event is on its way");
+        };
+        assert_eq!(text(Some(*second)), "1");
+        assert_eq!(text(executor.block_on(run.next())), "2");
+        sent.join().unwrap();
+        assert!(executor.block_on(run.next()).is_none());
+        assert!(matches!(run.next_blocking(None), Next::Ended));
+    }
+
+    #[test]
+    fn patience_ends_and_a_reader_that_left_holds_nobody_up() {
+        let (sender, run) = stream();
+        assert!(matches!(
+            run.next_blocking(Some(Duration::ZERO)),
+            Next::Nothing
+        ));
+        for _ in 0..UNREAD {
+            assert!(sender.is_ready());
+            sender.send(event("x"));
+        }
+        assert!(!sender.is_ready());
+        drop(run);
+        assert!(sender.is_ready());
+    }
+}
