@@ -35,7 +35,7 @@
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, rows, styled lines, frontmatter, foreign text and JSON made safe |
+//! | [`text`] | 1 | positions, widths, rows, styled lines, keys, a typed line, frontmatter, foreign text and JSON made safe |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
@@ -50,7 +50,7 @@
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings: a row each in one table |
 //! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
-//! | [`screen`] | 3 | the one writer to the terminal, and the guard that gives the terminal back |
+//! | [`screen`] | 3 | the one writer to the terminal, the alternate screen, the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands: a row each; below the session, which carries them out |
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |

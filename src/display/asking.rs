@@ -11,10 +11,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use super::question::entry::Entry;
-use super::question::keys::{Decoder, Key};
 use super::question::{Asking, Frame, Outcome};
 use super::rows::Rows;
 use crate::markdown::Appearance;
@@ -22,7 +21,9 @@ use crate::runtime::{InputReply, TerminalSize};
 use crate::screen::live::LiveRegion;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{Question, Reply};
+use crate::text::entry::Entry;
 use crate::text::escape::visible_lines;
+use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{Line, columns, cut};
 
 /// Nobody has typed for this long: what comes now is meant for the question.
@@ -304,7 +305,7 @@ impl Talk {
     }
 
     /// Hands a key on; true when nothing is open any more.
-    fn key(&mut self, key: &Key, rest: &[u8]) -> Result<bool, ScreenError> {
+    fn key(&mut self, key: &Event, rest: &[u8]) -> Result<bool, ScreenError> {
         let (Some(open), Some(keyboard)) = (&mut self.open, self.keyboard.clone()) else {
             return Ok(true);
         };
@@ -333,9 +334,11 @@ impl Talk {
             },
             What::Input(input) => {
                 let reply = match key {
-                    Key::Enter => InputReply::Line(input.entry.text().to_owned()),
-                    Key::Control('d') if input.entry.text().is_empty() => InputReply::Eof,
-                    Key::Control('c') => {
+                    key if plain(key) == KeyCode::Enter => {
+                        InputReply::Line(input.entry.text().to_owned())
+                    }
+                    key if is_control(key, 'd') && input.entry.text().is_empty() => InputReply::Eof,
+                    key if is_control(key, 'c') => {
                         self.drop_open()?;
                         keyboard.stop();
                         return Ok(true);

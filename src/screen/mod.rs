@@ -9,6 +9,7 @@
 //!
 //! Absent on purpose: layout, and reading keys.
 
+pub mod alternate;
 pub mod guard;
 pub mod live;
 mod sink;

@@ -9,52 +9,11 @@ use std::collections::VecDeque;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-use crate::display::{Decoder, Key};
 use crate::terminal::typing::editable;
+use crate::text::keys::{Decoder, is_control};
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
-
-/// Bytes as keys.
-pub(super) fn events(bytes: &[u8]) -> Vec<Event> {
-    let mut decoder = Decoder::default();
-    let mut keys: Vec<Key> = bytes
-        .iter()
-        .filter_map(|byte| decoder.push(*byte))
-        .collect();
-    keys.extend(decoder.escape());
-    keys.into_iter().filter_map(event).collect()
-}
-
-/// A key as the terminal library tells it.
-pub(super) fn event(key: Key) -> Option<Event> {
-    let plain = KeyModifiers::NONE;
-    let (code, modifiers) = match key {
-        Key::Paste(text) => return Some(Event::Paste(text)),
-        Key::Char(c) if c.is_uppercase() => (KeyCode::Char(c), KeyModifiers::SHIFT),
-        Key::Char(c) => (KeyCode::Char(c), plain),
-        Key::Control(c) => (KeyCode::Char(c), KeyModifiers::CONTROL),
-        Key::Enter => (KeyCode::Enter, plain),
-        Key::Escape => (KeyCode::Esc, plain),
-        Key::Backspace => (KeyCode::Backspace, plain),
-        Key::Delete => (KeyCode::Delete, plain),
-        Key::Left => (KeyCode::Left, plain),
-        Key::Right => (KeyCode::Right, plain),
-        Key::Up => (KeyCode::Up, plain),
-        Key::Down => (KeyCode::Down, plain),
-        Key::Home => (KeyCode::Home, plain),
-        Key::End => (KeyCode::End, plain),
-        Key::Tab => (KeyCode::Tab, plain),
-        Key::BackTab => (KeyCode::BackTab, KeyModifiers::SHIFT),
-        Key::Other => return None,
-    };
-    Some(Event::Key(KeyEvent::new(code, modifiers)))
-}
-
-fn is_control(event: &Event, letter: char) -> bool {
-    matches!(event, Event::Key(key)
-        if key.code == KeyCode::Char(letter) && key.modifiers == KeyModifiers::CONTROL)
-}
 
 /// A key that ends a line.
 pub(super) fn is_enter(event: &Event) -> bool {
@@ -171,7 +130,7 @@ impl ForCell {
         if matches!(byte, b'\n' | b'\r') {
             self.ends.push_back(self.pasting);
         }
-        if let Some(event) = self.decoder.push(byte).and_then(event) {
+        if let Some(event) = self.decoder.push(byte) {
             self.lines.push(&event);
             let surplus = self.lines.ended.len().saturating_sub(1);
             self.lines.ended.drain(..surplus);
@@ -212,7 +171,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &str) -> (Vec<String>, String) {
-        let lines = Lines::of(&events(bytes.as_bytes()));
+        let lines = Lines::of(&Decoder::all(bytes.as_bytes()));
         (lines.ended, lines.typed)
     }
 
@@ -232,7 +191,7 @@ mod tests {
 
     #[test]
     fn as_one_text_they_begin_and_end_with_something() {
-        let text = |bytes: &str| Lines::of(&events(bytes.as_bytes())).into_text();
+        let text = |bytes: &str| Lines::of(&Decoder::all(bytes.as_bytes())).into_text();
         assert_eq!(text("\r\ra = 1\r  b\r\r"), "a = 1\n  b");
         assert_eq!(text("\r\r"), "");
         assert_eq!(text("a\rb"), "a\nb");

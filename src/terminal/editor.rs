@@ -20,7 +20,6 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
-use crate::terminal::ahead;
 use crate::terminal::background::Background;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
@@ -38,6 +37,7 @@ use crate::terminal::reverse_search::{LookBack, Taken};
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::typing::editable;
 use crate::terminal::waiting::{self, Bell, Waiting};
+use crate::text::keys::Decoder;
 
 /// Paints the label and the input again, from any thread.
 pub(super) type Repaint = Arc<dyn Fn() + Send + Sync>;
@@ -393,7 +393,7 @@ impl Editor {
     /// The next reading begins with these bytes of the keyboard, behind what waits for it already.
     pub(super) fn type_ahead(&self, bytes: &[u8]) {
         let mut gate = pass(&self.gate);
-        for event in ahead::events(bytes) {
+        for event in Decoder::all(bytes) {
             gate.hold(event);
         }
     }

@@ -8,11 +8,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::display::{Ahead, Decoder, Ended, Key, Keyboard};
+use crossterm::event::KeyCode;
+
+use crate::display::{Ahead, Ended, Keyboard};
 use crate::runtime::{CellTerminal, InputReply};
 use crate::session::{Reply, SessionHandle};
 use crate::terminal::ahead::{self, ForCell};
 use crate::terminal::keys::gate::{Gate, SharedGate, pass};
+use crate::text::keys::{Decoder, plain};
 
 /// Who has the keyboard; shared by the thread that reads and those who are typed for.
 pub(super) struct Hands {
@@ -76,12 +79,13 @@ impl State {
     /// Bytes for the editor, while no cell can have them. Up takes the last line back that Enter ended.
     fn queue(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            let key = self.decoder.push(*byte);
+            let Some(event) = self.decoder.push(*byte) else {
+                continue;
+            };
             let mut gate = pass(&self.gate);
-            let queues = key == Some(Key::Up) && !gate.lines().ended.is_empty();
-            if queues {
+            if plain(&event) == KeyCode::Up && !gate.lines().ended.is_empty() {
                 gate.reopen();
-            } else if let Some(event) = key.and_then(ahead::event) {
+            } else {
                 gate.hold(event);
             }
         }
@@ -96,7 +100,7 @@ impl State {
         lines.append(&mut self.refused);
         let lines = self.for_cell.returned(&lines);
         let mut gate = self.gate();
-        ahead::events(&lines)
+        Decoder::all(&lines)
             .into_iter()
             .for_each(|event| gate.hold(event));
     }
@@ -123,7 +127,7 @@ impl State {
         if !self.turn {
             let before = std::mem::take(&mut self.kept);
             let lines = &before[..lines_end(&before).unwrap_or_default()];
-            ahead::events(lines)
+            Decoder::all(lines)
                 .into_iter()
                 .filter(|event| !ahead::is_ctrl_c(event))
                 .for_each(|event| self.gate().hold(event));
@@ -226,7 +230,7 @@ impl Hands {
     pub(super) fn take_rest(&self) -> Vec<u8> {
         self.close(&[]);
         let mut state = self.state();
-        if let Some(event) = state.decoder.escape().and_then(ahead::event) {
+        if let Some(event) = state.decoder.escape() {
             state.gate().hold(event);
         }
         // Nobody had the keyboard.

@@ -12,7 +12,6 @@ mod blocks;
 mod complete;
 mod editor;
 mod external;
-mod field;
 mod front;
 mod greeting;
 mod ground;

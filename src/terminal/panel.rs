@@ -16,6 +16,7 @@ use nu_ansi_term::Style;
 use crate::report::Report;
 use crate::runtime::TerminalSize;
 use crate::screen::Screen;
+use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::text::{Line, split_at_columns};
 
@@ -31,8 +32,13 @@ pub(super) struct Frame {
 /// The lent terminal.
 pub(super) struct Panel<'a> {
     screen: &'a Screen,
-    guard: Option<&'a TerminalGuard>,
+    /// Left before the mode is given back.
+    _alternate: Alternate<'a>,
+    mode: Raw<'a>,
 }
+
+/// Raw mode, while it lives.
+struct Raw<'a>(Option<&'a TerminalGuard>);
 
 impl<'a> Panel<'a> {
     /// Takes it.
@@ -43,15 +49,16 @@ impl<'a> Panel<'a> {
         screen: &'a Screen,
         guard: Option<&'a TerminalGuard>,
     ) -> Result<Self, Report> {
-        if let Some(guard) = guard {
-            guard.alternate_screen(true);
-        }
-        let panel = Panel { screen, guard };
+        let mode = Raw(guard);
         enable_raw_mode().map_err(unreadable)?;
         // Begins to listen for changes of the size before anything is drawn for this one.
         crossterm::event::poll(Duration::ZERO).map_err(unreadable)?;
-        screen.trusted(b"\x1b[?1049h\x1b[?2004h")?;
-        screen.flush()?;
+        let panel = Panel {
+            screen,
+            _alternate: Alternate::open(screen, guard)?,
+            mode,
+        };
+        screen.pastes(true)?;
         Ok(panel)
     }
 
@@ -88,7 +95,7 @@ impl<'a> Panel<'a> {
                 Event::Key(key)
                     if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL =>
                 {
-                    if let Some(guard) = self.guard {
+                    if let Some(guard) = self.mode.0 {
                         guard.suspend();
                     }
                     let size = self.size();
@@ -96,7 +103,7 @@ impl<'a> Panel<'a> {
                 }
                 event => {
                     // The library forgets keys that come together with a change of size.
-                    if let (Event::Resize(..), Some(guard)) = (&event, self.guard) {
+                    if let (Event::Resize(..), Some(guard)) = (&event, self.mode.0) {
                         guard.tell_of_keys();
                     }
                     return Ok(Some(event));
@@ -109,13 +116,14 @@ impl<'a> Panel<'a> {
 impl Drop for Panel<'_> {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing back; the next write says so.
-        let _ = self
-            .screen
-            .trusted(b"\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l");
-        let _ = self.screen.flush();
+        let _ = self.screen.pastes(false);
+    }
+}
+
+impl Drop for Raw<'_> {
+    fn drop(&mut self) {
         let _ = disable_raw_mode();
-        if let Some(guard) = self.guard {
-            guard.alternate_screen(false);
+        if let Some(guard) = self.0 {
             // The library gives back the mode it found, which after a stop may have been the shell's.
             guard.take_again();
         }

@@ -1,9 +1,12 @@
-//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe.
+//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe; and as it is typed:
+//! bytes to keys, keys to a line.
 
+pub mod entry;
 pub mod escape;
 pub mod frontmatter;
 mod hanging;
 pub mod json;
+pub mod keys;
 mod line;
 pub mod needle;
 pub mod offset;

@@ -150,6 +150,16 @@ impl Shell {
 }
 
 #[test]
+fn keys_with_alt_and_ctrl_are_those_keys() {
+    for shell in waiting_shells() {
+        // A word back, to the end, two words back.
+        shell.type_meanwhile("wait()", "one two three\x1bbX\x05Y\x1b[1;5D\x1b[1;5DZ");
+        shell.home.write("go", "");
+        shell.at_with(3, "one Ztwo XthreeY");
+    }
+}
+
+#[test]
 fn what_is_typed_while_a_cell_runs_runs_one_after_the_other() {
     for shell in waiting_shells() {
         shell.type_meanwhile("wait()", "a = 20\rif a:\ra += 1\r\ra * 2\rlast");

@@ -7,13 +7,17 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
+use crossterm::event::{Event, KeyCode};
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::SigId;
 use signal_hook::consts::signal::SIGWINCH;
 use signal_hook::low_level::pipe;
 
+use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
+use crate::text::entry::Entry;
+use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{Break, cut, rows_of_runs};
 
 const CTRL_Z: u8 = 0x1a;
@@ -23,8 +27,9 @@ struct View {
     rows: Vec<String>,
     first: usize,
     height: usize,
+    decoder: Decoder,
     /// Being typed after `/`.
-    typing: Option<String>,
+    typing: Option<Entry>,
     sought: String,
     /// Said in the last row once.
     said: &'static str,
@@ -32,17 +37,8 @@ struct View {
 
 /// Shows a text until it is left.
 pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
-    guard.alternate_screen(true);
-    screen.trusted(b"\x1b[?1049h")?;
-    let result = turn_pages(page, screen, guard);
-    screen.trusted(b"\x1b[?1049l")?;
-    let flushed = screen.flush();
-    guard.alternate_screen(false);
-    result.and(flushed)
-}
-
-fn turn_pages(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result<(), ScreenError> {
-    let mut view = View::new(page, screen);
+    let _alternate = Alternate::open(screen, Some(guard))?;
+    let mut view = View::of(page, usize::from(screen.size().columns));
     let stdin = std::io::stdin();
     // Also tells that the program goes on after a stop.
     let resized = Resized::listen().map_err(ScreenError::Write)?;
@@ -109,10 +105,6 @@ impl Drop for Resized {
 }
 
 impl View {
-    fn new(page: &str, screen: &Screen) -> Self {
-        View::of(page, usize::from(screen.size().columns))
-    }
-
     fn of(page: &str, width: usize) -> Self {
         View {
             rows: page
@@ -121,6 +113,7 @@ impl View {
                 .collect(),
             first: 0,
             height: 1,
+            decoder: Decoder::default(),
             typing: None,
             sought: String::new(),
             said: "",
@@ -130,60 +123,45 @@ impl View {
     /// Takes keys; true when the pager is left.
     fn take(&mut self, keys: &[u8]) -> bool {
         self.said = "";
-        let text = String::from_utf8_lossy(keys);
-        let mut rest = text.as_ref();
-        while let Some(key) = rest.chars().next() {
-            if let Some(sequence) = ["\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~", "\x1bOA", "\x1bOB"]
-                .into_iter()
-                .find(|sequence| rest.starts_with(sequence))
-            {
-                rest = &rest[sequence.len()..];
-                let page = self.height as isize;
-                self.scroll(match sequence {
-                    "\x1b[A" | "\x1bOA" => -1,
-                    "\x1b[B" | "\x1bOB" => 1,
-                    "\x1b[5~" => -page,
-                    _ => page,
-                });
-                continue;
-            }
-            rest = &rest[key.len_utf8()..];
-            if self.key(key) {
-                return true;
-            }
-        }
-        false
+        let keys = keys.iter().filter_map(|byte| self.decoder.push(*byte));
+        let mut keys: Vec<Event> = keys.collect();
+        keys.extend(self.decoder.escape());
+        keys.iter().any(|key| self.key(key))
     }
 
-    fn key(&mut self, key: char) -> bool {
+    fn key(&mut self, key: &Event) -> bool {
         if let Some(typed) = &mut self.typing {
-            match key {
-                '\r' | '\n' => {
-                    let typed = self.typing.take().unwrap_or_default();
-                    if !typed.is_empty() {
-                        self.sought = typed;
+            match plain(key) {
+                KeyCode::Enter => {
+                    if !typed.text().is_empty() {
+                        typed.text().clone_into(&mut self.sought);
                     }
+                    self.typing = None;
                     self.seek();
                 }
-                '\x1b' | '\x03' => self.typing = None,
-                '\x7f' | '\x08' if typed.pop().is_some() => {}
-                '\x7f' | '\x08' => self.typing = None,
-                key if !key.is_control() => typed.push(key),
-                _ => {}
+                KeyCode::Esc => self.typing = None,
+                KeyCode::Backspace if typed.text().is_empty() => self.typing = None,
+                _ if is_control(key, 'c') => self.typing = None,
+                _ => {
+                    typed.take(key);
+                }
             }
             return false;
         }
         let page = self.height as isize;
-        match key {
-            'q' | 'Q' | '\x03' | '\x04' | '\x1b' => return true,
-            ' ' | 'f' | '\x06' => self.scroll(page),
-            'b' | '\x02' => self.scroll(-page),
-            'j' | '\r' | '\n' => self.scroll(1),
-            'k' => self.scroll(-1),
-            'g' => self.first = 0,
-            'G' => self.scroll(isize::MAX),
-            '/' => self.typing = Some(String::new()),
-            'n' => self.seek(),
+        match plain(key) {
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => return true,
+            KeyCode::Char(' ' | 'f') | KeyCode::PageDown => self.scroll(page),
+            KeyCode::Char('b') | KeyCode::PageUp => self.scroll(-page),
+            KeyCode::Char('j') | KeyCode::Enter | KeyCode::Down => self.scroll(1),
+            KeyCode::Char('k') | KeyCode::Up => self.scroll(-1),
+            KeyCode::Char('g') | KeyCode::Home => self.first = 0,
+            KeyCode::Char('G') | KeyCode::End => self.scroll(isize::MAX),
+            KeyCode::Char('/') => self.typing = Some(Entry::default()),
+            KeyCode::Char('n') => self.seek(),
+            _ if is_control(key, 'c') || is_control(key, 'd') => return true,
+            _ if is_control(key, 'f') => self.scroll(page),
+            _ if is_control(key, 'b') => self.scroll(-page),
             _ => {}
         }
         false
@@ -219,7 +197,7 @@ impl View {
             picture.push_str("\x1b[0m\x1b[K\r\n");
         }
         let status = match &self.typing {
-            Some(typed) => format!("/{typed}"),
+            Some(typed) => format!("/{}", typed.text()),
             None if !self.said.is_empty() => self.said.to_owned(),
             None => {
                 let end = (self.first + self.height).min(self.rows.len());

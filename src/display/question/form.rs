@@ -3,15 +3,16 @@
 //! Pure: keys in, what became of them out. Nothing is marked at first, so an Enter that was meant for something else
 //! chooses nothing; Esc declines the whole form.
 
+use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use super::entry::Entry;
-use super::keys::Key;
 use super::{Frame, Step};
 use crate::agent::Field;
 use crate::display::rows::Rows;
 use crate::session::Reply;
+use crate::text::entry::Entry;
 use crate::text::escape::visible;
+use crate::text::keys::plain;
 use crate::text::{Line, columns};
 
 /// Options shown at a time.
@@ -196,25 +197,25 @@ impl Form {
     }
 
     /// Takes a key.
-    pub(super) fn take(&mut self, key: &Key) -> Step {
+    pub(super) fn take(&mut self, key: &Event) -> Step {
         self.hint = "";
-        match key {
-            Key::Char('y' | 'Y') if self.fields.is_empty() => {
+        match plain(key) {
+            KeyCode::Char('y' | 'Y') if self.fields.is_empty() => {
                 Step::Filled("✓ accepted".to_owned(), Reply::Filled(Vec::new()))
             }
-            Key::Char('n' | 'N') if self.fields.is_empty() => Step::Answered(Reply::Declined),
-            Key::Escape if self.typing && self.count() > 0 => {
+            KeyCode::Char('n' | 'N') if self.fields.is_empty() => Step::Answered(Reply::Declined),
+            KeyCode::Esc if self.typing && self.count() > 0 => {
                 self.typing = false;
                 Step::Changed
             }
-            Key::Escape => Step::Answered(Reply::Declined),
+            KeyCode::Esc => Step::Answered(Reply::Declined),
             _ if self.typing => self.type_key(key),
-            _ => self.choose_key(key),
+            code => self.choose_key(code),
         }
     }
 
-    fn type_key(&mut self, key: &Key) -> Step {
-        if *key != Key::Enter || self.field().is_none() {
+    fn type_key(&mut self, key: &Event) -> Step {
+        if plain(key) != KeyCode::Enter || self.field().is_none() {
             self.entry.take(key);
             return Step::Changed;
         }
@@ -231,22 +232,22 @@ impl Form {
         self.give(values)
     }
 
-    fn choose_key(&mut self, key: &Key) -> Step {
+    fn choose_key(&mut self, key: KeyCode) -> Step {
         let count = self.count();
         let several = self.field().is_some_and(|field| field.several);
         match key {
-            Key::Up | Key::Left | Key::BackTab => {
+            KeyCode::Up | KeyCode::Left | KeyCode::BackTab => {
                 self.marked = Some(self.marked.map_or(count - 1, |at| (at + count - 1) % count));
             }
-            Key::Down | Key::Right | Key::Tab => {
+            KeyCode::Down | KeyCode::Right | KeyCode::Tab => {
                 self.marked = Some(self.marked.map_or(0, |at| (at + 1) % count));
             }
-            Key::Char(' ') if several => {
+            KeyCode::Char(' ') if several => {
                 if let Some(at) = self.marked {
                     return self.pick(at);
                 }
             }
-            Key::Char(c) => {
+            KeyCode::Char(c) => {
                 let number = c.to_digit(10).and_then(|digit| digit.checked_sub(1));
                 match number.and_then(|number| usize::try_from(number).ok()) {
                     // With ten and more a digit only marks: it may be the first of two.
@@ -255,7 +256,7 @@ impl Form {
                     _ => {}
                 }
             }
-            Key::Enter => return self.enter(several),
+            KeyCode::Enter => return self.enter(several),
             _ => {}
         }
         Step::Changed

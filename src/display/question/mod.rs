@@ -7,23 +7,22 @@
 //! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out.
 
 pub(super) mod body;
-pub(super) mod entry;
 mod form;
-pub(super) mod keys;
 
 #[cfg(test)]
 mod tests;
 
+use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use self::entry::Entry;
 use self::form::Form;
-use self::keys::Key;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
 use crate::session::{About, Choice, Question, Reply};
+use crate::text::entry::Entry;
 use crate::text::escape::visible;
+use crate::text::keys::{is_control, plain};
 use crate::text::{Line, columns};
 
 /// What stands below a question while it is open.
@@ -171,12 +170,12 @@ impl Asking {
     }
 
     /// Takes a key.
-    pub(super) fn take(&mut self, key: &Key) -> Outcome {
-        if *key == Key::Control('c') {
+    pub(super) fn take(&mut self, key: &Event) -> Outcome {
+        if is_control(key, 'c') {
             return Outcome::Interrupt;
         }
         let step = match &mut self.stage {
-            Stage::Choosing { marked } => match choose(&self.about, marked, key) {
+            Stage::Choosing { marked } => match choose(&self.about, marked, plain(key)) {
                 None => Step::Changed,
                 Some(Choice::NoBecause) => {
                     self.stage = Stage::Why(Entry::new(false));
@@ -184,16 +183,16 @@ impl Asking {
                 }
                 Some(choice) => Step::Answered(Reply::Chosen(choice)),
             },
-            Stage::Why(entry) => match key {
-                Key::Escape => {
+            Stage::Why(entry) => match plain(key) {
+                KeyCode::Esc => {
                     self.stage = choosing(&self.about);
                     Step::Changed
                 }
-                Key::Enter if entry.text().trim().is_empty() => {
+                KeyCode::Enter if entry.text().trim().is_empty() => {
                     Step::Answered(Reply::Chosen(Choice::No))
                 }
-                Key::Enter => Step::Answered(Reply::NoBecause(entry.text().trim().to_owned())),
-                key => {
+                KeyCode::Enter => Step::Answered(Reply::NoBecause(entry.text().trim().to_owned())),
+                _ => {
                     entry.take(key);
                     Step::Changed
                 }
@@ -249,15 +248,15 @@ fn choosing(about: &About) -> Stage {
 }
 
 /// The choice a key makes, or moves to.
-fn choose(about: &About, marked: &mut usize, key: &Key) -> Option<Choice> {
+fn choose(about: &About, marked: &mut usize, key: KeyCode) -> Option<Choice> {
     let choices = about.choices();
     let count = choices.len().max(1);
     match key {
-        Key::Up | Key::Left | Key::BackTab => *marked = (*marked + count - 1) % count,
-        Key::Down | Key::Right | Key::Tab => *marked = (*marked + 1) % count,
-        Key::Enter => return choices.get(*marked).copied(),
-        Key::Escape => return Some(Choice::No),
-        Key::Char(c) => {
+        KeyCode::Up | KeyCode::Left | KeyCode::BackTab => *marked = (*marked + count - 1) % count,
+        KeyCode::Down | KeyCode::Right | KeyCode::Tab => *marked = (*marked + 1) % count,
+        KeyCode::Enter => return choices.get(*marked).copied(),
+        KeyCode::Esc => return Some(Choice::No),
+        KeyCode::Char(c) => {
             let pressed = c.to_ascii_lowercase();
             return choices
                 .iter()

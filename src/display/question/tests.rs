@@ -1,9 +1,9 @@
 //! Keys against questions: tables.
 
-use super::keys::Decoder;
 use super::*;
 use crate::agent::Field;
 use crate::session::ProposedCell;
+use crate::text::keys::Decoder;
 use proptest::prelude::*;
 
 fn command() -> About {
@@ -57,14 +57,15 @@ fn options(id: &str, several: bool, free: bool) -> Field {
     }
 }
 
+fn press(code: KeyCode) -> Event {
+    Event::Key(code.into())
+}
+
 /// Types `keys`; the last outcome that is not [`Outcome::Open`], else that.
 fn pressed(about: About, keys: &str) -> Outcome {
     let mut asking = Asking::new(Question { id: 7, about });
-    let mut decoder = Decoder::default();
     let mut last = Outcome::Open;
-    let mut keys: Vec<Key> = keys.bytes().filter_map(|b| decoder.push(b)).collect();
-    keys.extend(decoder.escape());
-    for key in keys {
+    for key in Decoder::all(keys.as_bytes()) {
         match asking.take(&key) {
             Outcome::Open => {}
             over @ Outcome::Over(..) => return over,
@@ -135,11 +136,11 @@ fn no_and_why() {
         id: 1,
         about: cells(),
     });
-    asking.take(&Key::Char('w'));
-    asking.take(&Key::Char('z'));
-    asking.take(&Key::Escape);
+    asking.take(&press(KeyCode::Char('w')));
+    asking.take(&press(KeyCode::Char('z')));
+    asking.take(&press(KeyCode::Esc));
     assert_eq!(
-        asking.take(&Key::Char('y')),
+        asking.take(&press(KeyCode::Char('y'))),
         Outcome::Over("✓ allowed once: a = 1".into(), Reply::Chosen(Choice::Once))
     );
 }
@@ -225,11 +226,11 @@ fn a_secret_is_never_shown() {
         about: form(vec![secret]),
     });
     for c in "hunter2".chars() {
-        asking.take(&Key::Char(c));
+        asking.take(&press(KeyCode::Char(c)));
         let shown = format!("{:?} {}", asking.frame(40), asking.line());
         assert!(!shown.contains('h') || !shown.contains("hu"), "{shown}");
     }
-    let Outcome::Over(said, Reply::Filled(given)) = asking.take(&Key::Enter) else {
+    let Outcome::Over(said, Reply::Filled(given)) = asking.take(&press(KeyCode::Enter)) else {
         panic!("it is answered");
     };
     assert_eq!(said, "✓ key?: (hidden)");

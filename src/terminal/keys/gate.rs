@@ -163,11 +163,11 @@ pub(in crate::terminal) fn resize() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::ahead::events;
+    use crate::text::keys::Decoder;
 
     fn gate(typed: &str) -> Gate {
         let mut gate = Gate::default();
-        events(typed.as_bytes())
+        Decoder::all(typed.as_bytes())
             .into_iter()
             .for_each(|event| gate.hold(event));
         gate

@@ -101,18 +101,17 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
 
 /// What is being typed, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
-    let (label, text) = match picker.asking() {
-        Asking::Choice => ("> ", picker.filter().to_owned()),
+    let (label, entry) = match picker.asking() {
+        Asking::Choice => ("> ", picker.entry()),
         Asking::Delete(id) => {
             let question = format!("Delete session {id} with all it holds? (y/N) ");
             let column = columns(&question);
             return (Line::of(Look::Strong, question), column);
         }
-        Asking::Name(_, name) => ("Name: ", name.text().to_owned()),
+        Asking::Name(_, name) => ("Name: ", name),
     };
-    let text = visible(&text).into_owned();
-    let column = label.len() + columns(&text);
-    let line = Line::of(Look::Strong, label).and(Look::Plain, text);
+    let column = label.len() + columns(entry.before());
+    let line = Line::of(Look::Strong, label).and(Look::Plain, entry.text());
     (line, column)
 }
 

@@ -9,8 +9,8 @@ use nucleo_matcher::Utf32String;
 
 use crate::history::{Found, Glance, Scope, SessionRow};
 use crate::report::Report;
-use crate::terminal::field::Field;
 use crate::terminal::picker::matching::{Scorer, text_of};
+use crate::text::entry::Entry;
 use crate::text::needle::Needle;
 
 /// Rows that Page Up and Page Down move over.
@@ -34,7 +34,7 @@ pub(super) enum Asking {
     /// Delete this one?
     Delete(i64),
     /// The new name of this one.
-    Name(i64, Field),
+    Name(i64, Entry),
 }
 
 /// A search for a text in everything that was recorded.
@@ -59,7 +59,7 @@ pub(super) struct Picker {
     shown: Vec<(u32, usize)>,
     /// Place in `shown`.
     chosen: usize,
-    filter: Field,
+    filter: Entry,
     search: Option<Search>,
     asking: Asking,
     said: Option<String>,
@@ -78,7 +78,7 @@ impl Picker {
             scorer: Scorer::new(),
             shown: Vec::new(),
             chosen: 0,
-            filter: Field::default(),
+            filter: Entry::default(),
             search: None,
             asking: Asking::Choice,
             said: None,
@@ -184,6 +184,11 @@ impl Picker {
         self.filter.text()
     }
 
+    /// It, being typed.
+    pub(super) fn entry(&self) -> &Entry {
+        &self.filter
+    }
+
     pub(super) fn asking(&self) -> &Asking {
         &self.asking
     }
@@ -230,10 +235,10 @@ impl Picker {
     pub(super) fn on_paste(&mut self, text: &str) -> Wish {
         match &mut self.asking {
             Asking::Choice => {
-                self.filter.insert(text);
+                self.filter.paste(text);
                 self.filter_changed();
             }
-            Asking::Name(_, name) => name.insert(text),
+            Asking::Name(_, name) => name.paste(text),
             Asking::Delete(_) => {}
         }
         Wish::Nothing
@@ -264,7 +269,7 @@ impl Picker {
             }
             KeyCode::Char('r') if control => {
                 if let Some(row) = self.chosen() {
-                    let name = Field::with(row.name.as_deref().unwrap_or_default());
+                    let name = Entry::with(row.name.as_deref().unwrap_or_default());
                     self.asking = Asking::Name(row.id, name);
                 }
             }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::history::{Facts, Typed};
-use crate::terminal::field::Field;
 use crate::terminal::reverse_search::Taken;
 use crate::terminal::typing::editable;
+use crate::text::entry::Entry;
 use crate::text::needle::Needle;
 
 /// What a key asks for.
@@ -60,7 +60,7 @@ pub(super) struct Search {
     more: bool,
     /// All of those that fit are known.
     complete: bool,
-    typed: Field,
+    typed: Entry,
     needle: Needle,
     /// Indices of those that fit, newest first.
     fitting: Vec<usize>,
@@ -77,7 +77,7 @@ impl Search {
             more,
             complete: !more,
             inputs: inputs.into_iter().map(Input::of).collect(),
-            typed: Field::default(),
+            typed: Entry::default(),
             needle: Needle::new(""),
             chosen: 0,
         }
@@ -203,7 +203,7 @@ impl Search {
 
     /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str) -> Wish {
-        self.typed.insert(text);
+        self.typed.paste(text);
         self.look();
         Wish::Nothing
     }

@@ -1,0 +1,39 @@
+//! The other screen of the terminal, for who needs all of it for a while.
+//!
+//! Invariant: when it is dropped the screen is as it was; a signal, a stop or a panic meanwhile goes through the guard.
+
+use crate::screen::guard::TerminalGuard;
+use crate::screen::{Screen, ScreenError};
+
+/// The alternate screen, while it lives.
+pub struct Alternate<'a> {
+    screen: &'a Screen,
+    guard: Option<&'a TerminalGuard>,
+}
+
+impl<'a> Alternate<'a> {
+    /// Switches to it.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written.
+    pub fn open(screen: &'a Screen, guard: Option<&'a TerminalGuard>) -> Result<Self, ScreenError> {
+        if let Some(guard) = guard {
+            guard.alternate_screen(true);
+        }
+        let alternate = Alternate { screen, guard };
+        screen.trusted(b"\x1b[?1049h")?;
+        screen.flush()?;
+        Ok(alternate)
+    }
+}
+
+impl Drop for Alternate<'_> {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back; the next write says so.
+        let _ = self.screen.trusted(b"\x1b[0m\x1b[?25h\x1b[?1049l");
+        let _ = self.screen.flush();
+        if let Some(guard) = self.guard {
+            guard.alternate_screen(false);
+        }
+    }
+}

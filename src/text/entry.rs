@@ -1,0 +1,252 @@
+//! One line of text being typed: a value, a cursor, the usual editing keys.
+//!
+//! Pure. The cursor stands between grapheme clusters. A secret shows nothing, not even its length. Absent on purpose:
+//! several lines, history and completion, which the prompt has.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use crate::text::clusters;
+use crate::text::escape::visible;
+
+/// Bytes of text taken.
+const LONGEST: usize = 1 << 20;
+
+/// Text and cursor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    text: String,
+    /// Bytes before the cursor.
+    cursor: usize,
+    secret: bool,
+}
+
+impl Entry {
+    /// Nothing typed yet.
+    pub fn new(secret: bool) -> Self {
+        Entry {
+            secret,
+            ..Entry::default()
+        }
+    }
+
+    /// With this text in it, the cursor behind.
+    pub fn with(text: &str) -> Self {
+        let mut entry = Entry::default();
+        entry.paste(text);
+        entry
+    }
+
+    /// What was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What may be shown of it afterwards.
+    pub fn shown(&self) -> &str {
+        if self.secret { "" } else { &self.text }
+    }
+
+    /// What stands before the cursor.
+    pub fn before(&self) -> &str {
+        &self.text[..self.cursor]
+    }
+
+    /// Takes a key or a paste; true when the text is another one then.
+    pub fn take(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Key(key) => self.on_key(key),
+            Event::Paste(text) => {
+                self.paste(text);
+                !text.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes a key; true when the text is another one then.
+    pub fn on_key(&mut self, key: &KeyEvent) -> bool {
+        let length = self.text.len();
+        let (control, alt) = (KeyModifiers::CONTROL, KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char(c) if key.modifiers == control => match c {
+                'a' => self.cursor = 0,
+                'b' => self.cursor = self.left(),
+                'd' => self.remove(self.cursor, self.right()),
+                'e' => self.cursor = self.text.len(),
+                'f' => self.cursor = self.right(),
+                'h' => self.remove(self.left(), self.cursor),
+                'k' => self.remove(self.cursor, self.text.len()),
+                'u' => self.remove(0, self.cursor),
+                'w' => self.remove(self.word(), self.cursor),
+                _ => {}
+            },
+            KeyCode::Backspace if key.modifiers == alt => self.remove(self.word(), self.cursor),
+            _ if key.modifiers.intersects(control | alt) => {}
+            KeyCode::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Backspace => self.remove(self.left(), self.cursor),
+            KeyCode::Delete => self.remove(self.cursor, self.right()),
+            KeyCode::Left => self.cursor = self.left(),
+            KeyCode::Right => self.cursor = self.right(),
+            KeyCode::Home => self.cursor = 0,
+            KeyCode::End => self.cursor = self.text.len(),
+            _ => {}
+        }
+        self.text.len() != length
+    }
+
+    /// Adds text at the cursor; of several lines it makes one.
+    pub fn paste(&mut self, text: &str) {
+        self.insert(&one_line(text));
+    }
+
+    /// The part of the text that fits `room` columns around the cursor, and how many columns of it lie behind the cursor.
+    pub fn window(&self, room: usize) -> (&str, usize) {
+        if self.secret {
+            return ("", 0);
+        }
+        let room = room.max(2);
+        let (before, after) = self.text.split_at(self.cursor);
+        let mut start = before.len();
+        let mut used = 0;
+        let widths: Vec<(usize, usize)> = clusters(before).map(|(c, w)| (c.len(), w)).collect();
+        // A column stays free for the cursor.
+        for (bytes, width) in widths.into_iter().rev() {
+            if used + width > room - 1 {
+                break;
+            }
+            used += width;
+            start -= bytes;
+        }
+        let mut end = self.cursor;
+        let mut behind = 0;
+        for (cluster, width) in clusters(after) {
+            if used + behind + width > room - 1 {
+                break;
+            }
+            behind += width;
+            end += cluster.len();
+        }
+        (&self.text[start..end], behind)
+    }
+
+    fn insert(&mut self, text: &str) {
+        // What reorders or hides is not typed by people.
+        let text = &text.replace(
+            |c: char| visible(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8(),
+            "",
+        );
+        if self.text.len() + text.len() <= LONGEST {
+            self.text.insert_str(self.cursor, text);
+            self.cursor += text.len();
+        }
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.text.drain(from..to);
+        self.cursor = from;
+    }
+
+    fn left(&self) -> usize {
+        let last = clusters(&self.text[..self.cursor]).last();
+        self.cursor - last.map_or(0, |(cluster, _)| cluster.len())
+    }
+
+    fn right(&self) -> usize {
+        let next = clusters(&self.text[self.cursor..]).next();
+        self.cursor + next.map_or(0, |(cluster, _)| cluster.len())
+    }
+
+    /// Where the word before the cursor begins.
+    fn word(&self) -> usize {
+        let before = self.text[..self.cursor].trim_end();
+        before
+            .char_indices()
+            .rev()
+            .find(|(_, c)| c.is_whitespace())
+            .map_or(0, |(at, c)| at + c.len_utf8())
+    }
+}
+
+/// Pasted text as one line without control characters.
+fn one_line(text: &str) -> String {
+    let text = text.trim_end_matches(['\r', '\n']).replace("\r\n", "\n");
+    text.chars()
+        .map(|c| {
+            if matches!(c, '\r' | '\n' | '\t') {
+                ' '
+            } else {
+                c
+            }
+        })
+        .filter(|c| !c.is_control())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::columns;
+    use crate::text::keys::Decoder;
+    use proptest::prelude::*;
+
+    /// The entry after these bytes of the keyboard.
+    fn typed(keys: &str) -> Entry {
+        let mut entry = Entry::new(false);
+        for event in Decoder::all(keys.as_bytes()) {
+            entry.take(&event);
+        }
+        entry
+    }
+
+    #[test]
+    fn editing_keys() {
+        let check = |keys: &str, value: &str, cursor: usize| {
+            let entry = typed(keys);
+            assert_eq!((entry.text(), entry.cursor), (value, cursor), "{keys:?}");
+        };
+        const LEFT: &str = "\x1b[D";
+        check("ab\x7f", "a", 1);
+        check("abC", "abC", 3);
+        check("漢e\u{301}\x7f", "漢", 3);
+        check(&format!("漢字{LEFT}x"), "漢x字", 4);
+        check("one two \x17", "one ", 4);
+        check("one\u{3000}two\x1b\x7f", "one\u{3000}", 6);
+        check("one two\x17\x17", "", 0);
+        check(&format!("abc{LEFT}\x15"), "c", 0);
+        check("abc\x01\x06\x0b", "a", 1);
+        check("abc\x1b[H\x1b[3~\x1b[F!", "bc!", 3);
+        check(&format!("\x7f\x1b[3~{LEFT}\x1b[C\x17\x18\x1bx"), "", 0);
+        check("\x1b[200~a\r\nb\tc\x1b[2J\r\n\x1b[201~", "a b c[2J", 8);
+        assert_eq!(Entry::with("a\nb\t\x1bc\r\n").text(), "a b c");
+        let took = |text: &str, key: KeyCode| Entry::with(text).on_key(&key.into());
+        assert!(took("a", KeyCode::Backspace) && took("", KeyCode::Char('x')));
+        assert!(!took("", KeyCode::Enter) && !took("a", KeyCode::Left));
+    }
+
+    #[test]
+    fn a_window_shows_the_text_around_the_cursor() {
+        let mut entry = typed("0123456789");
+        assert_eq!(entry.window(80), ("0123456789", 0));
+        assert_eq!(entry.window(5), ("6789", 0));
+        entry.on_key(&KeyCode::Home.into());
+        assert_eq!(entry.window(5), ("0123", 4));
+        assert_eq!(typed("漢字漢字").window(6), ("漢字", 0));
+        let mut secret = Entry::new(true);
+        secret.on_key(&KeyCode::Char('x').into());
+        assert_eq!(
+            (secret.window(9), secret.shown(), secret.text()),
+            (("", 0), "", "x")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_window_fits(start in "\\PC{0,40}", left in 0usize..50, room in 2usize..30) {
+            let mut entry = Entry::with(&start);
+            (0..left).for_each(|_| { entry.on_key(&KeyCode::Left.into()); });
+            let (shown, behind) = entry.window(room);
+            prop_assert!(columns(shown) < room.max(3), "{shown:?}");
+            prop_assert!(behind <= columns(shown));
+        }
+    }
+}

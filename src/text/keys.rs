@@ -1,0 +1,293 @@
+//! Bytes of the keyboard to keys, one byte at a time.
+//!
+//! In: what a terminal sends, cut anywhere: UTF-8, control characters, `ESC [` and `ESC O` sequences, kitty's `CSI u`,
+//! bracketed paste, Alt as an `ESC` in front. Out: an event of the terminal library where one is complete; what means
+//! nothing gives none. Byte by byte, so that what follows an answer can be given back untouched. A lone `ESC` is complete
+//! only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Absent on purpose: what keys mean.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+/// A sequence longer than this is none.
+const LONGEST: usize = 64;
+
+/// Bytes of one paste that are kept.
+const PASTE: usize = 1 << 20;
+
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// Collects the bytes of one key.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    pending: Vec<u8>,
+    paste: Option<Vec<u8>>,
+}
+
+/// What bytes are.
+enum Read {
+    /// The beginning of something.
+    More,
+    Key(KeyEvent),
+    /// Something without a meaning.
+    Nothing,
+}
+
+impl Decoder {
+    /// Takes a byte; returns the key it completes.
+    pub fn push(&mut self, byte: u8) -> Option<Event> {
+        if let Some(paste) = &mut self.paste {
+            paste.push(byte);
+            if paste.len() > 2 * PASTE {
+                // What is too much goes; the end is still found.
+                paste.drain(PASTE..paste.len() - PASTE_ENDS.len());
+            }
+            let text = paste.strip_suffix(PASTE_ENDS)?;
+            let event = Event::Paste(String::from_utf8_lossy(text).into_owned());
+            self.paste = None;
+            return Some(event);
+        }
+        self.pending.push(byte);
+        if self.pending == PASTE_BEGINS {
+            self.pending.clear();
+            self.paste = Some(Vec::new());
+            return None;
+        }
+        let read = read(&self.pending);
+        if !matches!(read, Read::More) {
+            self.pending.clear();
+        }
+        match read {
+            Read::Key(key) => Some(Event::Key(key)),
+            Read::More | Read::Nothing => None,
+        }
+    }
+
+    /// Nothing followed: an `ESC` that waits for what may follow it was the key.
+    pub fn escape(&mut self) -> Option<Event> {
+        (self.pending == [0x1b]).then(|| {
+            self.pending.clear();
+            Event::Key(KeyCode::Esc.into())
+        })
+    }
+
+    /// The keys these bytes are, with nothing to follow.
+    pub fn all(bytes: &[u8]) -> Vec<Event> {
+        let mut decoder = Decoder::default();
+        let keys = bytes.iter().filter_map(|byte| decoder.push(*byte));
+        let mut keys: Vec<Event> = keys.collect();
+        keys.extend(decoder.escape());
+        keys
+    }
+}
+
+/// The key that was pressed without Ctrl and Alt; `Null` for any other event.
+pub fn plain(event: &Event) -> KeyCode {
+    match event {
+        Event::Key(key) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => key.code,
+        _ => KeyCode::Null,
+    }
+}
+
+/// True for this letter with Ctrl.
+pub fn is_control(event: &Event, letter: char) -> bool {
+    matches!(event, Event::Key(key)
+        if key.code == KeyCode::Char(letter) && key.modifiers == KeyModifiers::CONTROL)
+}
+
+fn key(code: KeyCode) -> Read {
+    Read::Key(code.into())
+}
+
+fn read(bytes: &[u8]) -> Read {
+    match bytes {
+        [0x1b] | [0x1b, b'[' | b'O'] => Read::More,
+        [0x1b, 0x1b] => key(KeyCode::Esc),
+        [0x1b, b'O', last] => named(*last),
+        [0x1b, b'[', parameters @ ..] => match parameters.split_last() {
+            Some((last @ 0x40..=0x7e, parameters)) => sequence(parameters, *last),
+            Some((0x20..=0x3f, _)) if bytes.len() < LONGEST => Read::More,
+            _ => Read::Nothing,
+        },
+        [0x1b, rest @ ..] => match read(rest) {
+            Read::Key(key) => Read::Key(with(key, KeyModifiers::ALT)),
+            other => other,
+        },
+        [b'\r' | b'\n'] => key(KeyCode::Enter),
+        [b'\t'] => key(KeyCode::Tab),
+        [0x7f | 0x08] => key(KeyCode::Backspace),
+        [0] => control(' '),
+        [byte @ 0x01..=0x1a] => control(char::from(byte + 0x60)),
+        [byte @ 0x1c..=0x1f] => control(char::from(byte + 0x18)),
+        text => match std::str::from_utf8(text) {
+            Ok(text) => text.chars().next().map_or(Read::Nothing, character),
+            Err(error) if error.error_len().is_none() => Read::More,
+            Err(_) => Read::Nothing,
+        },
+    }
+}
+
+fn with(key: KeyEvent, modifiers: KeyModifiers) -> KeyEvent {
+    KeyEvent::new(key.code, key.modifiers | modifiers)
+}
+
+fn control(letter: char) -> Read {
+    Read::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL))
+}
+
+fn character(c: char) -> Read {
+    match c {
+        c if c.is_control() => Read::Nothing,
+        c if c.is_uppercase() => Read::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::SHIFT)),
+        c => key(KeyCode::Char(c)),
+    }
+}
+
+fn sequence(parameters: &[u8], last: u8) -> Read {
+    let text = std::str::from_utf8(parameters).unwrap_or_default();
+    // Kitty puts alternatives behind colons.
+    let mut numbers = text
+        .split(';')
+        .map(|part| part.split(':').next().and_then(|n| n.parse::<u32>().ok()));
+    let first = numbers.next().flatten();
+    let pressed = numbers.next().flatten().unwrap_or(1).saturating_sub(1);
+    let held = [
+        (1, KeyModifiers::SHIFT),
+        (2, KeyModifiers::ALT),
+        (4, KeyModifiers::CONTROL),
+    ];
+    let modifiers = held
+        .into_iter()
+        .filter(|(bit, _)| pressed & bit != 0)
+        .fold(KeyModifiers::NONE, |all, (_, one)| all | one);
+    // Others than these nobody binds.
+    if pressed & 0x38 != 0 {
+        return Read::Nothing;
+    }
+    let read = match (last, first) {
+        (b'u', Some(code)) => kitty(code, modifiers),
+        (b'~', Some(number)) => numbered(number),
+        (last, _) => named(last),
+    };
+    match read {
+        Read::Key(key) => Read::Key(with(key, modifiers)),
+        other => other,
+    }
+}
+
+fn numbered(number: u32) -> Read {
+    let function = |first: u32| u8::try_from(number - first).map_or(KeyCode::Null, KeyCode::F);
+    key(match number {
+        1 | 7 => KeyCode::Home,
+        2 => KeyCode::Insert,
+        3 => KeyCode::Delete,
+        4 | 8 => KeyCode::End,
+        5 => KeyCode::PageUp,
+        6 => KeyCode::PageDown,
+        11..=15 => function(10),
+        17..=21 => function(11),
+        23 | 24 => function(12),
+        _ => return Read::Nothing,
+    })
+}
+
+fn named(last: u8) -> Read {
+    key(match last {
+        b'A' => KeyCode::Up,
+        b'B' => KeyCode::Down,
+        b'C' => KeyCode::Right,
+        b'D' => KeyCode::Left,
+        b'H' => KeyCode::Home,
+        b'F' => KeyCode::End,
+        b'M' => KeyCode::Enter,
+        b'P'..=b'S' => KeyCode::F(last - b'P' + 1),
+        b'Z' => return Read::Key(KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT)),
+        _ => return Read::Nothing,
+    })
+}
+
+fn kitty(code: u32, modifiers: KeyModifiers) -> Read {
+    let shift = modifiers.contains(KeyModifiers::SHIFT);
+    match code {
+        13 | 57414 => key(KeyCode::Enter),
+        27 => key(KeyCode::Esc),
+        9 if shift => key(KeyCode::BackTab),
+        9 => key(KeyCode::Tab),
+        127 => key(KeyCode::Backspace),
+        code => match char::from_u32(code) {
+            Some(c) if shift && c.is_lowercase() => {
+                c.to_uppercase().next().map_or(Read::Nothing, character)
+            }
+            Some(c) => character(c),
+            None => Read::Nothing,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn keys_as_terminals_send_them() {
+        use KeyCode::*;
+        const ALT: KeyModifiers = KeyModifiers::ALT;
+        const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
+        const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
+        let check = |bytes: &str, keys: &[(KeyCode, KeyModifiers)]| {
+            let keys: Vec<Event> = keys
+                .iter()
+                .map(|(code, modifiers)| Event::Key(KeyEvent::new(*code, *modifiers)))
+                .collect();
+            assert_eq!(Decoder::all(bytes.as_bytes()), keys, "{bytes:?}");
+        };
+        let plain = |bytes: &str, codes: &[KeyCode]| {
+            let keys: Vec<_> = codes
+                .iter()
+                .map(|code| (*code, KeyModifiers::NONE))
+                .collect();
+            check(bytes, &keys);
+        };
+        let one = |bytes: &str, code, modifiers| check(bytes, &[(code, modifiers)]);
+        plain("yé漢", &[Char('y'), Char('é'), Char('漢')]);
+        plain("\r\n\t\x7f\x08", &[Enter, Enter, Tab, Backspace, Backspace]);
+        plain("\x1b[A\x1b[B\x1bOC\x1b[D", &[Up, Down, Right, Left]);
+        plain(
+            "\x1b[H\x1b[4~\x1b[3~\x1b[5~\x1b[6~",
+            &[Home, End, Delete, PageUp, PageDown],
+        );
+        plain("\x1bOP\x1b[15~\x1b[24~", &[F(1), F(5), F(12)]);
+        plain("\x1b", &[Esc]);
+        plain("\x1b[121;1u\x1b[13u\x1b[27u", &[Char('y'), Enter, Esc]);
+        plain("\u{9b}y\x1b[9;9Ry", &[Char('y'), Char('y')]);
+        one("\x15", Char('u'), CONTROL);
+        one("\x1f", Char('7'), CONTROL);
+        one("Y", Char('Y'), SHIFT);
+        one("\x1b[Z", BackTab, SHIFT);
+        one("\x1by", Char('y'), ALT);
+        one("\x1bé", Char('é'), ALT);
+        one("\x1bY", Char('Y'), ALT | SHIFT);
+        one("\x1b\x7f", Backspace, ALT);
+        one("\x1b\r", Enter, ALT);
+        one("\x1b[1;5C", Right, CONTROL);
+        one("\x1b[1;3A", Up, ALT);
+        one("\x1b[99;5u", Char('c'), CONTROL);
+        one("\x1b[121;3u", Char('y'), ALT);
+        one("\x1b[121;2u", Char('Y'), SHIFT);
+        check("\x1b[121;9u", &[]);
+        let pasted = Event::Paste("y\r".into());
+        assert_eq!(Decoder::all(b"\x1b[200~y\r\x1b[201~"), [pasted]);
+        assert_eq!(Decoder::all(b"\xff\xc3y"), []);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_no_control_character(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            for event in Decoder::all(&bytes) {
+                let is_control = matches!(event, Event::Key(key)
+                    if matches!(key.code, KeyCode::Char(c) if c.is_control()));
+                prop_assert!(!is_control);
+            }
+        }
+    }
+}
