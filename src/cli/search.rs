@@ -18,7 +18,7 @@ use crate::text::escape::visible;
 use crate::text::needle::{Needle, excerpt};
 
 /// Sessions looked through before something is written: few at first, then more at a time.
-const FIRST: u32 = 50;
+const FIRST: u32 = 8;
 const MOST: u32 = 3_200;
 
 /// Below so many columns a line has fewer facts.
