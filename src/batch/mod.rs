@@ -76,17 +76,14 @@ pub fn run(
             };
         }
         let run = session.submit(input);
-        let mut ended = show(session, &run, options)?;
+        let ended = show(session, &run, options)?;
         ending.leave_it_to_the_signal();
         while let Some(wish) = wishes.take() {
             match wish {
                 EditorWish::TogglePrompts => toggled ^= true,
                 EditorWish::ShowThemes(in_force) => show_themes(&in_force, options)?,
-                EditorWish::PickSession(_) => {
-                    // Nobody is there to pick.
-                    options.screen.notice(PICK_USAGE)?;
-                    ended.code = 1;
-                }
+                // Nobody is there to pick.
+                EditorWish::PickSession(_) => options.screen.notice(PICK_USAGE)?,
             }
         }
         drain(background, options)?;
