@@ -246,14 +246,23 @@ impl Shell {
     /// In ms, from Up to the input on the screen.
     fn up(&self) -> Result<f64, String> {
         self.0.send("zebra");
-        self.0.wait_for("In [1]: zebra");
+        self.typed("zebra");
         let began = Instant::now();
         self.0.send("\x1b[A");
-        self.0.wait_for(&format!("In [1]: {OLDEST}"));
+        self.typed(OLDEST);
         let took = began.elapsed();
-        self.0.send("\x03");
-        self.0.wait_gone(OLDEST);
+        self.0.send("\x15");
+        self.typed("");
         Ok(took.as_secs_f64() * 1e3)
+    }
+
+    /// Waits until this stands before the cursor; behind it, in grey, may stand how it goes on.
+    fn typed(&self, text: &str) {
+        let line = format!("In [1]: {text}");
+        self.0.wait_until(&line, |screen| {
+            let (row, column) = screen.cursor_position();
+            screen.contents_between(row, 0, row, column).trim_end() == line.trim_end()
+        });
     }
 }
 
