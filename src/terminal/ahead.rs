@@ -120,6 +120,11 @@ impl ForCell {
         out
     }
 
+    /// The beginning of a mark that nothing of has been handed on.
+    pub(super) fn held(self) -> Vec<u8> {
+        self.mark
+    }
+
     fn rest(&mut self, out: &mut Vec<u8>) {
         for byte in std::mem::take(&mut self.mark) {
             self.one(byte, out);
@@ -223,6 +228,13 @@ mod tests {
                 (vec!["b\nc".to_owned()], "d".to_owned())
             );
         }
+    }
+
+    #[test]
+    fn what_is_held_at_the_end_of_the_cell_is_not_lost() {
+        let (handed, cell) = to_cell(&["a\x1b[2"]);
+        assert_eq!(handed, "a");
+        assert_eq!(cell.held(), b"\x1b[2");
     }
 
     #[test]

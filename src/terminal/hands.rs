@@ -208,7 +208,9 @@ impl Hands {
         state.open = false;
         let mut unread = unread.to_vec();
         unread.append(&mut state.refused);
-        let unread = std::mem::take(&mut state.for_cell).returned(&unread);
+        let mut for_cell = std::mem::take(&mut state.for_cell);
+        let mut unread = for_cell.returned(&unread);
+        unread.extend(for_cell.held());
         if state.turn && !state.replay {
             state.queue(&unread);
         } else {
