@@ -128,6 +128,12 @@ pub(super) fn listen(
     Ok(())
 }
 
+/// The terminal is gone, and whoever leads its session kept the signal from us: we end as if it had come.
+pub(super) fn hang_up() {
+    // A process may always signal itself.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP);
+}
+
 /// While it lives, a signal that ends us gives the terminal back first; for a time without a session.
 pub(super) struct Watch(Handle);
 

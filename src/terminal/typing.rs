@@ -17,6 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
 use crate::terminal::hands::Hands;
+use crate::terminal::signals::hang_up;
 use crate::terminal::told::{self, News, Told};
 
 const CTRL_C: u8 = 0x03;
@@ -161,10 +162,12 @@ impl Typing {
                 }
                 let mut chunk = [0; 4096];
                 match rustix::io::read(&stdin, &mut chunk) {
-                    Ok(0) => break,
-                    Ok(count) => keys.take(&chunk[..count]),
+                    Ok(count) if count > 0 => keys.take(&chunk[..count]),
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-                    Err(_) => break,
+                    Ok(_) | Err(_) => {
+                        hang_up();
+                        break;
+                    }
                 }
             }
         };

@@ -20,9 +20,13 @@ use crate::report::Report;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background::Background;
 use crate::terminal::keys::gate::{self, SharedGate, pass};
+use crate::terminal::signals::hang_up;
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
+
+/// What a terminal tells that is there no more.
+const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
 /// How many answers of the terminal may have been read before a key. Each look takes one out of its way.
 const ANSWERS: usize = 4;
@@ -98,6 +102,13 @@ impl Waiting {
                 Err(rustix::io::Errno::INTR) => continue,
                 polled => polled?,
             };
+            if sources[1].revents().intersects(GONE) {
+                hang_up();
+                // The thread that hears signals ends the program.
+                loop {
+                    std::thread::park();
+                }
+            }
             if !sources[0].revents().is_empty() {
                 self.bell.hush();
                 break;

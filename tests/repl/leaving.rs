@@ -225,25 +225,36 @@ while True:
 #[test]
 fn a_terminal_that_hangs_up_is_a_save_point() {
     for state in STATES {
-        let home = Home::new();
-        let relay = home.write("relay.py", RELAY);
-        let arguments = [
-            relay.to_str().unwrap(),
-            env!("CARGO_BIN_EXE_ipycodex"),
-            "--agent",
-            "demo",
-        ];
-        let pty = Pty::spawn_program(&home, &peers::plain_python(), &arguments, SIZE);
-        pty.wait_for("In [1]:");
-        let expected = reach(state, &pty, &home);
-        pty.signal(Signal::KILL);
-        await_within(
-            &format!("{state:?}: every process has left"),
-            CHILDREN,
-            || pty.processes().is_empty(),
-        );
-        assert_eq!(inputs(&record(&home.history())), expected, "{state:?}");
+        hang_up_at(state, &[env!("CARGO_BIN_EXE_ipycodex")]);
     }
+}
+
+#[test]
+fn a_terminal_whose_leader_keeps_the_hang_up_to_itself_is_a_save_point() {
+    let leader = "trap '' HUP; \"$0\" \"$@\"; exit 0";
+    for state in STATES {
+        hang_up_at(
+            state,
+            &["/bin/sh", "-c", leader, env!("CARGO_BIN_EXE_ipycodex")],
+        );
+    }
+}
+
+/// Takes its terminal from a shell in this state; it ends, with all it started, and what was submitted is recorded.
+fn hang_up_at(state: State, program: &[&str]) {
+    let home = Home::new();
+    let relay = home.write("relay.py", RELAY);
+    let arguments = [&[relay.to_str().unwrap()], program, &["--agent", "demo"]].concat();
+    let pty = Pty::spawn_program(&home, &peers::plain_python(), &arguments, SIZE);
+    pty.wait_for("In [1]:");
+    let expected = reach(state, &pty, &home);
+    pty.signal(Signal::KILL);
+    await_within(
+        &format!("{state:?}: every process has left"),
+        CHILDREN,
+        || pty.processes().is_empty(),
+    );
+    assert_eq!(inputs(&record(&home.history())), expected, "{state:?}");
 }
 
 #[test]
