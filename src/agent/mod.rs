@@ -13,25 +13,31 @@
 //! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
 //! here and one arm in `connect`.
 
+mod activity;
+mod capabilities;
 pub mod codex;
 pub mod connect;
 pub mod demo;
 mod digest;
 mod facts;
+mod news;
 mod question;
 pub mod scripted;
+mod settings;
 mod suggest;
-
-use std::path::PathBuf;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
+pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
+pub use capabilities::{Capabilities, Login, ToolRoute};
 pub use digest::ThreadDigest;
 pub use facts::{Facts, Limit, Lookup, Model};
-pub use question::{Answer as QuestionAnswer, Decision, Field, Question, Subject};
+pub use news::{News, Offering, Selection};
+pub use question::{Answer as QuestionAnswer, Choosable, Decision, Field, Question, Subject};
+pub use settings::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
 pub use suggest::{SuggestRequest, Suggested};
 
 /// Names one turn; unique within an agent's life.
@@ -60,25 +66,20 @@ pub trait Agent: Send {
     /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested>;
 
+    /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is dropped.
+    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        // Whoever asked may have gone.
+        let _ = tell.send(Err(AgentFailure {
+            kind: FailureKind::Refused,
+            message: format!("there is no way to log in called '{method}'"),
+            hints: Vec::new(),
+        }));
+        told
+    }
+
     /// Gets the process ready before it is needed (spawn, handshake); optional, never blocks.
     fn warm_up(&mut self) {}
-}
-
-/// What an agent can and cannot do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Shown to the user: `codex`, `demo`.
-    pub name: String,
-    /// Takes tools.
-    pub tools: bool,
-    /// Sees images.
-    pub images: bool,
-    /// Keeps threads that can be resumed by another process.
-    pub resumes: bool,
-    /// The command line that logs its user in; `None`: it needs no login.
-    pub login: Option<String>,
-    /// What it adds to the instructions of a turn that offers tools; empty: nothing.
-    pub beside_tools: &'static str,
 }
 
 /// Everything one turn needs: built afresh from the record each time.
@@ -132,70 +133,7 @@ pub struct ToolSpec {
     pub schema: Value,
 }
 
-/// Choices that hold for a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnSettings {
-    /// `None`: the agent's own default.
-    pub model: Option<String>,
-    /// How much to think.
-    pub effort: Effort,
-    /// How much to search the web.
-    pub search: Search,
-    /// Directory commands run in.
-    pub cwd: PathBuf,
-    /// Whether a thread is kept between turns.
-    pub threads: Threads,
-    /// Whether the user is asked before commands and edits.
-    pub approvals: Approvals,
-    /// `read-only`, `workspace-write` or `danger-full-access`.
-    pub sandbox: String,
-}
-
-/// How much the model thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// `l`
-    Low,
-    /// `m`
-    Medium,
-    /// `h`
-    High,
-    /// `x`
-    ExtraHigh,
-}
-
-/// How much the agent searches the web.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Search {
-    /// `off`
-    Off,
-    /// `l`
-    Low,
-    /// `m`
-    Medium,
-    /// `h`
-    High,
-}
-
-/// How the conversation is kept on the agent's side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Threads {
-    /// One live thread, reused while it equals the record.
-    Session,
-    /// One thread a prompt, the conversation sent with it.
-    Ephemeral,
-}
-
-/// Whether the user is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approvals {
-    /// Never: the sandbox decides.
-    Never,
-    /// Before commands and edits.
-    Ask,
-}
-
-/// What an agent tells its session. Every event belongs to the turn it names.
+/// What an agent tells its session. Every event but news belongs to the turn it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     /// The prompt is on the wire.
@@ -276,6 +214,20 @@ pub enum AgentEvent {
         /// The question.
         question: Question,
     },
+    /// The plan of the turn, as it stands now.
+    Planned {
+        /// The turn.
+        turn: TurnId,
+        /// All of it, in order.
+        steps: Vec<PlanStep>,
+    },
+    /// Work with a tool of the agent's own began, went on or ended.
+    Worked {
+        /// The turn.
+        turn: TurnId,
+        /// How it stands.
+        activity: Activity,
+    },
     /// Files were changed by the agent.
     FilesChanged {
         /// The turn.
@@ -283,7 +235,7 @@ pub enum AgentEvent {
         /// Each change.
         changes: Vec<FileChange>,
     },
-    /// Something worth a passing line: a web search, a retry, a warning.
+    /// Something worth a passing line: a retry, a warning.
     Progress {
         /// The turn.
         turn: TurnId,
@@ -313,6 +265,8 @@ pub enum AgentEvent {
         /// Why, and what to do.
         failure: AgentFailure,
     },
+    /// Something that belongs to no turn.
+    News(News),
 }
 
 /// A call of one of our tools.
@@ -326,20 +280,9 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// A file the agent touched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    /// Which.
-    pub path: String,
-    /// `add`, `delete`, `update`.
-    pub kind: String,
-    /// Content for `add`, hunks for `update`.
-    pub diff: String,
-}
-
 impl AgentEvent {
-    /// The turn it belongs to.
-    pub fn turn(&self) -> TurnId {
+    /// The turn it belongs to; none of news.
+    pub fn turn(&self) -> Option<TurnId> {
         match self {
             AgentEvent::Sent { turn }
             | AgentEvent::Text { turn, .. }
@@ -351,11 +294,14 @@ impl AgentEvent {
             | AgentEvent::CommandDenied { turn, .. }
             | AgentEvent::ToolCalled { turn, .. }
             | AgentEvent::Asked { turn, .. }
+            | AgentEvent::Planned { turn, .. }
+            | AgentEvent::Worked { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }
             | AgentEvent::Progress { turn, .. }
             | AgentEvent::Usage { turn, .. }
             | AgentEvent::Finished { turn, .. }
-            | AgentEvent::Failed { turn, .. } => *turn,
+            | AgentEvent::Failed { turn, .. } => Some(*turn),
+            AgentEvent::News(_) => None,
         }
     }
 }

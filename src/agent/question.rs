@@ -12,12 +12,62 @@ pub struct Question {
     pub id: String,
     /// What it is about.
     pub subject: Subject,
+    /// The ways to answer "may I?", in the order to offer them; empty for a form.
+    pub options: Vec<Choosable>,
+    /// A no may come with its reason.
+    pub reasons: bool,
+}
+
+/// One way to answer "may I?".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choosable {
+    /// Names it in the answer.
+    pub id: String,
+    /// In the agent's words; empty: the usual ones for its kind.
+    pub name: String,
+    /// What it comes to. Several may be of one kind.
+    pub kind: Decision,
+}
+
+impl Question {
+    /// A question with the usual ways to answer.
+    pub fn usual(id: impl Into<String>, subject: Subject) -> Self {
+        let options = subject.usual_options();
+        Question {
+            id: id.into(),
+            reasons: options.iter().any(|option| option.kind == Decision::Stop),
+            subject,
+            options,
+        }
+    }
+}
+
+impl Subject {
+    /// The usual ways to answer.
+    pub fn usual_options(&self) -> Vec<Choosable> {
+        let kinds: &[Decision] = match self {
+            Subject::Form { .. } => &[],
+            Subject::Link { .. } => &[Decision::AllowOnce, Decision::RejectOnce],
+            _ => &[
+                Decision::AllowOnce,
+                Decision::AllowAlways,
+                Decision::RejectOnce,
+                Decision::Stop,
+            ],
+        };
+        let options = kinds.iter().map(|kind| Choosable {
+            id: kind.id().to_owned(),
+            name: String::new(),
+            kind: *kind,
+        });
+        options.collect()
+    }
 }
 
 /// What a question is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// May this command run? Answer: [`Answer::Decided`].
+    /// May this command run? Answer: one of the options.
     Command {
         /// As the agent will run it.
         command: String,
@@ -27,7 +77,7 @@ pub enum Subject {
         /// say it otherwise.
         reason: Option<String>,
     },
-    /// May this be typed into a program that runs? Answer: [`Answer::Decided`].
+    /// May this be typed into a program that runs? Answer: one of the options.
     Input {
         /// Which program, for as long as it runs.
         program: String,
@@ -38,14 +88,14 @@ pub enum Subject {
         /// Why that is asked.
         reason: Option<String>,
     },
-    /// May these files be changed? Answer: [`Answer::Decided`].
+    /// May these files be changed? Answer: one of the options.
     Edit {
         /// Each change, whole.
         changes: Vec<FileChange>,
         /// The agent's reason.
         reason: Option<String>,
     },
-    /// May more than the sandbox allows be touched? Answer: [`Answer::Decided`].
+    /// May more than the sandbox allows be touched? Answer: one of the options.
     Permissions {
         /// One line each: `network`, `write /p`, `read /q`.
         wanted: Vec<String>,
@@ -63,7 +113,7 @@ pub enum Subject {
         /// At least one.
         fields: Vec<Field>,
     },
-    /// An MCP server wants a page to be opened. Answer: [`Answer::Decided`].
+    /// An MCP server wants a page to be opened. Answer: one of the options.
     Link {
         /// Name of the server.
         server: String,
@@ -98,25 +148,68 @@ pub struct Field {
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// To yes-or-no questions.
-    Decided(Decision),
-    /// To yes-or-no questions: no, the turn goes on, and the agent is told this.
+    /// To yes-or-no questions: the id of one of the options.
+    Chosen(String),
+    /// To yes-or-no questions that take it: no, the turn goes on, and the agent is told this.
     NoBecause(String),
     /// To a form: the id of each field and what was given for it.
     Filled(Vec<(String, Vec<String>)>),
-    /// To a form: the user does not answer.
+    /// Nothing was chosen, or filled in: no.
     Declined,
 }
 
-/// The four answers to "may I?".
+impl Answer {
+    /// The usual option of this kind.
+    pub fn usual(kind: Decision) -> Self {
+        Answer::Chosen(kind.id().to_owned())
+    }
+
+    /// What it comes to, where the options were the usual ones.
+    pub fn decision(&self) -> Option<Decision> {
+        let Answer::Chosen(id) = self else {
+            return None;
+        };
+        Decision::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+}
+
+/// What an answer to "may I?" comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Yes, this time.
-    Once,
-    /// Yes, and like things for the rest of the session.
-    Session,
+    AllowOnce,
+    /// Yes, and like things from now on.
+    AllowAlways,
     /// No; the turn goes on.
-    No,
+    RejectOnce,
+    /// No, and like things are not asked about any more.
+    RejectAlways,
     /// No, and the turn stops.
     Stop,
+}
+
+impl Decision {
+    const ALL: [Decision; 5] = [
+        Decision::AllowOnce,
+        Decision::AllowAlways,
+        Decision::RejectOnce,
+        Decision::RejectAlways,
+        Decision::Stop,
+    ];
+
+    /// Names the usual option of this kind.
+    fn id(self) -> &'static str {
+        match self {
+            Decision::AllowOnce => "allow_once",
+            Decision::AllowAlways => "allow_always",
+            Decision::RejectOnce => "reject_once",
+            Decision::RejectAlways => "reject_always",
+            Decision::Stop => "stop",
+        }
+    }
+
+    /// Something is allowed.
+    pub fn allows(self) -> bool {
+        matches!(self, Decision::AllowOnce | Decision::AllowAlways)
+    }
 }

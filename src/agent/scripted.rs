@@ -15,11 +15,13 @@ use crate::agent::{
 };
 
 /// What the agent says, turn by turn; clones share what was asked of it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Script {
-    /// Events of each turn, in order. The turn ids in them do not matter. A turn without an end is finished by
-    /// `cancel` only; a turn beyond the script finishes at once.
+    /// Events of each turn, in order; behind its end, news. The turn ids in them do not matter. A turn without an end is
+    /// finished by `cancel` only; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
+    /// What it can do.
+    pub able: Box<Capabilities>,
     /// The models it offers.
     pub models: Vec<Model>,
     /// The limits of its account.
@@ -36,6 +38,7 @@ struct Seen {
     requests: Vec<TurnRequest>,
     replies: Vec<AgentReply>,
     suggest_requests: Vec<SuggestRequest>,
+    logins: Vec<String>,
     unanswered: Vec<oneshot::Sender<Suggested>>,
 }
 
@@ -44,6 +47,10 @@ impl Script {
     pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
         Script {
             turns,
+            able: Box::new(Capabilities {
+                beside_tools: "Beside the tools.",
+                ..Capabilities::full("scripted")
+            }),
             models: Vec::new(),
             limits: Vec::new(),
             untold: None,
@@ -65,6 +72,11 @@ impl Script {
     /// The requests for completions that came, oldest first.
     pub fn suggest_requests(&self) -> Vec<SuggestRequest> {
         self.lock().suggest_requests.clone()
+    }
+
+    /// The ways to log in that were taken, oldest first.
+    pub fn logins(&self) -> Vec<String> {
+        self.lock().logins.clone()
     }
 
     /// How many of the completions without an answer somebody still waits for.
@@ -130,24 +142,21 @@ impl Scripted {
                 event,
                 AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
             );
-            if last {
-                self.playing = None;
-            }
+            let rest = match last {
+                true => self.playing.take(),
+                false => None,
+            };
             self.tell(renamed(event, turn));
+            // News belong to no turn: what is left of them comes all the same.
+            let rest = rest.into_iter().flat_map(|(_, rest, _)| rest);
+            rest.for_each(|news| self.tell(news));
         }
     }
 }
 
 impl Agent for Scripted {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "scripted".into(),
-            tools: true,
-            images: true,
-            resumes: true,
-            login: None,
-            beside_tools: "Beside the tools.",
-        }
+        Capabilities::clone(&self.script.able)
     }
 
     fn start(&mut self, request: TurnRequest) -> TurnId {
@@ -206,6 +215,13 @@ impl Agent for Scripted {
         told
     }
 
+    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        self.script.lock().logins.push(method.to_owned());
+        let _ = tell.send(self.script.untold.clone().map_or(Ok(()), Err));
+        told
+    }
+
     fn cancel(&mut self, turn: TurnId) {
         if self
             .playing
@@ -234,11 +250,14 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::CommandDenied { turn, .. }
         | AgentEvent::ToolCalled { turn, .. }
         | AgentEvent::Asked { turn, .. }
+        | AgentEvent::Planned { turn, .. }
+        | AgentEvent::Worked { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }
         | AgentEvent::Progress { turn, .. }
         | AgentEvent::Usage { turn, .. }
         | AgentEvent::Finished { turn, .. }
         | AgentEvent::Failed { turn, .. } => *turn = now,
+        AgentEvent::News(_) => {}
     }
     event
 }
@@ -247,8 +266,8 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 mod tests {
     use super::{Script, Scripted};
     use crate::agent::{
-        Agent, AgentEvent, AgentReply, Approvals, Effort, Search, Threads, ToolCall, TurnId,
-        TurnRequest, TurnSettings,
+        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, Search, Threads, ToolCall,
+        TurnId, TurnRequest, TurnSettings,
     };
     use serde_json::json;
 
@@ -265,7 +284,7 @@ mod tests {
                 cwd: "/".into(),
                 threads: Threads::Session,
                 approvals: Approvals::Never,
-                sandbox: "read-only".into(),
+                sandbox: Sandbox::ReadOnly,
             },
             thread: None,
             schema: None,

@@ -39,6 +39,10 @@ impl Plain {
                 .notice("the connection was lost; the answer starts again"),
             AnswerEvent::ToolRan { line, .. } => self.screen.notice(&line),
             AnswerEvent::Progress(message) => self.screen.notice(&message),
+            AnswerEvent::Worked(activity) => match activity.ended() {
+                Some(line) => self.screen.notice(&line),
+                None => Ok(()),
+            },
             AnswerEvent::Thought { .. }
             | AnswerEvent::CommandStarted { .. }
             | AnswerEvent::CommandOutput { .. }
@@ -46,6 +50,7 @@ impl Plain {
             | AnswerEvent::Denied { .. }
             | AnswerEvent::ToolStarted { .. }
             | AnswerEvent::Picture(_)
+            | AnswerEvent::Planned(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),
         }
     }

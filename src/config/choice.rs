@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::agent::{Approvals, Effort, Search, Threads};
+use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
-use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice, Sandbox};
+use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice};
 
 /// A setting that is one of a few words.
 pub trait Choice: Copy + PartialEq + Sized + 'static {
@@ -94,7 +94,7 @@ impl Choice for Sandbox {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("read-only", Sandbox::ReadOnly),
         ("workspace-write", Sandbox::WorkspaceWrite),
-        ("danger-full-access", Sandbox::DangerFullAccess),
+        ("danger-full-access", Sandbox::FullAccess),
     ];
 }
 

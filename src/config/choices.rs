@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Approvals, Effort, Search, Threads, TurnSettings};
+use crate::agent::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
 use crate::markdown::Background;
 
-use super::{AgentChoice, Choice, EditMode, Images, RunCells, RuntimeChoice, Sandbox};
+use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice};
 
 /// The choices in force. [`super::SETTINGS`] has a row for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Choices {
             cwd: cwd.to_owned(),
             threads: self.threads,
             approvals: self.approvals,
-            sandbox: self.sandbox.word().to_owned(),
+            sandbox: self.sandbox,
         }
     }
 }

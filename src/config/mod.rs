@@ -104,17 +104,6 @@ pub enum RuntimeChoice {
     Gateway(String),
 }
 
-/// What commands of the agent may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sandbox {
-    /// `read-only`
-    ReadOnly,
-    /// `workspace-write`
-    WorkspaceWrite,
-    /// `danger-full-access`
-    DangerFullAccess,
-}
-
 /// Whether the model may run cells in the live session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunCells {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::choice::{Choice, WrongValue};
 use super::{AgentChoice, Choices, RuntimeChoice};
+use crate::agent::Capabilities;
 use crate::markdown::Theme;
 
 /// A setting.
@@ -22,6 +23,7 @@ pub struct Setting {
     get: fn(&Choices) -> Value,
     set: fn(&mut Choices, &str) -> Result<(), WrongValue>,
     values: fn() -> Values,
+    able: fn(&Capabilities) -> bool,
 }
 
 /// When a new value of a setting counts.
@@ -99,6 +101,11 @@ impl Setting {
         }
     }
 
+    /// True when it means something to such an agent.
+    pub fn counts_for(&self, able: &Capabilities) -> bool {
+        (self.able)(able)
+    }
+
     /// What it takes.
     pub fn values(&self) -> Values {
         (self.values)()
@@ -118,6 +125,7 @@ macro_rules! row {
                 Ok(())
             },
             values: || values(|choices| &choices.$field),
+            able: |_| true,
         }
     };
 }
@@ -126,6 +134,7 @@ macro_rules! row {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         values: || Values::Models,
+        able: |able| able.models,
         ..row!(
             model,
             Now,
@@ -134,10 +143,17 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         values: || Values::Models,
+        able: |able| able.suggestions && able.models,
         ..row!(completion_model, Now, "the model of completions")
     },
-    row!(think, Now, "how much the model thinks"),
-    row!(search, Now, "how much the agent searches the web"),
+    Setting {
+        able: |able| able.effort,
+        ..row!(think, Now, "how much the model thinks")
+    },
+    Setting {
+        able: |able| able.search,
+        ..row!(search, Now, "how much the agent searches the web")
+    },
     Setting {
         set: set_theme,
         values: || Values::Themes,
@@ -149,13 +165,22 @@ pub const SETTINGS: &[Setting] = &[
     },
     row!(log_exact, Now, "whether raw prompts and answers are logged"),
     row!(threads, Now, "how the agent keeps the conversation"),
-    row!(
-        approvals,
-        Now,
-        "whether you are asked before commands and edits"
-    ),
-    row!(sandbox, Now, "what commands of the agent may touch"),
-    row!(run_cells, Now, "whether the agent may run cells here"),
+    Setting {
+        able: |able| able.approvals,
+        ..row!(
+            approvals,
+            Now,
+            "whether you are asked before commands and edits"
+        )
+    },
+    Setting {
+        able: |able| able.sandbox,
+        ..row!(sandbox, Now, "what commands of the agent may touch")
+    },
+    Setting {
+        able: |able| able.tools.is_some(),
+        ..row!(run_cells, Now, "whether the agent may run cells here")
+    },
     row!(images, Now, "how pictures are drawn"),
     row!(
         history_hint,

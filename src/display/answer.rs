@@ -11,8 +11,9 @@ use nu_ansi_term::{Color, Style};
 use super::asking::{Ahead, print};
 use super::picture::{Pictures, Shown, Source};
 use super::rows::Rows;
+use super::work::Work;
 use super::{diff, elapsed};
-use crate::agent::{FileChange, Usage};
+use crate::agent::{Activity, FileChange, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
 use crate::markdown::{Appearance, Frame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
@@ -29,12 +30,6 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A wait longer than this shows the time.
 const LONG: Duration = Duration::from_secs(2);
-
-/// Lines of a running command that are shown.
-const COMMAND_LINES: usize = 8;
-
-/// Bytes of a running command's output that are looked at for them.
-const COMMAND_TAIL: usize = 4096;
 
 /// Columns before the second row of a line and those after it.
 const FURTHER_IN: usize = 3;
@@ -59,8 +54,8 @@ pub(super) struct AnswerView {
     pictures: Pictures,
     live: LiveRegion,
     stream: Option<(Kind, MarkdownStream)>,
-    /// What runs at this moment: its line and the end of its output.
-    running: Vec<Running>,
+    /// What runs at this moment, and the plan.
+    work: Work,
     /// What a tool prints, from its first byte to the next thing that is shown.
     printing: Option<Filter>,
     /// What was shown shortened last, whole.
@@ -75,12 +70,6 @@ pub(super) struct AnswerView {
     dirty: bool,
 }
 
-struct Running {
-    id: String,
-    line: String,
-    output: String,
-}
-
 impl AnswerView {
     pub(super) fn new(screen: Screen, appearance: Appearance, pictures: Pictures) -> Self {
         let live = LiveRegion::new(screen.colour());
@@ -91,7 +80,7 @@ impl AnswerView {
             pictures,
             live,
             stream: None,
-            running: Vec::new(),
+            work: Work::default(),
             printing: None,
             folded: None,
             started: Instant::now(),
@@ -126,14 +115,7 @@ impl AnswerView {
             }
             AnswerEvent::CommandStarted { id, command } => self.begin(id, &command),
             AnswerEvent::CommandOutput { id, delta } => {
-                if let Some(running) = self.running.iter_mut().find(|running| running.id == id) {
-                    running.output.push_str(&delta);
-                    let surplus = running.output.len().saturating_sub(COMMAND_TAIL);
-                    let keep = (surplus..)
-                        .find(|at| running.output.is_char_boundary(*at))
-                        .unwrap_or_default();
-                    running.output.drain(..keep);
-                }
+                self.work.grew(&id, &delta);
                 Ok(())
             }
             AnswerEvent::CommandRan {
@@ -142,17 +124,17 @@ impl AnswerView {
                 exit_code,
                 output,
             } => {
-                self.running.retain(|running| running.id != id);
+                self.work.over(&id);
                 self.tool_line(&command_line(&command, exit_code, &output))
             }
             AnswerEvent::Denied { id, what } => {
-                self.running.retain(|running| running.id != id);
+                self.work.over(&id);
                 let said = what.map(|what| denied_line(&what, ""));
                 said.map_or(Ok(()), |said| self.line(&said, Color::Red.normal()))
             }
             AnswerEvent::ToolStarted { call } => self.begin(String::new(), &call),
             AnswerEvent::ToolRan { line, .. } => {
-                self.running.retain(|running| !running.id.is_empty());
+                self.work.over("");
                 self.tool_line(&line)
             }
             AnswerEvent::Picture(url) => {
@@ -162,6 +144,8 @@ impl AnswerView {
                     None => Ok(()),
                 }
             }
+            AnswerEvent::Planned(steps) => self.plan(&steps),
+            AnswerEvent::Worked(activity) => self.worked(&activity),
             AnswerEvent::FilesChanged(changes) => self.files(&changes),
             AnswerEvent::Progress(message) => self.line(&message, Style::new().dimmed()),
         }
@@ -170,11 +154,7 @@ impl AnswerView {
     /// A command or a tool (which has no id) runs from now on.
     fn begin(&mut self, id: String, what: &str) -> Result<(), ScreenError> {
         self.settle()?;
-        self.running.push(Running {
-            id,
-            line: format!("⌛ {what}"),
-            output: String::new(),
-        });
+        self.work.begin(id, what);
         Ok(())
     }
 
@@ -191,7 +171,7 @@ impl AnswerView {
             return Ok(());
         }
         let waiting = !self.printed && self.stream.is_none() && self.started.elapsed() > PATIENCE;
-        if self.dirty || waiting || !self.running.is_empty() {
+        if self.dirty || waiting || !self.work.is_idle() {
             self.dirty = false;
             self.draw()?;
         }
@@ -241,7 +221,7 @@ impl AnswerView {
         usage: Option<Usage>,
         took: Duration,
     ) -> Result<(), ScreenError> {
-        self.running.clear();
+        self.work.clear();
         self.settle()?;
         match outcome {
             TurnOutcome::Complete => {
@@ -313,16 +293,7 @@ impl AnswerView {
             frame = stream.frame(usize::from(size.columns), rows.max(1));
             live = std::mem::take(&mut frame.live);
         }
-        for running in &self.running {
-            live.push(Line::plain_text(&cut(&running.line, columns)));
-            let lines: Vec<&str> = running.output.lines().collect();
-            let shown = lines.len().saturating_sub(COMMAND_LINES.min(rows));
-            live.extend(
-                lines[shown..]
-                    .iter()
-                    .map(|line| Line::plain_text(&cut(&visible(line), columns))),
-            );
-        }
+        live.extend(self.work.rows(columns, rows));
         if live.is_empty() && self.stream.is_none() && !self.printed {
             let waited = self.started.elapsed();
             let wait = if waited < LONG {
@@ -402,6 +373,22 @@ impl AnswerView {
     /// `🔧 f(x=1) => 2`.
     fn tool_line(&mut self, text: &str) -> Result<(), ScreenError> {
         self.line(&format!("🔧 {text}"), Style::new())
+    }
+
+    /// The plan, when it is another than before.
+    fn plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
+        let rows = self.work.planned(steps);
+        rows.iter()
+            .try_for_each(|(row, style)| self.line(row, *style))
+    }
+
+    /// Work of the agent's own: live while it goes on, then a line.
+    fn worked(&mut self, activity: &Activity) -> Result<(), ScreenError> {
+        self.settle()?;
+        match self.work.worked(activity) {
+            Some((line, style)) => self.line(&line, style),
+            None => Ok(()),
+        }
     }
 
     /// Changed files: each with its diff, a long one shortened.

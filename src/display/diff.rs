@@ -1,12 +1,12 @@
 //! Changes of files as coloured rows.
 //!
 //! In: what an agent changed or wants to change: the content of a new or deleted file, the hunks of an updated one
-//! (unified diff). Out: a head with path, kind and counts, then every line of it. All of it is foreign.
+//! (unified diff), made of its old and new text where that is what is known. Out: a head with path, kind and counts, then every line of it. All of it is foreign.
 
 use nu_ansi_term::{Color, Style};
 
 use super::rows::Rows;
-use crate::agent::FileChange;
+use crate::agent::{Change, FileChange};
 
 /// What one line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +19,12 @@ enum Mark {
 
 /// The head: `update src/a.py +2 -1`.
 pub(super) fn head(change: &FileChange) -> String {
-    let count = |mark| lines(change).filter(|(found, _)| *found == mark).count();
+    let text = change.change.text();
+    let lines: Vec<Mark> = lines(change, &text).map(|(mark, _)| mark).collect();
+    let count = |mark| lines.iter().filter(|found| **found == mark).count();
     format!(
         "{} {} +{} -{}",
-        change.kind,
+        change.change.word(),
         change.path,
         count(Mark::Added),
         count(Mark::Removed)
@@ -32,7 +34,8 @@ pub(super) fn head(change: &FileChange) -> String {
 /// Adds the lines of `change`, indented; at most `most` of them. Returns how many were left out.
 pub(super) fn body(change: &FileChange, most: usize, rows: &mut Rows) -> usize {
     let mut left_out = 0;
-    for (number, (mark, line)) in lines(change).enumerate() {
+    let text = change.change.text();
+    for (number, (mark, line)) in lines(change, &text).enumerate() {
         if number >= most {
             left_out += 1;
             continue;
@@ -48,24 +51,21 @@ pub(super) fn body(change: &FileChange, most: usize, rows: &mut Rows) -> usize {
     left_out
 }
 
-/// Each line with what it is, without its sign.
-fn lines(change: &FileChange) -> impl Iterator<Item = (Mark, &str)> {
-    let whole = match change.kind.as_str() {
-        "add" => Some(Mark::Added),
-        "delete" => Some(Mark::Removed),
-        _ => None,
+/// Each line of `text`, which is that of `change`, with what it is, without its sign.
+fn lines<'a>(change: &FileChange, text: &'a str) -> impl Iterator<Item = (Mark, &'a str)> {
+    let whole = match &change.change {
+        Change::Added(_) => Some(Mark::Added),
+        Change::Deleted(_) => Some(Mark::Removed),
+        Change::Diff(_) | Change::Rewritten { .. } => None,
     };
     let mut in_hunk = false;
-    change
-        .diff
-        .split_terminator('\n')
-        .map(move |line| match whole {
-            Some(mark) => (mark, line),
-            None => {
-                in_hunk |= line.starts_with("@@");
-                marked(line, in_hunk)
-            }
-        })
+    text.split_terminator('\n').map(move |line| match whole {
+        Some(mark) => (mark, line),
+        None => {
+            in_hunk |= line.starts_with("@@");
+            marked(line, in_hunk)
+        }
+    })
 }
 
 fn marked(line: &str, in_hunk: bool) -> (Mark, &str) {
@@ -89,8 +89,11 @@ mod tests {
     fn change(kind: &str, diff: &str) -> FileChange {
         FileChange {
             path: "a\x1b.py".into(),
-            kind: kind.into(),
-            diff: diff.into(),
+            change: match kind {
+                "add" => Change::Added(diff.into()),
+                "delete" => Change::Deleted(diff.into()),
+                _ => Change::Diff(diff.into()),
+            },
         }
     }
 

@@ -23,6 +23,7 @@ mod replay;
 mod rows;
 mod source;
 mod themes;
+mod work;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -13,10 +13,11 @@ mod values;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use crate::agent::Capabilities;
 use crate::config::{AgentChoice, Choices, Keymap};
 use crate::text::similar::did_you_mean;
 
-pub use setting::{for_now, kept};
+pub use setting::{for_now, kept, without_effect};
 pub use values::{Values, values};
 
 /// What a command may know.
@@ -28,6 +29,8 @@ pub struct View<'a> {
     pub places: &'a [(String, PathBuf)],
     /// What the editor's keys do.
     pub keys: &'a Keymap,
+    /// What the agent can.
+    pub able: &'a Capabilities,
 }
 
 /// What a command asks for; carried out in order.
@@ -43,6 +46,8 @@ pub enum Order {
     Themes(String),
     /// Answer with this agent from now on.
     UseAgent(AgentChoice),
+    /// Tell what the agent has told of itself.
+    DescribeAgent,
     /// These choices from now on.
     Choose(Box<Choices>),
     /// Write a setting into the settings file, and put it into force; without a value, tell what stands there.
@@ -95,8 +100,8 @@ pub enum Order {
     ListSkills,
     /// Print tokens and limits.
     ShowUsage,
-    /// Print how to log in.
-    Login,
+    /// Log in this way; without one, print how.
+    Login(Option<String>),
     /// Name the session.
     Rename(String),
     /// Prompts instead of cells in the editor, and back.
@@ -203,9 +208,17 @@ const TABLE: &[Magic] = &[
         "tokens of each turn and of the session; limits of the account",
         |magic, rest, _| alone(magic, rest, Order::ShowUsage),
     ),
-    plain("login", "how to log the agent in", |magic, rest, _| {
-        alone(magic, rest, Order::Login)
-    }),
+    Magic {
+        name: "login",
+        arguments: "[METHOD]",
+        help: "how to log the agent in, or do it",
+        run: |_, method, _| {
+            let method = unquoted(method).trim();
+            Ok(vec![Order::Login(
+                (!method.is_empty()).then(|| method.to_owned()),
+            )])
+        },
+    },
     files::SAVE,
     files::LOAD,
     files::EXPORT,

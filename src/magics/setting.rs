@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::agent::Capabilities;
 use crate::config::{Choices, SETTINGS, Setting, Values, When};
 use crate::magics::{Magic, Order, Usage, View, unquoted};
 use crate::text::similar::did_you_mean;
@@ -68,6 +69,7 @@ pub(super) fn show_or_set(
         let more = match row.values() {
             Values::Models => Some(Order::ListModels(current)),
             Values::Themes => Some(Order::Themes(current)),
+            _ if row.name == "agent" => Some(Order::DescribeAgent),
             _ => None,
         };
         let say = Order::Say(shown(row, &choices));
@@ -86,10 +88,20 @@ pub(super) fn show_or_set(
         say,
         Order::Note(for_now(row.name, value)),
     ];
-    if row.values() == Values::Models && !model.is_empty() {
+    if !row.counts_for(view.able) {
+        orders.push(Order::Note(without_effect(row, view.able)));
+    } else if row.values() == Values::Models && !model.is_empty() {
         orders.push(Order::CheckModel(model));
     }
     Ok(orders)
+}
+
+/// What is said of a setting that means nothing to the agent.
+pub fn without_effect(row: &Setting, able: &Capabilities) -> String {
+    format!(
+        "`{}` has no effect with the agent `{}`",
+        row.name, able.name
+    )
 }
 
 /// What is said of a value that goes with the session.
@@ -172,10 +184,13 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
             Some(value)
         }
     };
-    Ok(vec![Order::Keep {
+    let unable = value.is_some() && !row.counts_for(view.able);
+    let note = unable.then(|| Order::Note(without_effect(row, view.able)));
+    let keep = Order::Keep {
         name: row.name,
         value,
-    }])
+    };
+    Ok([keep].into_iter().chain(note).collect())
 }
 
 /// What is said of a value in the file.

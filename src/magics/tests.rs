@@ -1,6 +1,7 @@
 //! Commands as data: a line in, orders or the error line out.
 
 use super::*;
+use crate::agent::Capabilities;
 use crate::agent::Effort;
 
 fn choices() -> Choices {
@@ -19,6 +20,7 @@ fn check(line: &str, expected: Result<&str, &str>) {
             choices: &choices,
             places: &places,
             keys: &Keymap::default(),
+            able: &Capabilities::full("test"),
         },
     );
     let said = got.map(|orders| {
@@ -105,6 +107,7 @@ fn orders(line: &str) -> Result<Vec<Order>, String> {
         choices: &choices,
         places: &[],
         keys: &keys,
+        able: &Capabilities::full("test"),
     };
     run(line, &view)
 }
@@ -150,7 +153,6 @@ fn what_takes_no_arguments_says_so() {
         "context",
         "tools",
         "skills",
-        "login",
         "interrupt",
         "history",
         "reset",
@@ -195,6 +197,7 @@ fn setting_orders_the_choice() {
             choices: &choices,
             places: &[],
             keys: &Keymap::default(),
+            able: &Capabilities::full("test"),
         },
     )
     .unwrap();
@@ -211,6 +214,7 @@ fn alone_lists_everything() {
             choices: &choices,
             places: &places,
             keys: &Keymap::default(),
+            able: &Capabilities::full("test"),
         },
     )
     .unwrap();
@@ -235,6 +239,7 @@ fn help_has_a_line_for_every_command() {
         choices: &choices,
         places: &[],
         keys: &keys,
+        able: &Capabilities::full("test"),
     };
     let orders = run("help", &view).unwrap();
     let [Order::Help(page)] = orders.as_slice() else {
@@ -279,6 +284,7 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
         choices: &choices,
         places: &[],
         keys: &keys,
+        able: &Capabilities::full("test"),
     };
     let orders = run("help keys", &view).unwrap();
     let [Order::Help(page)] = orders.as_slice() else {
@@ -304,6 +310,7 @@ fn what_is_kept_is_checked_first() {
             choices: &choices,
             places: &[],
             keys: &Keymap::default(),
+            able: &Capabilities::full("test"),
         };
         match run(line, &view).as_deref() {
             Ok([Order::Keep { name, value }]) => Ok((
@@ -343,5 +350,45 @@ fn what_is_kept_is_checked_first() {
     ] {
         let why = kept(line).unwrap_err();
         assert!(why.contains(part), "{line}: {why}");
+    }
+}
+
+#[test]
+fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
+    let (choices, keys) = (choices(), Keymap::default());
+    for (able, expected) in [
+        (Capabilities::full("a"), None),
+        (
+            Capabilities::text_only("a"),
+            Some("has no effect with the agent `a`"),
+        ),
+    ] {
+        let view = View {
+            choices: &choices,
+            places: &[],
+            keys: &keys,
+            able: &able,
+        };
+        for line in [
+            "think h",
+            "set think h",
+            "sandbox read-only",
+            "search off",
+            "approvals ask",
+            "model x",
+            "completion_model x",
+            "run_cells off",
+        ] {
+            let orders = run(line, &view).unwrap();
+            let said = orders.iter().find_map(|order| match order {
+                Order::Note(note) => note
+                    .split_once("` ")
+                    .filter(|(name, _)| line.contains(&name[1..])),
+                _ => None,
+            });
+            assert_eq!(said.map(|(_, rest)| rest), expected, "{line}: {orders:?}");
+        }
+        let orders = run("images off", &view).unwrap();
+        assert!(!format!("{orders:?}").contains("no effect"));
     }
 }

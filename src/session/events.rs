@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::agent::{AgentFailure, FileChange, InputPart, Usage};
+use crate::agent::{Activity, AgentFailure, FileChange, InputPart, PlanStep, Usage};
 use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -214,9 +214,13 @@ pub enum AnswerEvent {
     },
     /// A picture that came of a tool, as a `data:` URL.
     Picture(String),
+    /// The plan as it stands now.
+    Planned(Vec<PlanStep>),
+    /// Work with a tool of the agent's own began, went on or ended.
+    Worked(Activity),
     /// Files were changed.
     FilesChanged(Vec<FileChange>),
-    /// A passing line: a retry, a web search.
+    /// A passing line: a retry, a warning.
     Progress(String),
 }
 

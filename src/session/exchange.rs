@@ -3,19 +3,21 @@
 //! Owns the agent, what is known of its thread, and which of its turns is under way. A turn that was stopped is over for
 //! the user at once; the agent may still be finishing it, and the next one waits for that.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use tokio::sync::mpsc::Receiver;
 
-use crate::agent::{Agent, AgentEvent, AgentReply, TurnId, TurnRequest};
+use crate::agent::{Agent, AgentEvent, AgentReply, Capabilities, TurnId, TurnRequest};
 use crate::config::RunCells;
 use crate::history::{Outcome, RecordedThread, TurnKey};
 use crate::runtime::RuntimeRequest;
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
-use crate::session::events::{SessionEvent, TurnOutcome};
+use crate::session::events::{Notice, SessionEvent, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::floor::{Holder, Ticket};
+use crate::session::offers::Offers;
 use crate::session::prompt::{
     Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, ToolReturn, TurnAction,
 };
@@ -30,6 +32,12 @@ pub(super) struct Exchanges {
     pub(super) agent: AgentSlot,
     instructions: String,
     thread: Option<RecordedThread>,
+    /// The thread is one of another process.
+    earlier: bool,
+    /// What was said that the agent cannot do.
+    unable: HashSet<&'static str>,
+    /// What the agent has told of itself.
+    pub(super) offers: Offers,
     /// The exchange the record knows to have begun.
     begun: Option<TurnKey>,
     /// The turn the agent works on.
@@ -44,6 +52,9 @@ impl Exchanges {
             agent,
             instructions,
             thread: None,
+            earlier: false,
+            unable: HashSet::new(),
+            offers: Offers::default(),
             begun: None,
             running: None,
             ending: None,
@@ -56,6 +67,8 @@ impl Exchanges {
         connect: ConnectAgent,
     ) -> Option<(Box<dyn Agent>, Receiver<AgentEvent>)> {
         self.thread = None;
+        self.unable.clear();
+        self.offers = Offers::default();
         self.ending = None;
         self.agent.replace(connect)
     }
@@ -68,6 +81,13 @@ impl Exchanges {
     /// Takes what the record knows of an earlier process's thread: its id and digest.
     pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
+        self.earlier = true;
+    }
+
+    /// The thread such an agent may go on with.
+    fn thread_for(&self, able: &Capabilities) -> Option<&RecordedThread> {
+        let thread = self.thread.as_ref();
+        thread.filter(|_| able.resumes || !self.earlier)
     }
 
     /// Hands a request to the agent.
@@ -124,6 +144,14 @@ impl Session {
     fn do_for_prompt(&mut self, action: PromptAction) -> Option<ToolReturn> {
         match action {
             PromptAction::Show(event) => self.out_or_background().send(event),
+            PromptAction::Lacking(lines) => {
+                for (what, line) in lines {
+                    if self.exchanges.unable.insert(what) {
+                        let notice = SessionEvent::Notice(Notice::note(line));
+                        self.out_or_background().send(notice);
+                    }
+                }
+            }
             PromptAction::AskRuntime(request) => {
                 if let Some(ticket) = self.floor.ticket() {
                     self.ask_runtime(request, Waiter::Prompt(ticket));
@@ -171,10 +199,12 @@ impl Session {
             instructions: &self.exchanges.instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
-            thread: self.exchanges.thread.as_ref(),
-            images: able.images,
-            beside_tools: able.beside_tools,
-            tools: offer.specs(),
+            thread: self.exchanges.thread_for(&able),
+            able: &able,
+            tools: match able.tools {
+                Some(_) => offer.specs(),
+                None => Vec::new(),
+            },
             agent_is_busy: self.exchanges.ending.is_some(),
         };
         let around = Around {
@@ -195,7 +225,11 @@ impl Session {
             }
             TurnAction::CallTool(call) => return self.call_tool(call),
             TurnAction::Ask(question) => {
-                let asker = Asker::Agent(question.id);
+                let asker = Asker::Agent {
+                    question: question.id,
+                    options: question.options,
+                    reasons: question.reasons,
+                };
                 self.ask_user(About::Agent(question.subject), asker);
             }
             TurnAction::InterruptTool => {
@@ -224,17 +258,20 @@ impl Session {
 
     /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
+        if let AgentEvent::News(news) = event {
+            return self.on_news(news);
+        }
         let turn = event.turn();
         let over = matches!(
             event,
             AgentEvent::Finished { .. } | AgentEvent::Failed { .. }
         );
-        if self.exchanges.ending == Some(turn) {
+        if turn.is_some() && self.exchanges.ending == turn {
             if over {
                 self.exchanges.ending = None;
                 self.on_prompt(PromptEvent::AgentFree);
             }
-        } else if self.exchanges.running == Some(turn) {
+        } else if turn.is_some() && self.exchanges.running == turn {
             if over {
                 self.exchanges.running = None;
             }
@@ -264,6 +301,7 @@ impl Session {
         self.history.finish_prompt(key, recorded, &stored, usage);
         // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.
         self.exchanges.thread = exchange.thread;
+        self.exchanges.earlier = false;
         self.history.thread(self.exchanges.thread.clone());
         if recorded == Outcome::Failed {
             return;

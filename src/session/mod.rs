@@ -19,6 +19,7 @@ mod handle;
 mod intake;
 mod loading;
 mod numbering;
+mod offers;
 mod outputs;
 mod prompt;
 mod question;

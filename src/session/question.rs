@@ -3,7 +3,7 @@
 //! Pure values. Text in them is foreign (a model's, a skill's, an MCP server's): front-ends show it escaped, whole and
 //! without markup. Every question is answered once or said to be over.
 
-use crate::agent::{Decision, QuestionAnswer, Subject};
+use crate::agent::{Choosable, Decision, QuestionAnswer, Subject};
 
 /// One question, open until it is answered or over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,10 @@ pub struct Question {
     pub id: u64,
     /// What it is about.
     pub about: About,
+    /// The options of an agent that asks; [`Choice::Named`] is one of them.
+    pub options: Vec<Choosable>,
+    /// A no to the agent may come with its reason.
+    pub reasons: bool,
 }
 
 /// What a question is about.
@@ -74,12 +78,14 @@ pub enum Choice {
     NoBecause,
     /// No, and the turn stops.
     Stop,
+    /// The option of this number, which has words of its own.
+    Named(usize),
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// One of [`About::choices`].
+    /// One of [`Question::choices`].
     Chosen(Choice),
     /// No, and the agent is told this.
     NoBecause(String),
@@ -89,30 +95,56 @@ pub enum Reply {
     Declined,
 }
 
-impl About {
+impl Question {
+    /// A question with the usual ways to answer.
+    pub fn usual(id: u64, about: About) -> Self {
+        let options = match &about {
+            About::Agent(subject) => subject.usual_options(),
+            _ => Vec::new(),
+        };
+        Question {
+            id,
+            reasons: options.iter().any(|option| option.kind == Decision::Stop),
+            about,
+            options,
+        }
+    }
+
     /// The ways to answer, in the order to offer them; none for a form.
-    pub fn choices(&self) -> &'static [Choice] {
-        match self {
-            About::Agent(Subject::Form { .. }) => &[],
-            About::Agent(Subject::Link { .. }) => &[Choice::Once, Choice::No],
-            About::Agent(_) => &[
-                Choice::Once,
-                Choice::Session,
-                Choice::No,
-                Choice::NoBecause,
-                Choice::Stop,
-            ],
-            About::Cells(_) | About::Unprotected { .. } => {
-                &[Choice::Once, Choice::Session, Choice::No, Choice::NoBecause]
+    pub fn choices(&self) -> Vec<Choice> {
+        match &self.about {
+            About::Agent(_) => {
+                let options = self.options.iter().enumerate();
+                let mut choices: Vec<Choice> = options.map(usual).collect();
+                if self.reasons {
+                    let no = choices.iter().position(|choice| *choice == Choice::No);
+                    choices.insert(no.map_or(choices.len(), |no| no + 1), Choice::NoBecause);
+                }
+                choices
             }
-            About::ProjectSkill { .. } => &[
+            About::Cells(_) | About::Unprotected { .. } => {
+                vec![Choice::Once, Choice::Session, Choice::No, Choice::NoBecause]
+            }
+            About::ProjectSkill { .. } => vec![
                 Choice::Once,
                 Choice::Remember,
                 Choice::No,
                 Choice::NoBecause,
             ],
-            About::SkillCode { .. } => &[Choice::Remember, Choice::No, Choice::NoBecause],
+            About::SkillCode { .. } => vec![Choice::Remember, Choice::No, Choice::NoBecause],
         }
+    }
+}
+
+/// An option as a choice: one of the usual ones, unless the agent has words of its own for it.
+fn usual((number, option): (usize, &Choosable)) -> Choice {
+    match option.kind {
+        _ if !option.name.is_empty() => Choice::Named(number),
+        Decision::AllowOnce => Choice::Once,
+        Decision::AllowAlways => Choice::Session,
+        Decision::RejectOnce => Choice::No,
+        Decision::RejectAlways => Choice::Named(number),
+        Decision::Stop => Choice::Stop,
     }
 }
 
@@ -125,18 +157,104 @@ impl Reply {
         }
     }
 
-    /// The answer as the agent's contract has it.
-    pub(super) fn for_agent(&self) -> QuestionAnswer {
+    /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words of
+    /// its own may reach further than the user was told, so a usual yes takes it only for this once.
+    pub(super) fn for_agent(&self, options: &[Choosable]) -> QuestionAnswer {
+        use Decision::{AllowAlways, AllowOnce, RejectAlways, RejectOnce, Stop};
+        let of = |kinds: &[Decision]| {
+            let found = kinds.iter().find_map(|kind| {
+                let lasting = matches!(kind, AllowAlways | RejectAlways);
+                let mut fitting = options.iter().filter(|option| option.kind == *kind);
+                fitting.find(|option| option.name.is_empty() || !lasting)
+            });
+            found.map_or(QuestionAnswer::Declined, |option| {
+                QuestionAnswer::Chosen(option.id.clone())
+            })
+        };
         match self {
-            Reply::Chosen(Choice::Once) => QuestionAnswer::Decided(Decision::Once),
-            Reply::Chosen(Choice::Session | Choice::Remember) => {
-                QuestionAnswer::Decided(Decision::Session)
-            }
-            Reply::Chosen(Choice::No | Choice::NoBecause) => QuestionAnswer::Decided(Decision::No),
+            Reply::Chosen(Choice::Once) => of(&[AllowOnce]),
+            Reply::Chosen(Choice::Session | Choice::Remember) => of(&[AllowAlways, AllowOnce]),
+            Reply::Chosen(Choice::No | Choice::NoBecause) => of(&[RejectOnce]),
+            Reply::Chosen(Choice::Stop) => of(&[Stop, RejectOnce]),
+            Reply::Chosen(Choice::Named(number)) => match options.get(*number) {
+                Some(option) => QuestionAnswer::Chosen(option.id.clone()),
+                None => QuestionAnswer::Declined,
+            },
             Reply::NoBecause(why) => QuestionAnswer::NoBecause(why.clone()),
-            Reply::Chosen(Choice::Stop) => QuestionAnswer::Decided(Decision::Stop),
             Reply::Filled(fields) => QuestionAnswer::Filled(fields.clone()),
             Reply::Declined => QuestionAnswer::Declined,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(id: &str, name: &str, kind: Decision) -> Choosable {
+        Choosable {
+            id: id.into(),
+            name: name.into(),
+            kind,
+        }
+    }
+
+    /// As an agent may list them: the lasting one first, two of a kind.
+    fn named() -> Vec<Choosable> {
+        vec![
+            option("all", "Always allow", Decision::AllowAlways),
+            option("like", "Allow all like it", Decision::AllowAlways),
+            option("one", "Allow", Decision::AllowOnce),
+            option("no", "Reject", Decision::RejectOnce),
+        ]
+    }
+
+    #[test]
+    fn options_are_chosen_by_kind_and_named_ones_by_themselves() {
+        let check = |options: &[Choosable], choice, expected: Option<&str>| {
+            let expected = match expected {
+                Some(id) => QuestionAnswer::Chosen(id.into()),
+                None => QuestionAnswer::Declined,
+            };
+            assert_eq!(
+                Reply::Chosen(choice).for_agent(options),
+                expected,
+                "{choice:?}"
+            );
+        };
+        let own = named();
+        check(&own, Choice::Once, Some("one"));
+        // What the user allowed here for the session lasts here, not there.
+        check(&own, Choice::Session, Some("one"));
+        check(&own, Choice::No, Some("no"));
+        check(&own, Choice::Stop, Some("no"));
+        check(&own, Choice::Named(1), Some("like"));
+        check(&own, Choice::Named(9), None);
+        check(&own[..2], Choice::Once, None);
+        check(&own[..2], Choice::Session, None);
+        check(&own[..3], Choice::No, None);
+        let about = Subject::Command {
+            command: "x".into(),
+            cwd: "/".into(),
+            reason: None,
+        };
+        let usual = about.usual_options();
+        check(&usual, Choice::Session, Some("allow_always"));
+        check(&usual, Choice::Stop, Some("stop"));
+    }
+
+    #[test]
+    fn every_option_is_a_choice() {
+        let about = About::Agent(Subject::Command {
+            command: "x".into(),
+            cwd: "/".into(),
+            reason: None,
+        });
+        let mut question = Question::usual(1, about);
+        use Choice::{No, NoBecause, Once, Session, Stop};
+        assert_eq!(question.choices(), [Once, Session, No, NoBecause, Stop]);
+        (question.options, question.reasons) = (named(), false);
+        let all: Vec<Choice> = (0..4).map(Choice::Named).collect();
+        assert_eq!(question.choices(), all);
     }
 }

@@ -8,7 +8,7 @@ mod fit;
 
 use tokio::sync::oneshot;
 
-use crate::agent::{AgentFailure, SuggestRequest};
+use crate::agent::{AgentFailure, FailureKind, SuggestRequest};
 use crate::dialog::Dialog;
 use crate::input::{Input, Mode, classify};
 use crate::session::task::Session;
@@ -130,6 +130,15 @@ impl Session {
         } = wish;
         if dropped.try_recv() == Err(oneshot::error::TryRecvError::Closed) {
             return;
+        }
+        let able = self.exchanges.agent.get().capabilities();
+        if !able.suggestions {
+            let message = format!("the agent `{}` makes none", able.name);
+            return take(Err(AgentFailure {
+                kind: FailureKind::Refused,
+                message,
+                hints: Vec::new(),
+            }));
         }
         let model = self.choices.completion_model.clone();
         let request = SuggestRequest {

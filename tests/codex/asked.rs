@@ -2,7 +2,7 @@
 
 use ipycodex::agent::{
     AgentEvent, AgentReply, Approvals, Decision, Facts, FailureKind, Limit, Lookup, Model,
-    QuestionAnswer, Subject,
+    QuestionAnswer, Sandbox, Subject,
 };
 
 use super::bench::{Bench, Told, folder, request};
@@ -27,7 +27,7 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> Told {
         }
     });
     if let Some(question) = last {
-        let answer = QuestionAnswer::Decided(Decision::Session);
+        let answer = QuestionAnswer::usual(Decision::AllowAlways);
         bench
             .agent
             .reply(turn, AgentReply::Answered { question, answer });
@@ -38,7 +38,7 @@ fn ask(fault: &str, answers: &[QuestionAnswer]) -> Told {
 }
 
 fn decided(decision: Decision) -> QuestionAnswer {
-    QuestionAnswer::Decided(decision)
+    QuestionAnswer::usual(decision)
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn what_does_not_say_what_it_wants_is_refused_and_said() {
 
 #[test]
 fn a_second_question_under_an_id_in_use_is_not_asked() {
-    let told = ask("approvals under one id", &[decided(Decision::Once)]);
+    let told = ask("approvals under one id", &[decided(Decision::AllowOnce)]);
     assert_eq!((told.text().as_str(), told.questions.len()), ("accept", 1));
     assert!(
         matches!(&told.questions[0].subject, Subject::Command { command, .. } if command == "first")
@@ -79,12 +79,12 @@ fn questions_with_unknown_fields_are_asked() {
 
 #[test]
 fn commands_are_asked_about_whole() {
-    let told = ask("a command of 1 MB", &[decided(Decision::No)]);
+    let told = ask("a command of 1 MB", &[decided(Decision::RejectOnce)]);
     assert_eq!(told.text(), "decline");
     assert!(
         matches!(&told.questions[0].subject, Subject::Command { command, .. } if *command == "x".repeat(1_000_000))
     );
-    let told = ask("bad text in a command", &[decided(Decision::No)]);
+    let told = ask("bad text in a command", &[decided(Decision::RejectOnce)]);
     assert_eq!(told.text(), "decline");
     let Subject::Command { command, .. } = &told.questions[0].subject else {
         panic!("{told:?}");
@@ -110,7 +110,7 @@ fn questions_that_are_over_are_not_asked() {
         }
         if said {
             for question in open.drain(..) {
-                let answer = decided(Decision::No);
+                let answer = decided(Decision::RejectOnce);
                 agent.reply(turn, AgentReply::Answered { question, answer });
             }
         }
@@ -151,12 +151,12 @@ fn an_answer_that_does_not_fit_is_asked_again() {
 fn approvals_that_come_though_they_are_off_grant_no_more_than_the_sandbox() {
     for (sandbox, decision, line) in [
         (
-            "read-only",
+            Sandbox::ReadOnly,
             "decline",
             "did not allow the agent to run: first",
         ),
         (
-            "danger-full-access",
+            Sandbox::FullAccess,
             "accept",
             "allowed the agent to run: first",
         ),
@@ -164,7 +164,7 @@ fn approvals_that_come_though_they_are_off_grant_no_more_than_the_sandbox() {
         let folder = folder();
         let mut bench = Bench::new(faulty("approvals under one id", folder.path()));
         let mut asked = request("first?", folder.path());
-        asked.settings.sandbox = sandbox.into();
+        asked.settings.sandbox = sandbox;
         let told = bench.run(asked);
         assert_eq!(told.text(), decision, "{told:?}");
         assert!(told.questions.is_empty());

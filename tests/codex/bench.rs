@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange, Facts,
-    FileChange, InputPart, Lookup, Question, Search, Threads, ToolCall, ToolSpec, TurnId,
-    TurnRequest, TurnSettings, Usage,
+    Activity, Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
+    Facts, FileChange, InputPart, Lookup, PlanStep, Question, Sandbox, Search, Threads, ToolCall,
+    ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
 };
 use serde_json::json;
 
@@ -35,6 +35,9 @@ pub(crate) struct Told {
     pub(crate) commands: Vec<CommandRun>,
     pub(crate) files: Vec<FileChange>,
     pub(crate) progress: Vec<String>,
+    pub(crate) plans: Vec<Vec<PlanStep>>,
+    /// Each whenever it changed.
+    pub(crate) work: Vec<Activity>,
     pub(crate) usage: Option<Usage>,
     pub(crate) sent: usize,
     pub(crate) end: Option<Result<(bool, Option<String>), AgentFailure>>,
@@ -92,6 +95,9 @@ impl Told {
             AgentEvent::Asked { question, .. } => self.questions.push(question),
             AgentEvent::FilesChanged { changes, .. } => self.files.extend(changes),
             AgentEvent::Progress { message, .. } => self.progress.push(message),
+            AgentEvent::Planned { steps, .. } => self.plans.push(steps),
+            AgentEvent::Worked { activity, .. } => self.work.push(activity),
+            AgentEvent::News(_) => {}
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             AgentEvent::Finished {
                 interrupted,
@@ -150,7 +156,7 @@ impl Bench {
         let mut told = Told::default();
         while told.end.is_none() {
             let event = self.next();
-            assert_eq!(event.turn(), turn, "{event:?}");
+            assert_eq!(event.turn(), Some(turn), "{event:?}");
             watch(self.agent.as_mut(), turn, &event);
             if let AgentEvent::ToolCalled { call, .. } = &event {
                 let text = format!("done {} {}", call.name, call.arguments);
@@ -213,7 +219,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             cwd: cwd.into(),
             threads: Threads::Session,
             approvals: Approvals::Never,
-            sandbox: "danger-full-access".into(),
+            sandbox: Sandbox::FullAccess,
         },
         thread: None,
         schema: None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ipycodex::agent::connect::AgentKind;
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, Threads,
+    AgentEvent, AgentReply, Approvals, Decision, QuestionAnswer, Subject, Threads, WorkStatus,
 };
 
 use super::bench::{Bench, exchange, folder, plan, request};
@@ -67,19 +67,47 @@ fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {
 }
 
 #[test]
+fn it_plans_and_works_when_it_is_told_to() {
+    let folder = folder();
+    let told = demo(folder.path()).run(request("make a plan", folder.path()));
+    let steps: Vec<_> = told
+        .plans
+        .iter()
+        .map(|plan| plan.iter().map(|step| step.status).collect::<Vec<_>>())
+        .collect();
+    use WorkStatus::{Done, Running, Waiting};
+    assert_eq!(
+        steps,
+        [
+            vec![Running, Waiting],
+            vec![Done, Running],
+            vec![Done, Done]
+        ]
+    );
+    let [begun, done] = &told.work[..] else {
+        panic!("one call, twice: {:?}", told.work);
+    };
+    assert_eq!(begun.status, Running);
+    assert_eq!(
+        done.ended().as_deref(),
+        Some("🔧 weather.now(city='Oslo') => rain")
+    );
+}
+
+#[test]
 fn it_asks_when_it_is_told_to() {
-    let decided = QuestionAnswer::Decided;
+    let decided = QuestionAnswer::usual;
     let because = QuestionAnswer::NoBecause("not here".into());
     for (approvals, answer, questions, said) in [
         (
             Approvals::Ask,
-            decided(Decision::Once),
+            decided(Decision::AllowOnce),
             1,
             "the answer was `accept`",
         ),
         (
             Approvals::Ask,
-            decided(Decision::No),
+            decided(Decision::RejectOnce),
             1,
             "the answer was `decline`",
         ),
@@ -92,7 +120,7 @@ fn it_asks_when_it_is_told_to() {
         (Approvals::Ask, decided(Decision::Stop), 1, ""),
         (
             Approvals::Never,
-            decided(Decision::No),
+            decided(Decision::RejectOnce),
             0,
             "the answer was `accept`",
         ),

@@ -6,7 +6,8 @@ mod mcp;
 use std::path::PathBuf;
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, Question, QuestionAnswer, Subject, TurnId,
+    AgentEvent, AgentReply, Approvals, Change, Decision, Question, QuestionAnswer, Sandbox,
+    Subject, TurnId,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +53,7 @@ pub(super) fn patch(file: &str) -> (&'static str, Value) {
 fn ask(real: &Real, bench: &mut Bench, text: &str, answers: &[QuestionAnswer]) -> Told {
     let mut request = real.request(text);
     request.settings.approvals = Approvals::Ask;
-    request.settings.sandbox = "workspace-write".into();
+    request.settings.sandbox = Sandbox::WorkspaceWrite;
     let turn = bench.agent.start(request);
     let mut answers = answers.iter().cloned();
     bench.finish(turn, |agent, turn, event| {
@@ -71,7 +72,7 @@ fn answered(question: &Question, answer: QuestionAnswer) -> AgentReply {
 }
 
 fn decided(decision: Decision) -> QuestionAnswer {
-    QuestionAnswer::Decided(decision)
+    QuestionAnswer::usual(decision)
 }
 
 /// What the model was told by the tools, as one text.
@@ -113,9 +114,9 @@ fn check_command(model: &str, decision: Decision, asked: usize, runs: bool, told
 #[test]
 fn a_command_is_asked_about_and_the_answer_obeyed() {
     for model in [PLAIN, CODE] {
-        check_command(model, Decision::Once, 2, true, "");
-        check_command(model, Decision::Session, 1, true, "");
-        check_command(model, Decision::No, 2, false, "rejected by user");
+        check_command(model, Decision::AllowOnce, 2, true, "");
+        check_command(model, Decision::AllowAlways, 1, true, "");
+        check_command(model, Decision::RejectOnce, 2, false, "rejected by user");
         check_command(model, Decision::Stop, 1, false, "");
     }
 }
@@ -124,9 +125,9 @@ fn a_command_is_asked_about_and_the_answer_obeyed() {
 fn an_edit_is_asked_about_with_its_changes() {
     for model in [PLAIN, CODE] {
         for (decision, runs, told) in [
-            (Decision::Once, true, "Success"),
-            (Decision::Session, true, "Success"),
-            (Decision::No, false, "rejected"),
+            (Decision::AllowOnce, true, "Success"),
+            (Decision::AllowAlways, true, "Success"),
+            (Decision::RejectOnce, false, "rejected"),
             (Decision::Stop, false, ""),
         ] {
             let Some(real) = real(model, using(model, &[patch("new.txt")])) else {
@@ -142,13 +143,10 @@ fn an_edit_is_asked_about_with_its_changes() {
             };
             assert_eq!(changes.len(), 1);
             assert_eq!(PathBuf::from(&changes[0].path), file);
-            assert_eq!(
-                (changes[0].kind.as_str(), changes[0].diff.as_str()),
-                ("add", "hello\n")
-            );
+            assert_eq!(changes[0].change, Change::Added("hello\n".into()));
             assert_eq!(file.exists(), runs, "{model} {decision:?}");
             assert_eq!(told_turn.interrupted(), decision == Decision::Stop);
-            if model == PLAIN || decision == Decision::No {
+            if model == PLAIN || decision == Decision::RejectOnce {
                 // Code mode answers a patch that was applied with an empty object.
                 assert!(seen(&real).contains(told), "{model}: {}", seen(&real));
             }
@@ -172,7 +170,7 @@ fn with_approvals_off_nothing_is_asked() {
             return;
         };
         let mut request = real.request("run");
-        request.settings.sandbox = "workspace-write".into();
+        request.settings.sandbox = Sandbox::WorkspaceWrite;
         let told = real.bench().run(request);
         assert_eq!(told.text(), "done", "{told:?}");
         assert!(told.questions.is_empty(), "{:?}", told.questions);
@@ -206,7 +204,7 @@ fn questions_come_one_at_a_time_and_late_answers_are_ignored() {
     let told = bench.finish(turn, |agent, turn, event| {
         if let AgentEvent::Asked { question, .. } = event {
             // `finish` answers before it reads on: the next may come only after that.
-            for answer in [Decision::Once, Decision::No, Decision::Stop] {
+            for answer in [Decision::AllowOnce, Decision::RejectOnce, Decision::Stop] {
                 agent.reply(turn, answered(question, decided(answer)));
                 agent.reply(TurnId(99), answered(question, decided(Decision::Stop)));
             }
@@ -231,14 +229,15 @@ fn a_cancel_while_a_question_is_open_runs_nothing() {
         let told = bench.finish(turn, |agent, turn, event| {
             if let AgentEvent::Asked { question, .. } = event {
                 agent.cancel(turn);
-                agent.reply(turn, answered(question, decided(Decision::Once)));
+                agent.reply(turn, answered(question, decided(Decision::AllowOnce)));
             }
         });
         assert!(told.interrupted(), "{told:?}");
         // A late answer of a turn that is over.
-        bench
-            .agent
-            .reply(turn, answered(&told.questions[0], decided(Decision::Once)));
+        bench.agent.reply(
+            turn,
+            answered(&told.questions[0], decided(Decision::AllowOnce)),
+        );
         assert_eq!(bench.run(real.request("second?")).text(), "done");
         assert!(!real.work().join("a").exists());
     }
@@ -289,9 +288,12 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
 fn more_permissions_are_asked_for_and_granted_as_decided() {
     let arguments = json!({"reason": "to test", "permissions": {"network": {"enabled": true}, "file_system": {"read": ["/etc"], "write": ["/var/tmp/z"]}}});
     for (decision, said) in [
-        (Decision::Once, "\"scope\":\"turn\""),
-        (Decision::Session, "\"scope\":\"session\""),
-        (Decision::No, "\"network\":null,\"file_system\":null"),
+        (Decision::AllowOnce, "\"scope\":\"turn\""),
+        (Decision::AllowAlways, "\"scope\":\"session\""),
+        (
+            Decision::RejectOnce,
+            "\"network\":null,\"file_system\":null",
+        ),
         (Decision::Stop, ""),
     ] {
         let endpoint = using(PLAIN, &[("request_permissions", arguments.clone())]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use ipycodex::agent::{AgentEvent, InputPart};
+use ipycodex::agent::{Activity, AgentEvent, Change, InputPart};
 use serde_json::json;
 
 use super::bench::{Bench, exchange};
@@ -134,11 +134,12 @@ fn an_edit_is_told() {
         panic!("one file: {told:?}");
     };
     assert!(file.path.ends_with("new.txt"));
-    assert_eq!((file.kind.as_str(), file.diff.as_str()), ("add", "hello\n"));
-    assert!(
-        told.progress.contains(&"searched: rust".into()),
-        "{:?}",
-        told.progress
+    assert_eq!(file.change, Change::Added("hello\n".into()));
+    let work: Vec<String> = told.work.iter().map(Activity::told).collect();
+    assert_eq!(
+        work.last().map(String::as_str),
+        Some("searched: rust"),
+        "{work:?}"
     );
 }
 

@@ -18,8 +18,8 @@ use super::turn::Edits;
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
 use crate::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Subject,
-    ToolCall, TurnId, TurnSettings,
+    AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Sandbox,
+    Subject, ToolCall, TurnId, TurnSettings,
 };
 use crate::rpc::{Id, RpcError};
 use crate::text::cut;
@@ -62,7 +62,7 @@ impl Driver {
             && let Some((decision, answer, message)) = settled(settings, &question.subject, asking)
         {
             link.answer(id, Ok(answer));
-            if decision == Decision::No
+            if decision == Decision::RejectOnce
                 && let Some(running) = &mut current.running
             {
                 running.denied.insert(item.clone(), String::new());
@@ -118,9 +118,9 @@ impl Driver {
         let Some((question, asking, item)) = current.waiting.question(id) else {
             return;
         };
-        let why = match answer {
-            QuestionAnswer::Decided(Decision::No | Decision::Stop) => Some(""),
-            QuestionAnswer::NoBecause(why) => Some(why.as_str()),
+        let why = match (answer, answer.decision()) {
+            (QuestionAnswer::NoBecause(why), _) => Some(why.as_str()),
+            (_, Some(decision)) if !decision.allows() => Some(""),
             _ => None,
         };
         if let (Some(why), Some(running)) = (why, &mut current.running) {
@@ -151,7 +151,7 @@ impl Driver {
                 }
             }
         }
-        if *answer == QuestionAnswer::Decided(Decision::Stop) {
+        if *answer == QuestionAnswer::usual(Decision::Stop) {
             // Some kinds of question know no such answer: the turn is stopped whatever was asked.
             return self.cancel(turn).await;
         }
@@ -232,7 +232,7 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
         Id::Number(number) => number.to_string(),
         Id::Text(text) => format!("\"{text}\""),
     };
-    Ok(Wanted::Question(Question { id, subject }, asking, item))
+    Ok(Wanted::Question(Question::usual(id, subject), asking, item))
 }
 
 /// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
@@ -254,11 +254,13 @@ fn settled(
         Subject::Permissions { wanted, .. } => format!("to have: {}", wanted.join(", ")),
         Subject::Form { .. } | Subject::Link { .. } => return None,
     };
-    let (decision, verdict) = match settings.sandbox.as_str() {
-        "danger-full-access" => (Decision::Once, "allowed the agent"),
-        _ => (Decision::No, "did not allow the agent"),
+    let (decision, verdict) = match settings.sandbox {
+        Sandbox::FullAccess => (Decision::AllowOnce, "allowed the agent"),
+        Sandbox::ReadOnly | Sandbox::WorkspaceWrite => {
+            (Decision::RejectOnce, "did not allow the agent")
+        }
     };
-    let answer = match asking.answer(&QuestionAnswer::Decided(decision)) {
+    let answer = match asking.answer(&QuestionAnswer::usual(decision)) {
         Outcome::Answer(value) => value,
         Outcome::Again(_) => asking.refusal(),
     };

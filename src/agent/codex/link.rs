@@ -15,7 +15,7 @@ use super::Program;
 use super::facts::Limits;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::connect::AgentPlan;
-use crate::agent::{Approvals, Search, TurnId};
+use crate::agent::{Approvals, Sandbox, Search, TurnId};
 use crate::rpc::{
     ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
 };
@@ -67,7 +67,7 @@ pub(super) struct Loaded {
     pub(super) search: Search,
     pub(super) cwd: PathBuf,
     pub(super) approvals: Approvals,
-    pub(super) sandbox: String,
+    pub(super) sandbox: Sandbox,
 }
 
 /// See the module.

@@ -9,6 +9,7 @@
 //! when first needed, and again after a death. Wire types live in `wire/` and stay there. Facts about the peer: Codex
 //! 0.169.0. The built-in offline agent speaks the same protocol and comes through the same client.
 
+mod activity;
 mod answer;
 mod asked;
 mod completion;
@@ -34,8 +35,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::agent::connect::{AgentEvents, AgentPlan};
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, SuggestRequest,
-    Suggested, TurnId, TurnRequest,
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Login, Lookup,
+    SuggestRequest, Suggested, TurnId, TurnRequest,
 };
 use driver::Driver;
 
@@ -48,8 +49,7 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// The command line that logs in, if there is one.
-    pub(crate) login: Option<String>,
+    pub(crate) login: Login,
 }
 
 impl Program {
@@ -71,7 +71,13 @@ impl Program {
             name: "codex",
             program,
             arguments: words.chain(own.map(OsString::from)).collect(),
-            login: Some(login),
+            login: Login::Command {
+                more: format!(
+                    "On a machine without a browser: `{login} --device-auth`. With an API key: \
+                     `printenv OPENAI_API_KEY | {login} --with-api-key`."
+                ),
+                line: login,
+            },
         }
     }
 
@@ -81,7 +87,7 @@ impl Program {
             name: "demo",
             program,
             arguments: vec!["demo-agent".into()],
-            login: None,
+            login: Login::Unneeded,
         }
     }
 }
@@ -100,7 +106,7 @@ enum Command {
 /// The handle: queues commands. Dropping it ends the process.
 pub(crate) struct Codex {
     name: &'static str,
-    login: Option<String>,
+    login: Login,
     commands: Option<mpsc::UnboundedSender<Command>>,
     /// Dropped to tell a driver that waits for room in the events.
     closing: Option<watch::Sender<()>>,
@@ -164,13 +170,14 @@ impl Codex {
 
 impl Agent for Codex {
     fn capabilities(&self) -> Capabilities {
+        // The offline agent speaks the same protocol, and there is less behind it.
+        let real = self.name == "codex";
         Capabilities {
-            name: self.name.into(),
-            tools: true,
-            images: self.name == "codex",
-            resumes: self.name == "codex",
-            login: self.login.clone(),
+            images: real,
+            resumes: real,
             beside_tools: images::TOLD,
+            login: self.login.clone(),
+            ..Capabilities::full(self.name)
         }
     }
 

@@ -19,7 +19,7 @@ use super::wire::thread::{
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
 use crate::agent::{
-    AgentEvent, Approvals, Effort, Search, Threads, TurnId, TurnRequest, TurnSettings,
+    AgentEvent, Approvals, Effort, Sandbox, Search, Threads, TurnId, TurnRequest, TurnSettings,
 };
 use crate::rpc::RpcError;
 
@@ -201,7 +201,7 @@ impl Driver {
             approval_policy: (before.approvals != now.approvals)
                 .then(|| policy(settings.approvals)),
             sandbox_policy: (before.sandbox != now.sandbox)
-                .then(|| sandbox_policy(&settings.sandbox)),
+                .then(|| sandbox_policy(settings.sandbox)),
             output_schema: request.schema.as_ref(),
         };
         link.ask(Purpose::Begin(turn), "turn/start", &params);
@@ -244,7 +244,7 @@ impl Loaded {
             search: settings.search,
             cwd: settings.cwd.clone(),
             approvals: settings.approvals,
-            sandbox: settings.sandbox.clone(),
+            sandbox: settings.sandbox,
         }
     }
 }
@@ -261,7 +261,7 @@ fn open(link: &mut Link, current: &Current) {
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
         approval_policy: policy(settings.approvals),
-        sandbox: &settings.sandbox,
+        sandbox: sandbox(settings.sandbox),
         ephemeral: settings.threads == Threads::Ephemeral,
         base_instructions: None,
         developer_instructions: Some(&instructions),
@@ -278,7 +278,7 @@ fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {
         model: settings.model.as_deref(),
         cwd: settings.cwd.display().to_string(),
         approval_policy: policy(settings.approvals),
-        sandbox: &settings.sandbox,
+        sandbox: sandbox(settings.sandbox),
         config: config(settings.search),
         exclude_turns: true,
     };
@@ -324,18 +324,27 @@ fn policy(approvals: Approvals) -> &'static str {
     }
 }
 
-/// The form `turn/start` takes.
-fn sandbox_policy(sandbox: &str) -> Value {
+/// As `thread/start` and `thread/resume` take it.
+fn sandbox(sandbox: Sandbox) -> &'static str {
     match sandbox {
-        "danger-full-access" => json!({"type": "dangerFullAccess"}),
-        "workspace-write" => json!({
+        Sandbox::ReadOnly => "read-only",
+        Sandbox::WorkspaceWrite => "workspace-write",
+        Sandbox::FullAccess => "danger-full-access",
+    }
+}
+
+/// The form `turn/start` takes.
+fn sandbox_policy(sandbox: Sandbox) -> Value {
+    match sandbox {
+        Sandbox::FullAccess => json!({"type": "dangerFullAccess"}),
+        Sandbox::WorkspaceWrite => json!({
             "type": "workspaceWrite",
             "writableRoots": [],
             "networkAccess": false,
             "excludeTmpdirEnvVar": false,
             "excludeSlashTmp": false,
         }),
-        _ => json!({"type": "readOnly", "networkAccess": false}),
+        Sandbox::ReadOnly => json!({"type": "readOnly", "networkAccess": false}),
     }
 }
 

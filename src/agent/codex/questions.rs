@@ -304,23 +304,22 @@ impl Asking {
 
     /// The user's answer; one that does not fit the question counts as no.
     pub(super) fn answer(&self, answer: &QuestionAnswer) -> Outcome {
-        let decision = match answer {
-            QuestionAnswer::Decided(decision) => *decision,
-            QuestionAnswer::NoBecause(_) | QuestionAnswer::Filled(_) | QuestionAnswer::Declined => {
-                Decision::No
-            }
-        };
+        let decision = answer.decision().unwrap_or(Decision::RejectOnce);
         let value = match self {
             Asking::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),
             Asking::Edit => json!({"decision": reviewed(decision, true)}),
             Asking::Permissions(wanted) => match decision {
-                Decision::Once => json!({"permissions": granted(wanted), "scope": "turn"}),
-                Decision::Session => json!({"permissions": granted(wanted), "scope": "session"}),
-                Decision::No | Decision::Stop => json!({"permissions": {}, "scope": "turn"}),
+                Decision::AllowOnce => json!({"permissions": granted(wanted), "scope": "turn"}),
+                Decision::AllowAlways => {
+                    json!({"permissions": granted(wanted), "scope": "session"})
+                }
+                Decision::RejectOnce | Decision::RejectAlways | Decision::Stop => {
+                    json!({"permissions": {}, "scope": "turn"})
+                }
             },
             Asking::Tool { lasting } => {
                 let meta = match decision {
-                    Decision::Session if *lasting => json!({"persist": "session"}),
+                    Decision::AllowAlways if *lasting => json!({"persist": "session"}),
                     _ => Value::Null,
                 };
                 elicited(decision, json!({}), meta)
@@ -346,8 +345,8 @@ impl Asking {
                     return Outcome::Answer(elicited(decision, Value::Null, Value::Null));
                 };
                 match form.fill(fields) {
-                    Ok(Some(content)) => elicited(Decision::Once, content, Value::Null),
-                    Ok(None) => elicited(Decision::No, Value::Null, Value::Null),
+                    Ok(Some(content)) => elicited(Decision::AllowOnce, content, Value::Null),
+                    Ok(None) => elicited(Decision::RejectOnce, Value::Null, Value::Null),
                     Err(why) => return Outcome::Again(why),
                 }
             }
@@ -358,17 +357,17 @@ impl Asking {
 
 fn reviewed(decision: Decision, lasting: bool) -> &'static str {
     match decision {
-        Decision::Session if lasting => "acceptForSession",
-        Decision::Once | Decision::Session => "accept",
-        Decision::No => "decline",
+        Decision::AllowAlways if lasting => "acceptForSession",
+        Decision::AllowOnce | Decision::AllowAlways => "accept",
+        Decision::RejectOnce | Decision::RejectAlways => "decline",
         Decision::Stop => "cancel",
     }
 }
 
 fn elicited(decision: Decision, content: Value, meta: Value) -> Value {
     let (action, content) = match decision {
-        Decision::Once | Decision::Session => ("accept", content),
-        Decision::No => ("decline", Value::Null),
+        Decision::AllowOnce | Decision::AllowAlways => ("accept", content),
+        Decision::RejectOnce | Decision::RejectAlways => ("decline", Value::Null),
         Decision::Stop => ("cancel", Value::Null),
     };
     json!({"action": action, "content": content, "_meta": meta})

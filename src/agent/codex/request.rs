@@ -146,8 +146,7 @@ mod tests {
             changes: Vec::new(),
             reason: None,
         };
-        let id = id.into();
-        Wanted::Question(Question { id, subject }, Asking::Edit, String::new())
+        Wanted::Question(Question::usual(id, subject), Asking::Edit, String::new())
     }
 
     #[test]

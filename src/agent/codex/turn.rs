@@ -8,10 +8,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, from_value};
 
+use super::activity::{activity, changes as changes_of, plan};
 use super::answer::{Answer, Source};
 use super::failure::joined_and_cut;
 use super::wire::error::{ErrorNotification, TurnError};
-use super::wire::item::{DeltaNotification, FileUpdateChange, ItemNotification, ThreadItem};
+use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
@@ -103,6 +104,11 @@ impl Running {
                     self.progress(joined_and_cut(text), out);
                 }
             }
+            "turn/plan/updated" => {
+                let steps = plan(from_value(params).ok()?);
+                let turn = self.turn;
+                out.push(AgentEvent::Planned { turn, steps });
+            }
             "thread/tokenUsage/updated" => self.usage(&from_value(params).ok()?, out),
             "item/started" => self.started(from_value::<ItemNotification>(params).ok()?.item, out),
             "item/completed" => {
@@ -154,12 +160,12 @@ impl Running {
                 });
             }
             ThreadItem::FileChange { id, changes, .. } => {
-                self.edits.insert(id, told(changes));
+                self.edits.insert(id, changes_of(changes));
             }
             ThreadItem::ContextCompaction => {
                 self.progress("shortening the conversation for the model".into(), out);
             }
-            _ => {}
+            item => self.work(item, false, out),
         }
     }
 
@@ -210,22 +216,19 @@ impl Running {
                 if status == "completed" {
                     out.push(AgentEvent::FilesChanged {
                         turn: self.turn,
-                        changes: told(changes),
+                        changes: changes_of(changes),
                     });
                 } else if !(known && status == DENIED) {
                     self.progress(format!("edit {}", joined_and_cut(&status)), out);
                 }
             }
-            ThreadItem::WebSearch { query, action } => {
-                let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default();
-                let what = [query.as_str(), text("query"), text("url")]
-                    .into_iter()
-                    .find(|it| !it.is_empty())
-                    .unwrap_or("the web");
-                self.progress(format!("searched: {}", joined_and_cut(what)), out);
-            }
-            _ => {}
+            item => self.work(item, true, out),
         }
+    }
+
+    fn work(&self, item: ThreadItem, over: bool, out: &mut Vec<AgentEvent>) {
+        let turn = self.turn;
+        out.extend(activity(item, over).map(|activity| AgentEvent::Worked { turn, activity }));
     }
 
     fn trouble(&mut self, notice: ErrorNotification, out: &mut Vec<AgentEvent>) {
@@ -290,17 +293,6 @@ impl Running {
             });
         }
     }
-}
-
-fn told(changes: Vec<FileUpdateChange>) -> Vec<FileChange> {
-    changes
-        .into_iter()
-        .map(|change| FileChange {
-            path: change.path,
-            kind: change.kind.name,
-            diff: change.diff,
-        })
-        .collect()
 }
 
 /// What a shell is told to run: the app-server writes each command as `/bin/bash -lc 'SCRIPT'`. Of a shell in another

@@ -14,6 +14,8 @@ pub(super) struct Answer {
     pub(super) calls: Vec<(String, Value)>,
     /// A command the user is asked about after the calls; it is not run.
     pub(super) approval: Option<&'static str>,
+    /// A plan is told and worked off before the answer.
+    pub(super) plans: bool,
     /// The answer, without the results of the calls.
     pub(super) text: String,
     /// With pauses, so that it can be interrupted.
@@ -45,6 +47,10 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
         thought,
         calls,
         approval: context.request.contains("approve").then_some("echo hello"),
+        plans: context
+            .request
+            .split_whitespace()
+            .any(|word| word == "plan"),
         text: text(&context, earlier),
         slowly: context.request.contains("slowly"),
     }

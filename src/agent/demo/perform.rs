@@ -3,6 +3,7 @@
 //! One performer thread takes one job after the other. The reading side reaches it through [`Stage`]: an interrupt, the
 //! answer to a call, the end. Invariant: every job ends in one `turn/completed`, unless the client has left.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
@@ -187,6 +188,9 @@ impl Performer {
             self.delta("item/reasoning/summaryTextDelta", job, &reasoning, delta);
         }
         self.item_event("item/completed", job, json!({"type": "reasoning", "id": reasoning, "summary": [answer.thought], "content": []}));
+        if answer.plans {
+            self.work(job)?;
+        }
         let mut results = String::new();
         for (name, arguments) in &answer.calls {
             let result = self.call(job, name, arguments)?;
@@ -218,6 +222,33 @@ impl Performer {
             json!({"type": "agentMessage", "id": message, "text": text, "phase": "final_answer"}),
         );
         self.usage(job, text.chars().count());
+        Ok(())
+    }
+
+    /// A plan, worked off with a tool that is none of the client's.
+    fn work(&mut self, job: &Job) -> Result<(), Stopped> {
+        let steps = ["look at the sky", "answer"];
+        for done in 0..=steps.len() {
+            let status = |at: usize| match at.cmp(&done) {
+                Ordering::Less => "completed",
+                Ordering::Equal => "inProgress",
+                Ordering::Greater => "pending",
+            };
+            let plan = steps.iter().enumerate();
+            let plan: Vec<Value> = plan
+                .map(|(at, step)| json!({"step": step, "status": status(at)}))
+                .collect();
+            self.tell("turn/plan/updated", json!({"threadId": job.thread, "turnId": job.turn, "explanation": null, "plan": plan}));
+            self.stage.pace(&job.turn, job.answer.slowly)?;
+            if done == 0 {
+                let id = self.item("mcp");
+                let item = |status: &str, result: Value| json!({"type": "mcpToolCall", "id": id, "server": "weather", "tool": "now", "arguments": {"city": "Oslo"}, "status": status, "result": result, "error": null});
+                self.item_event("item/started", job, item("inProgress", Value::Null));
+                self.stage.pace(&job.turn, job.answer.slowly)?;
+                let result = json!({"content": [{"type": "text", "text": "rain"}]});
+                self.item_event("item/completed", job, item("completed", result));
+            }
+        }
         Ok(())
     }
 

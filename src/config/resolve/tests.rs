@@ -1,10 +1,8 @@
 //! Settings from files, environments and flags, through one `check`; broken files named with their line.
 
 use super::*;
-use crate::agent::{Approvals, Effort, Search, Threads};
-use crate::config::{
-    AgentChoice, Choice, EditMode, Images, KeyAction, RunCells, RuntimeChoice, Sandbox,
-};
+use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
+use crate::config::{AgentChoice, Choice, EditMode, Images, KeyAction, RunCells, RuntimeChoice};
 use crate::screen::ColorChoice;
 use serde_json::json;
 use std::fs;

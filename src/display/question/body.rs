@@ -4,13 +4,15 @@
 //! line that stays). Invariant: what is asked is whole and escaped, nothing in it is taken for markup, nothing is
 //! wider than the screen.
 
+use std::borrow::Cow;
+
 use nu_ansi_term::{Color, Style};
 
 use crate::agent::{FileChange, Subject};
 use crate::display::diff;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
-use crate::session::{About, Choice, ProposedCell};
+use crate::session::{About, Choice, ProposedCell, Question};
 use crate::text::Line;
 use crate::text::escape::visible;
 
@@ -105,9 +107,9 @@ pub(super) fn ask(about: &About) -> &'static str {
 }
 
 /// One choice: its key and its words.
-pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
-    let once = about.choices().contains(&Choice::Once);
-    match choice {
+pub(super) fn choice(question: &Question, choice: Choice) -> (char, Cow<'static, str>) {
+    let about = &question.about;
+    let (key, words) = match choice {
         Choice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
             ('y', "yes, I open it")
         }
@@ -118,17 +120,32 @@ pub(super) fn choice(about: &About, choice: Choice) -> (char, &'static str) {
             ('s', "yes, all of it")
         }
         Choice::Session => ('s', "yes, all session"),
-        Choice::Remember if once => ('a', "yes, always"),
+        Choice::Remember if question.choices().contains(&Choice::Once) => ('a', "yes, always"),
         Choice::Remember => ('y', "yes, always"),
         Choice::No => ('n', "no"),
         Choice::NoBecause => ('w', "no, say why"),
         Choice::Stop => ('x', "no, and stop"),
+        Choice::Named(number) => {
+            let digit = u32::try_from(number + 1).ok();
+            let key = digit.and_then(|digit| char::from_digit(digit, 10));
+            return (key.unwrap_or(' '), option(question, number).into());
+        }
+    };
+    (key, words.into())
+}
+
+/// The words of an option.
+fn option(question: &Question, number: usize) -> String {
+    match question.options.get(number) {
+        Some(option) if !option.name.is_empty() => visible(&option.name).into_owned(),
+        _ => "no, never".to_owned(),
     }
 }
 
 /// What the line that stays says of the answer.
-pub(super) fn verdict(about: &About, choice: Choice) -> &'static str {
-    match choice {
+pub(super) fn verdict(question: &Question, choice: Choice) -> Cow<'static, str> {
+    let about = &question.about;
+    let words = match choice {
         Choice::Once if matches!(about, About::ProjectSkill { .. }) => "✓ allowed for this session",
         Choice::Once => "✓ allowed once",
         Choice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
@@ -138,7 +155,14 @@ pub(super) fn verdict(about: &About, choice: Choice) -> &'static str {
         Choice::Remember => "✓ allowed always",
         Choice::No | Choice::NoBecause => "✗ not allowed",
         Choice::Stop => "✗ not allowed, stopped",
-    }
+        Choice::Named(number) => {
+            let chosen = question.options.get(number);
+            let allows = chosen.is_some_and(|option| option.kind.allows());
+            let mark = if allows { '✓' } else { '✗' };
+            return format!("{mark} {}", option(question, number)).into();
+        }
+    };
+    words.into()
 }
 
 /// What was asked, in a few words on one line.
@@ -324,8 +348,7 @@ mod tests {
             About::Agent(Subject::Edit {
                 changes: vec![FileChange {
                     path: "x\x1b[1m".into(),
-                    kind: "update".into(),
-                    diff: "@@ -1 +1 @@\n-a\n+b\n".into(),
+                    change: crate::agent::Change::Diff("@@ -1 +1 @@\n-a\n+b\n".into()),
                 }],
                 reason: None,
             }),
@@ -375,16 +398,14 @@ mod tests {
             },
         ];
         for about in abouts {
-            let shown: Vec<(char, &str)> = about
-                .choices()
-                .iter()
-                .map(|one| choice(&about, *one))
-                .collect();
+            let question = Question::usual(0, about);
+            let choices = question.choices();
+            let shown: Vec<_> = choices.iter().map(|one| choice(&question, *one)).collect();
             for (key, words) in &shown {
                 assert!(words.len() <= 16, "{words}");
                 assert_eq!(shown.iter().filter(|(other, _)| other == key).count(), 1);
             }
-            assert!(about.choices().contains(&Choice::No));
+            assert!(choices.contains(&Choice::No));
         }
     }
 }

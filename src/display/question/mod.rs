@@ -63,8 +63,7 @@ pub(super) enum Outcome {
 /// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asking {
-    id: u64,
-    about: About,
+    question: Question,
     stage: Stage,
 }
 
@@ -84,24 +83,23 @@ enum Stage {
 impl Asking {
     /// The question, nothing pressed yet.
     pub(super) fn new(question: Question) -> Self {
-        let Question { id, about } = question;
-        let stage = match &about {
+        let stage = match &question.about {
             About::Agent(Subject::Form { fields, .. }) => {
                 Stage::Form(Box::new(Form::new(fields.clone())))
             }
-            about => choosing(about),
+            _ => choosing(&question),
         };
-        Asking { id, about, stage }
+        Asking { question, stage }
     }
 
     /// Names it.
     pub(super) fn id(&self) -> u64 {
-        self.id
+        self.question.id
     }
 
     /// What is asked, in full.
     pub(super) fn body(&self, width: usize, appearance: &Appearance) -> Vec<Line> {
-        let mut rows = body::rows(&self.about, width, appearance);
+        let mut rows = body::rows(&self.question.about, width, appearance);
         rows.extend(self.more(width));
         rows
     }
@@ -121,9 +119,9 @@ impl Asking {
         match &self.stage {
             Stage::Form(form) => return form.frame(width),
             Stage::Choosing { marked } => {
-                rows.text(0, body::ask(&self.about), Style::new().bold());
-                for (at, choice) in self.about.choices().iter().enumerate() {
-                    let (key, words) = body::choice(&self.about, *choice);
+                rows.text(0, body::ask(&self.question.about), Style::new().bold());
+                for (at, choice) in self.question.choices().iter().enumerate() {
+                    let (key, words) = body::choice(&self.question, *choice);
                     let (pointer, style) = if at == *marked {
                         ("▸", Color::Cyan.bold())
                     } else {
@@ -154,15 +152,19 @@ impl Asking {
         match &self.stage {
             Stage::Choosing { .. } => {
                 let choices: Vec<String> = self
-                    .about
+                    .question
                     .choices()
                     .iter()
                     .map(|choice| {
-                        let (key, words) = body::choice(&self.about, *choice);
+                        let (key, words) = body::choice(&self.question, *choice);
                         format!("[{key}] {words}")
                     })
                     .collect();
-                format!("{} {} ", body::ask(&self.about), choices.join("  "))
+                format!(
+                    "{} {} ",
+                    body::ask(&self.question.about),
+                    choices.join("  ")
+                )
             }
             Stage::Why(entry) => format!("why not? {}", entry.shown()),
             Stage::Form(form) => form.line(),
@@ -175,7 +177,7 @@ impl Asking {
             return Outcome::Interrupt;
         }
         let step = match &mut self.stage {
-            Stage::Choosing { marked } => match choose(&self.about, marked, plain(key)) {
+            Stage::Choosing { marked } => match choose(&self.question, marked, plain(key)) {
                 None => Step::Changed,
                 Some(Choice::NoBecause) => {
                     self.stage = Stage::Why(Entry::new(false));
@@ -185,7 +187,7 @@ impl Asking {
             },
             Stage::Why(entry) => match plain(key) {
                 KeyCode::Esc => {
-                    self.stage = choosing(&self.about);
+                    self.stage = choosing(&self.question);
                     Step::Changed
                 }
                 KeyCode::Enter if entry.text().trim().is_empty() => {
@@ -214,20 +216,20 @@ impl Asking {
 
     fn said(&self, reply: &Reply) -> String {
         let verdict = match reply {
-            Reply::Chosen(choice) => body::verdict(&self.about, *choice),
+            Reply::Chosen(choice) => body::verdict(&self.question, *choice),
             Reply::NoBecause(why) => {
                 return format!("✗ not allowed ({}): {}", visible(why), self.brief());
             }
-            Reply::Filled(_) => "✓ answered",
-            Reply::Declined => "✗ declined",
+            Reply::Filled(_) => "✓ answered".into(),
+            Reply::Declined => "✗ declined".into(),
         };
         format!("{verdict}: {}", self.brief())
     }
 
     fn brief(&self) -> String {
-        match (&self.about, &self.stage) {
+        match (&self.question.about, &self.stage) {
             (About::Agent(Subject::Form { .. }), Stage::Form(form)) => {
-                let message = body::brief(&self.about);
+                let message = body::brief(&self.question.about);
                 if message.is_empty() {
                     visible(form.asks()).into_owned()
                 } else {
@@ -239,17 +241,25 @@ impl Asking {
     }
 }
 
-/// The choices with "no" marked.
-fn choosing(about: &About) -> Stage {
-    let no = about.choices().iter().position(|one| *one == Choice::No);
-    Stage::Choosing {
-        marked: no.unwrap_or_default(),
-    }
+/// The choices with a "no" marked.
+fn choosing(question: &Question) -> Stage {
+    let choices = question.choices();
+    let rejects = |choice: &Choice| match choice {
+        Choice::No => true,
+        Choice::Named(number) => {
+            let option = question.options.get(*number);
+            option.is_some_and(|option| !option.kind.allows())
+        }
+        _ => false,
+    };
+    // Where there is no "no" among them, nothing is marked, and Esc says it.
+    let marked = choices.iter().position(rejects).unwrap_or(choices.len());
+    Stage::Choosing { marked }
 }
 
 /// The choice a key makes, or moves to.
-fn choose(about: &About, marked: &mut usize, key: KeyCode) -> Option<Choice> {
-    let choices = about.choices();
+fn choose(question: &Question, marked: &mut usize, key: KeyCode) -> Option<Choice> {
+    let choices = question.choices();
     let count = choices.len().max(1);
     match key {
         KeyCode::Up | KeyCode::Left | KeyCode::BackTab => *marked = (*marked + count - 1) % count,
@@ -261,7 +271,7 @@ fn choose(about: &About, marked: &mut usize, key: KeyCode) -> Option<Choice> {
             return choices
                 .iter()
                 .copied()
-                .find(|choice| body::choice(about, *choice).0 == pressed);
+                .find(|choice| body::choice(question, *choice).0 == pressed);
         }
         _ => {}
     }

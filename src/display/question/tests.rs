@@ -63,7 +63,7 @@ fn press(code: KeyCode) -> Event {
 
 /// Types `keys`; the last outcome that is not [`Outcome::Open`], else that.
 fn pressed(about: About, keys: &str) -> Outcome {
-    let mut asking = Asking::new(Question { id: 7, about });
+    let mut asking = Asking::new(Question::usual(7, about));
     let mut last = Outcome::Open;
     for key in Decoder::all(keys.as_bytes()) {
         match asking.take(&key) {
@@ -132,10 +132,7 @@ fn no_and_why() {
     check("wy\x1b[200~ a\nb\x1b[201~\r", because("y a b"));
     check("w\r", Some(Reply::Chosen(Choice::No)));
     check("wy\x1b", None);
-    let mut asking = Asking::new(Question {
-        id: 1,
-        about: cells(),
-    });
+    let mut asking = Asking::new(Question::usual(1, cells()));
     asking.take(&press(KeyCode::Char('w')));
     asking.take(&press(KeyCode::Char('z')));
     asking.take(&press(KeyCode::Esc));
@@ -221,10 +218,7 @@ fn a_secret_is_never_shown() {
         secret: true,
         ..field("key")
     };
-    let mut asking = Asking::new(Question {
-        id: 1,
-        about: form(vec![secret]),
-    });
+    let mut asking = Asking::new(Question::usual(1, form(vec![secret])));
     for c in "hunter2".chars() {
         asking.take(&press(KeyCode::Char(c)));
         let shown = format!("{:?} {}", asking.frame(40), asking.line());
@@ -263,7 +257,7 @@ fn frames_fit_and_mark_no_first() {
             skill(),
             form(vec![options("a", true, true)]),
         ] {
-            let asking = Asking::new(Question { id: 1, about });
+            let asking = Asking::new(Question::usual(1, about));
             let frame = asking.frame(width);
             assert!(
                 frame.rows.iter().all(|row| row.width() <= width),
@@ -271,15 +265,12 @@ fn frames_fit_and_mark_no_first() {
             );
         }
     }
-    let rows: Vec<String> = Asking::new(Question {
-        id: 1,
-        about: command(),
-    })
-    .frame(20)
-    .rows
-    .iter()
-    .map(Line::plain)
-    .collect();
+    let rows: Vec<String> = Asking::new(Question::usual(1, command()))
+        .frame(20)
+        .rows
+        .iter()
+        .map(Line::plain)
+        .collect();
     assert_eq!(
         rows,
         [
@@ -290,6 +281,55 @@ fn frames_fit_and_mark_no_first() {
             "  w no, say why",
             "  x no, and stop"
         ]
+    );
+}
+
+/// Options in the agent's words: each has a digit, and the first that changes nothing is marked.
+#[test]
+fn options_with_words_of_their_own() {
+    use crate::agent::{Choosable, Decision};
+    let option = |name: &str, kind| Choosable {
+        id: name.to_lowercase(),
+        name: name.into(),
+        kind,
+    };
+    let mut question = Question::usual(1, command());
+    question.options = vec![
+        option("Always\x1b", Decision::AllowAlways),
+        option("Allow", Decision::AllowOnce),
+        option("Reject", Decision::RejectOnce),
+    ];
+    question.reasons = false;
+    let shown = |question: &Question| -> Vec<String> {
+        let frame = Asking::new(question.clone()).frame(40);
+        frame.rows.iter().map(Line::plain).collect()
+    };
+    assert_eq!(
+        shown(&question),
+        [
+            "Run this command?",
+            "  1 Always^[",
+            "  2 Allow",
+            "▸ 3 Reject"
+        ]
+    );
+    let answer = |question: &Question, key| Asking::new(question.clone()).take(&press(key));
+    let over = |said: &str, choice| Outcome::Over(said.into(), Reply::Chosen(choice));
+    assert_eq!(
+        answer(&question, KeyCode::Char('1')),
+        over("✓ Always^[: touch a", Choice::Named(0))
+    );
+    assert_eq!(
+        answer(&question, KeyCode::Enter),
+        over("✗ Reject: touch a", Choice::Named(2))
+    );
+    // Nothing is marked where every option allows something; Esc is a no all the same.
+    question.options.pop();
+    assert!(shown(&question).iter().all(|row| !row.starts_with('▸')));
+    assert_eq!(answer(&question, KeyCode::Enter), Outcome::Open);
+    assert_eq!(
+        answer(&question, KeyCode::Esc),
+        over("✗ not allowed: touch a", Choice::No)
     );
 }
 

@@ -14,7 +14,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::agent::AgentReply;
+use crate::agent::{AgentReply, Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::question::{About, Choice, Question, Reply};
@@ -27,10 +27,35 @@ use words::{decision, told, unasked};
 /// Who waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// The agent, by its id of the question.
-    Agent(String),
+    /// The agent.
+    Agent {
+        /// Its id of the question.
+        question: String,
+        /// How it can be answered.
+        options: Vec<Choosable>,
+        /// A no may come with its reason.
+        reasons: bool,
+    },
     /// The tool that is being worked off.
     Tool,
+}
+
+impl Asker {
+    /// What can be chosen, where that is the asker's to say.
+    fn options(&self) -> &[Choosable] {
+        match self {
+            Asker::Agent { options, .. } => options,
+            Asker::Tool => &[],
+        }
+    }
+
+    /// True when it has an answer that says no more than this one.
+    fn takes(&self, reply: &Reply) -> bool {
+        match self {
+            Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
+            Asker::Tool => true,
+        }
+    }
 }
 
 /// What happened.
@@ -92,7 +117,7 @@ impl Open {
             asked_at: self.asked_at,
             kind: kind.to_owned(),
             subject,
-            decision: decision(reply),
+            decision: decision(reply, self.asker.options()),
         })
     }
 }
@@ -109,8 +134,8 @@ impl Asking {
                 somebody,
             } => {
                 if !somebody {
-                    let reply = match about.choices() {
-                        [] => Reply::Declined,
+                    let reply = match about {
+                        About::Agent(Subject::Form { .. }) => Reply::Declined,
                         _ => Reply::Chosen(Choice::No),
                     };
                     return vec![
@@ -125,8 +150,8 @@ impl Asking {
                     line,
                     asked_at: now,
                 };
-                if self.allowed.allows(&wanted.about) {
-                    let reply = Reply::Chosen(Choice::Session);
+                let reply = Reply::Chosen(Choice::Session);
+                if self.allowed.allows(&wanted.about) && wanted.asker.takes(&reply) {
                     return vec![
                         wanted.decided(&reply),
                         AskingAction::Deliver(wanted.asker, reply),
@@ -163,9 +188,13 @@ impl Asking {
         let mut next = self.waiting.pop_front()?;
         self.last += 1;
         (next.id, next.asked_at) = (self.last, now);
-        let about = next.about.clone();
-        let id = self.open.insert(next).id;
-        Some(AskingAction::Show(Question { id, about }))
+        let open = self.open.insert(next);
+        Some(AskingAction::Show(Question {
+            id: open.id,
+            about: open.about.clone(),
+            options: open.asker.options().to_vec(),
+            reasons: matches!(open.asker, Asker::Agent { reasons: true, .. }),
+        }))
     }
 }
 
@@ -204,8 +233,13 @@ impl Session {
             AskingAction::Over(id) => out.send(SessionEvent::QuestionOver(id)),
             AskingAction::Note(line) => out.send(SessionEvent::Notice(Notice::note(line))),
             AskingAction::Record(decided) => self.history.decided(decided),
-            AskingAction::Deliver(Asker::Agent(question), reply) => {
-                let answer = reply.for_agent();
+            AskingAction::Deliver(
+                Asker::Agent {
+                    question, options, ..
+                },
+                reply,
+            ) => {
+                let answer = reply.for_agent(&options);
                 self.tell_agent(AgentReply::Answered { question, answer });
             }
             AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),

@@ -11,10 +11,23 @@ fn command(text: &str) -> About {
     })
 }
 
+fn agent(question: &str) -> Asker {
+    let subject = Subject::Command {
+        command: String::new(),
+        cwd: String::new(),
+        reason: None,
+    };
+    Asker::Agent {
+        question: question.into(),
+        options: subject.usual_options(),
+        reasons: true,
+    }
+}
+
 fn wanted(about: About, asker: &str) -> AskingEvent {
     AskingEvent::Wanted {
         about,
-        asker: Asker::Agent(asker.into()),
+        asker: agent(asker),
         line: 2,
         somebody: true,
     }
@@ -39,8 +52,8 @@ fn play(asking: &mut Asking, events: Vec<AskingEvent>) -> Vec<String> {
             AskingAction::Over(id) => format!("over {id}"),
             AskingAction::Note(line) => line,
             AskingAction::Record(decided) => format!("[{}] {}", decided.line, decided.decision),
-            AskingAction::Deliver(Asker::Agent(id), Reply::Chosen(choice)) => {
-                format!("{id} {choice:?}")
+            AskingAction::Deliver(Asker::Agent { question, .. }, Reply::Chosen(choice)) => {
+                format!("{question} {choice:?}")
             }
             AskingAction::Deliver(..) => "deliver".into(),
         }));
@@ -100,7 +113,7 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
     let wanted = AskingEvent::Wanted {
         about: command("a"),
-        asker: Asker::Agent("A".into()),
+        asker: agent("A"),
         line: 2,
         somebody: false,
     };

@@ -1,6 +1,6 @@
 //! A question in words: for the record, and for those who cannot be asked.
 
-use crate::agent::Subject;
+use crate::agent::{Choosable, Subject};
 use crate::session::question::{About, Choice, Reply};
 use crate::text::cut;
 
@@ -33,9 +33,10 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
         }
         About::Agent(Subject::Input { text, cwd, .. }) => ("input", format!("{text}\n(in {cwd})")),
         About::Agent(Subject::Edit { changes, .. }) => {
-            let changes = changes
-                .iter()
-                .map(|change| format!("{} {}\n{}", change.kind, change.path, change.diff));
+            let changes = changes.iter().map(|file| {
+                let change = &file.change;
+                format!("{} {}\n{}", change.word(), file.path, change.text())
+            });
             ("edit", changes.collect::<Vec<_>>().join("\n"))
         }
         About::Agent(Subject::Permissions { wanted, cwd, .. }) => {
@@ -70,13 +71,18 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
     }
 }
 
-pub(super) fn decision(reply: &Reply) -> String {
+/// An answer as the record has it; `options` are those of the agent that asked.
+pub(super) fn decision(reply: &Reply, options: &[Choosable]) -> String {
     match reply {
         Reply::Chosen(Choice::Once) => "once".to_owned(),
         Reply::Chosen(Choice::Session) => "session".to_owned(),
         Reply::Chosen(Choice::Remember) => "remember".to_owned(),
         Reply::Chosen(Choice::No | Choice::NoBecause) => "no".to_owned(),
         Reply::Chosen(Choice::Stop) => "stop".to_owned(),
+        Reply::Chosen(Choice::Named(number)) => match options.get(*number) {
+            Some(option) => format!("{} ({})", option.id, option.name),
+            None => "no".to_owned(),
+        },
         Reply::NoBecause(why) => format!("no: {why}"),
         Reply::Filled(_) => "answered".to_owned(),
         Reply::Declined => "declined".to_owned(),

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::oneshot;
 
-use crate::agent::{AgentFailure, Facts, Limit, Lookup, Model, Usage};
+use crate::agent::{AgentFailure, Capabilities, Facts, Limit, Login, Lookup, Model, Usage};
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
 use crate::session::events::{Notice, SessionEvent};
@@ -17,8 +17,10 @@ type Found = Option<Result<Facts, AgentFailure>>;
 
 impl Session {
     fn look_up(&mut self, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
-        let told = self.exchanges.agent.get().look_up(lookup);
-        async move { told.await.ok() }
+        let agent = self.exchanges.agent.get();
+        let knows = lookup != Lookup::Models || agent.capabilities().models;
+        let told = knows.then(|| agent.look_up(lookup));
+        async move { told?.await.ok() }
     }
 
     /// Tells the models to whoever asks beside the conversation; none when the agent cannot tell.
@@ -98,18 +100,55 @@ impl Session {
         });
     }
 
-    /// Says how to log in.
-    pub(super) fn tell_login(&mut self, out: &RunSender) {
-        let able = self.exchanges.agent.get().capabilities();
-        out.send(SessionEvent::Text(match able.login {
-            Some(login) => format!(
-                "Log in with `{login}`: in another terminal, or here as `!{login}`.\n\
-                 On a machine without a browser: `{login} --device-auth`. With an API key: \
-                 `printenv OPENAI_API_KEY | {login} --with-api-key`.\n\
-                 The next prompt uses the new login."
-            ),
-            None => format!("The agent `{}` needs no login.", able.name),
-        }));
+    /// Logs in, or says how to.
+    pub(super) fn log_in(&mut self, method: Option<String>, out: &RunSender) {
+        let agent = self.exchanges.agent.get();
+        let able = agent.capabilities();
+        let known = match &able.login {
+            Login::Methods(methods) => methods.as_slice(),
+            Login::Unneeded | Login::Command { .. } => &[],
+        };
+        let Some(wanted) = method.filter(|_| !known.is_empty()) else {
+            return out.send(SessionEvent::Text(ways_in(&able)));
+        };
+        if !known.iter().any(|known| known.id == wanted) {
+            let message = format!("there is no way to log in called '{wanted}'");
+            let notice = Notice::warning(message).hint(ways_in(&able));
+            return out.send(SessionEvent::Notice(notice));
+        }
+        let done = agent.log_in(&wanted);
+        self.later(out, done, |_, done, out| match done {
+            Ok(Ok(())) => out.send(SessionEvent::Text("Logged in.".to_owned())),
+            Ok(Err(failure)) => {
+                let mut notice = Notice::warning(failure.message);
+                notice.hints = failure.hints;
+                out.send(SessionEvent::Notice(notice));
+            }
+            Err(_) => {
+                let message = "the agent ended before it had logged in";
+                out.send(SessionEvent::Notice(Notice::warning(message)));
+            }
+        });
+    }
+}
+
+/// How to log in.
+fn ways_in(able: &Capabilities) -> String {
+    match &able.login {
+        Login::Unneeded => format!("The agent `{}` needs no login.", able.name),
+        Login::Command { line, more } => {
+            let own = format!("Log in with `{line}`: in another terminal, or here as `!{line}`.");
+            let next = "The next prompt uses the new login.";
+            let parts = [own.as_str(), more, next].into_iter();
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            parts.join("\n")
+        }
+        Login::Methods(methods) => {
+            let lines = methods
+                .iter()
+                .map(|method| format!("%ipycodex login {}  {}", method.id, method.about()));
+            lines.collect::<Vec<_>>().join("\n")
+        }
     }
 }
 

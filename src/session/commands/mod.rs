@@ -35,10 +35,12 @@ const FORGET: &str = "any(globals().pop(name, None) and False for name in ('_ai_
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
     pub(super) fn command(&mut self, line: &str, number: u32, out: &RunSender) {
+        let able = self.exchanges.agent.get().capabilities();
         let view = View {
             choices: &self.choices,
             places: &self.setup.places,
             keys: &self.setup.keys,
+            able: &able,
         };
         match crate::magics::run(line, &view) {
             Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
@@ -63,6 +65,12 @@ impl Session {
                     out.send(SessionEvent::Notice(Notice::note(note)));
                 }
             }
+            Order::DescribeAgent => {
+                let told = self.exchanges.offers.listing();
+                if !told.is_empty() {
+                    out.send(SessionEvent::Text(told));
+                }
+            }
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),
@@ -84,7 +92,7 @@ impl Session {
             Order::Export { file, force } => self.export(&file, force, out),
             Order::ListSkills => self.list_skills(out),
             Order::ShowUsage => self.show_usage(out),
-            Order::Login => self.tell_login(out),
+            Order::Login(method) => self.log_in(method, out),
             Order::PickSession => self.let_pick(out),
             Order::Resume(wanted) => self.change_session(wanted, out),
             Order::Replay(again) => self.run_again(again, number, out),

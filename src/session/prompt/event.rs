@@ -40,6 +40,8 @@ pub(in crate::session) enum PromptEvent<'a> {
 pub(in crate::session) enum PromptAction {
     /// Show this.
     Show(SessionEvent),
+    /// Say each of these once for every agent: what it cannot do.
+    Lacking(Vec<(&'static str, String)>),
     /// Ask the runtime; [`PromptEvent::Answered`] is owed.
     AskRuntime(RuntimeRequest),
     /// Interrupt what the runtime does for it.

@@ -8,6 +8,7 @@
 //! refused; one that was never sent goes back to the editor; exactly one [`PromptAction::Leave`] comes out, and nothing
 //! after it. A turn that was stopped is over for the user at once, unless code of it still runs.
 
+mod able;
 mod event;
 mod expand;
 mod offered;
@@ -22,7 +23,7 @@ mod tests;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use crate::agent::{InputPart, ToolSpec, TurnRequest};
+use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
 use crate::runtime::{Answer, RuntimeRequest};
 use crate::session::commands::Preview;
@@ -317,22 +318,29 @@ impl Prompt {
         surroundings: &Surroundings<'_>,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
-        let (request, sent) = request::compose(self, &dialog, tools, surroundings);
+        let able = surroundings.able;
+        if self.schema.is_some() && !able.structured {
+            return self.fail(able::no_schema(able), around);
+        }
+        let lacking = able::lacking(self, &dialog, &tools, surroundings);
+        let tools = able.tools.map(|_| tools).unwrap_or_default();
+        let (mut request, sent) = request::compose(self, &dialog, tools, surroundings);
         if let Some(preview) = &self.preview {
-            let told = preview.tell(
-                &request,
-                surroundings.beside_tools,
-                &dialog,
-                surroundings.thread,
-            );
+            let told = preview.tell(&request, able.beside_tools, &dialog, surroundings.thread);
             return vec![PromptAction::Show(told), PromptAction::Leave];
         }
-        let begin = PromptAction::Begin(request::start(self, &dialog));
+        able::place_instructions(&mut request, able);
+        let mut actions = Vec::new();
+        if !lacking.is_empty() {
+            actions.push(PromptAction::Lacking(lacking));
+        }
+        actions.push(PromptAction::Begin(request::start(self, &dialog)));
         if surroundings.agent_is_busy {
             self.state = State::HeldBack(Box::new((request, sent)));
-            return vec![begin];
+        } else {
+            actions.push(self.start(request, sent, around));
         }
-        vec![begin, self.start(request, sent, around)]
+        actions
     }
 
     fn start(&mut self, request: TurnRequest, sent: Sent, around: &Around<'_>) -> PromptAction {
@@ -433,6 +441,14 @@ impl Prompt {
         let notice = SessionEvent::Notice(Notice::warning(line));
         let mut actions = vec![PromptAction::Show(notice)];
         actions.extend(self.give_back());
+        actions.push(PromptAction::Leave);
+        actions
+    }
+
+    /// The prompt fails before it is sent.
+    fn fail(&self, failure: AgentFailure, around: &Around<'_>) -> Vec<PromptAction> {
+        let mut actions: Vec<PromptAction> = self.give_back().into_iter().collect();
+        actions.push(self.ended(TurnOutcome::Failed(failure), None, around));
         actions.push(PromptAction::Leave);
         actions
     }

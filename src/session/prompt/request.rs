@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Prompt;
-use crate::agent::{Exchange, InputPart, ThreadDigest, ToolSpec, TurnRequest};
+use crate::agent::{Capabilities, Exchange, InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
 use crate::history::{PromptStart, RecordedThread};
@@ -17,10 +17,8 @@ pub(in crate::session) struct Surroundings<'a> {
     pub cwd: PathBuf,
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
-    /// The agent sees pictures.
-    pub images: bool,
-    /// What the agent adds to the instructions of a turn that offers tools.
-    pub beside_tools: &'a str,
+    /// What the agent can.
+    pub able: &'a Capabilities,
     /// Our tools that the turn is offered.
     pub tools: Vec<ToolSpec>,
     /// The agent still finishes a turn that was stopped.
@@ -73,7 +71,8 @@ pub(super) fn compose(
     tools: Vec<ToolSpec>,
     around: &Surroundings<'_>,
 ) -> (TurnRequest, Sent) {
-    let seen = |images: Vec<String>| if around.images { images } else { Vec::new() };
+    let sees = around.able.images;
+    let seen = |images: Vec<String>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
     let settings = around.choices.turn_settings(&around.cwd);
@@ -90,6 +89,7 @@ pub(super) fn compose(
         images: seen(dialog.next_pictures(&prompt.expansion)),
     };
     let mut input = prompt.attached.clone();
+    input.retain(|part| sees || !matches!(part, InputPart::Image(_)));
     input.push(InputPart::Text(exchange.user.clone()));
     input.extend(exchange.images.iter().cloned().map(InputPart::Image));
     let sent = Sent {

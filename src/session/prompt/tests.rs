@@ -1,7 +1,9 @@
 //! A prompt's life as tables of events: what comes in, what must come out.
 
 use super::*;
-use crate::agent::{AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId};
+use crate::agent::{
+    AgentEvent, AgentFailure, AgentReply, Capabilities, FailureKind, ToolCall, TurnId,
+};
 use crate::runtime::{ToolLookup, Variable};
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
@@ -49,6 +51,7 @@ fn word(action: &PromptAction) -> String {
         }
         PromptAction::AskRuntime(_) => "evaluate".into(),
         PromptAction::InterruptRuntime => "interrupt runtime".into(),
+        PromptAction::Lacking(lines) => format!("lacks {}", lines.len()),
         PromptAction::Gathered => "gathered".into(),
         PromptAction::Begin(start) => format!("begin {}", start.prompt),
         PromptAction::Start(request) => format!("start {}", request.tools.len()),
@@ -77,13 +80,13 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         outputs: &outputs,
         skills: &[],
     };
+    let able = Capabilities::full("test");
     let mut surroundings = Surroundings {
         instructions: "be brief",
         choices: &choices,
         cwd: "/".into(),
         thread: None,
-        images: true,
-        beside_tools: "",
+        able: &able,
         tools: Vec::new(),
         agent_is_busy: false,
     };

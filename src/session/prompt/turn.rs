@@ -116,7 +116,7 @@ impl Turn {
 
     fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnAction> {
         let shown = match event {
-            AgentEvent::Sent { .. } => return Vec::new(),
+            AgentEvent::Sent { .. } | AgentEvent::News(_) => return Vec::new(),
             AgentEvent::Text { message, delta, .. } => {
                 self.received += delta.len();
                 self.answer.text(message, &delta);
@@ -158,6 +158,8 @@ impl Turn {
                 return self.next_tool();
             }
             AgentEvent::Asked { question, .. } => return vec![TurnAction::Ask(question)],
+            AgentEvent::Planned { steps, .. } => AnswerEvent::Planned(steps),
+            AgentEvent::Worked { activity, .. } => AnswerEvent::Worked(activity),
             AgentEvent::FilesChanged { changes, .. } => AnswerEvent::FilesChanged(changes),
             AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
             AgentEvent::Usage { usage, .. } => {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::session::{ConnectAgent, PlanAgent};
 
-fn connecting(script: &scripted::Script) -> ConnectAgent {
+pub(super) fn connecting(script: &scripted::Script) -> ConnectAgent {
     let plan = AgentPlan {
         kind: AgentKind::Scripted(script.clone()),
         variables: Default::default(),

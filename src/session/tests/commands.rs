@@ -349,14 +349,7 @@ fn scripted_mute() -> (
     struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
     impl Agent for Mute {
         fn capabilities(&self) -> Capabilities {
-            Capabilities {
-                name: "mute".into(),
-                tools: true,
-                images: true,
-                resumes: true,
-                login: None,
-                beside_tools: "",
-            }
+            Capabilities::full("mute")
         }
         fn start(&mut self, _: TurnRequest) -> TurnId {
             TurnId(1)

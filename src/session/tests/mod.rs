@@ -2,6 +2,7 @@
 //!
 //! Here is the stage: the session, its two peers, and a word for each event. One file per topic plays on it.
 
+mod able;
 mod agents;
 mod commands;
 mod conversation;
@@ -13,6 +14,7 @@ mod stops;
 mod suggestions;
 mod taken_back;
 mod tools;
+mod work;
 
 use std::time::Duration;
 
@@ -24,8 +26,8 @@ use super::handle::Command;
 use super::*;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
-use crate::agent::{AgentEvent, AgentReply, Search, ToolCall, TurnId};
-use crate::config::{AgentChoice, Sandbox};
+use crate::agent::{AgentEvent, AgentReply, Sandbox, Search, ToolCall, TurnId};
+use crate::config::AgentChoice;
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -400,6 +402,20 @@ pub(super) fn word(event: &SessionEvent) -> String {
             command, output, ..
         }) => format!("🔧 {command} => {output}"),
         SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
+        SessionEvent::Answer(AnswerEvent::Planned(steps)) => {
+            let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
+            format!("plan {}", steps.join(", "))
+        }
+        SessionEvent::Answer(AnswerEvent::Worked(activity)) => match activity.ended() {
+            Some(line) => line,
+            None => format!("⌛ {}", activity.told()),
+        },
+        SessionEvent::Answer(AnswerEvent::FilesChanged(files)) => {
+            let files = files
+                .iter()
+                .map(|file| format!("{} {}", file.change.word(), file.path));
+            files.collect::<Vec<_>>().join(", ")
+        }
         SessionEvent::TurnEnded { outcome, .. } => match outcome {
             TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),
             other => format!("{other:?}"),

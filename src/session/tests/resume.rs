@@ -25,7 +25,7 @@ fn recorded() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-fn open(
+pub(super) fn open(
     path: &std::path::Path,
     resume: Option<i64>,
 ) -> (

@@ -203,10 +203,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     };
     let asked = AgentEvent::Asked {
         turn: TurnId(0),
-        question: crate::agent::Question {
-            id: "q".into(),
-            subject: subject.clone(),
-        },
+        question: crate::agent::Question::usual("q", subject.clone()),
     };
     let mut turn = vec![asked];
     turn.extend(calls(&[cells(&["a"])], "ok"));
@@ -267,10 +264,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
         .enumerate()
         .map(|(number, (subject, _))| AgentEvent::Asked {
             turn: TurnId(0),
-            question: crate::agent::Question {
-                id: number.to_string(),
-                subject: subject.clone(),
-            },
+            question: crate::agent::Question::usual(number.to_string(), subject.clone()),
         })
         .collect();
     turn.extend(says("ok"));

@@ -49,7 +49,7 @@ fn mcp_servers_ask_forms() {
                 ("age".into(), vec![age.into()]),
             ])
         };
-        let answers = [decided(Decision::Once), filled("old"), filled("36")];
+        let answers = [decided(Decision::AllowOnce), filled("old"), filled("36")];
         let told = ask(&real, &mut real.bench(), "survey", &answers);
         assert_eq!(told.text(), "done", "{model}: {told:?}");
         let Subject::Permissions { wanted, .. } = &told.questions[0].subject else {
@@ -91,14 +91,17 @@ fn mcp_servers_ask_for_pages_and_are_refused() {
     let elicited = json!({"mode": "url", "message": "Log in", "url": "https://example.com/login", "elicitationId": "e1"});
     for (answers, said) in [
         (
-            vec![decided(Decision::Session), decided(Decision::Once)],
+            vec![decided(Decision::AllowAlways), decided(Decision::AllowOnce)],
             "\"action\": \"accept\"",
         ),
         (
-            vec![decided(Decision::Once), decided(Decision::No)],
+            vec![decided(Decision::AllowOnce), decided(Decision::RejectOnce)],
             "\"action\": \"decline\"",
         ),
-        (vec![decided(Decision::No)], "user rejected MCP tool call"),
+        (
+            vec![decided(Decision::RejectOnce)],
+            "user rejected MCP tool call",
+        ),
     ] {
         let Some(real) = with_asker(PLAIN, &elicited) else {
             return;

@@ -3,10 +3,10 @@
 use super::{asked_again, settled};
 use crate::agent::codex::form::Form;
 use crate::agent::codex::questions::Asking;
-use crate::agent::{Approvals, Effort, Question, Search, Subject, Threads, TurnSettings};
+use crate::agent::{Approvals, Effort, Question, Sandbox, Search, Subject, Threads, TurnSettings};
 use serde_json::{Value, json};
 
-fn settings(approvals: Approvals, sandbox: &str) -> TurnSettings {
+fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
     TurnSettings {
         model: None,
         effort: Effort::Low,
@@ -14,7 +14,7 @@ fn settings(approvals: Approvals, sandbox: &str) -> TurnSettings {
         cwd: "/".into(),
         threads: Threads::Session,
         approvals,
-        sandbox: sandbox.into(),
+        sandbox,
     }
 }
 
@@ -29,27 +29,31 @@ fn command() -> Subject {
 #[test]
 fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
     let asking = Asking::Command { lasting: true };
-    let check = |sandbox: &str, expected: Value, line: &str| {
+    let check = |sandbox: Sandbox, expected: Value, line: &str| {
         let (_, answer, said) =
             settled(&settings(Approvals::Never, sandbox), &command(), &asking).expect("settled");
         assert_eq!((answer, said.as_str()), (expected, line));
     };
     let line = "did not allow the agent to run: rm [2Jx";
-    check("read-only", json!({"decision": "decline"}), line);
-    check("workspace-write", json!({"decision": "decline"}), line);
+    check(Sandbox::ReadOnly, json!({"decision": "decline"}), line);
     check(
-        "danger-full-access",
+        Sandbox::WorkspaceWrite,
+        json!({"decision": "decline"}),
+        line,
+    );
+    check(
+        Sandbox::FullAccess,
         json!({"decision": "accept"}),
         "allowed the agent to run: rm [2Jx",
     );
-    let asked = settings(Approvals::Ask, "danger-full-access");
+    let asked = settings(Approvals::Ask, Sandbox::FullAccess);
     assert_eq!(settled(&asked, &command(), &asking), None);
     let form = Subject::Form {
         server: String::new(),
         message: String::new(),
         fields: Vec::new(),
     };
-    let never = settings(Approvals::Never, "read-only");
+    let never = settings(Approvals::Never, Sandbox::ReadOnly);
     assert_eq!(
         settled(&never, &form, &Asking::Input),
         None,
@@ -61,14 +65,14 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
 fn a_form_asked_again_says_why_once() {
     let form = Form::read(&json!({"properties": {}})).expect("a form");
     let own = "Who?\n\nTell us.";
-    let mut question = Question {
-        id: "0".into(),
-        subject: Subject::Form {
+    let mut question = Question::usual(
+        "0",
+        Subject::Form {
             server: "s".into(),
             message: own.into(),
             fields: Vec::new(),
         },
-    };
+    );
     let asking = Asking::Form(form, own.into());
     for (why, id) in [("age: x", "0+"), ("age: y", "0++")] {
         asked_again(&mut question, &asking, why);

@@ -2,7 +2,7 @@
 
 use super::{Asking, Outcome, read};
 use crate::agent::codex::turn::Edits;
-use crate::agent::{Decision, FileChange, QuestionAnswer, Subject};
+use crate::agent::{Change, Decision, FileChange, QuestionAnswer, Subject};
 use crate::properties;
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
@@ -16,8 +16,7 @@ const ELICITATION: &str = "mcpServer/elicitation/request";
 fn edits() -> Edits {
     let change = FileChange {
         path: "/p/a".into(),
-        kind: "add".into(),
-        diff: "x\n".into(),
+        change: Change::Added("x\n".into()),
     };
     Edits::from([("e1".into(), vec![change])])
 }
@@ -27,7 +26,7 @@ fn asked(method: &str, params: Value) -> (Subject, Asking) {
 }
 
 fn decided(asking: &Asking, decision: Decision) -> Value {
-    match asking.answer(&QuestionAnswer::Decided(decision)) {
+    match asking.answer(&QuestionAnswer::usual(decision)) {
         Outcome::Answer(value) => value,
         Outcome::Again(why) => panic!("{why}"),
     }
@@ -98,15 +97,15 @@ fn decisions_are_in_the_words_of_the_request() {
         (&edit, "acceptForSession"),
     ] {
         assert_eq!(
-            decided(asking, Decision::Once),
+            decided(asking, Decision::AllowOnce),
             json!({"decision": "accept"})
         );
         assert_eq!(
-            decided(asking, Decision::Session),
+            decided(asking, Decision::AllowAlways),
             json!({"decision": session})
         );
         assert_eq!(
-            decided(asking, Decision::No),
+            decided(asking, Decision::RejectOnce),
             json!({"decision": "decline"})
         );
         assert_eq!(
@@ -171,15 +170,15 @@ fn permissions_are_granted_as_asked() {
         ]
     );
     assert_eq!(
-        decided(&asking, Decision::Once),
+        decided(&asking, Decision::AllowOnce),
         json!({"permissions": wanted, "scope": "turn"})
     );
     assert_eq!(
-        decided(&asking, Decision::Session),
+        decided(&asking, Decision::AllowAlways),
         json!({"permissions": wanted, "scope": "session"})
     );
     for refusal in [
-        decided(&asking, Decision::No),
+        decided(&asking, Decision::RejectOnce),
         decided(&asking, Decision::Stop),
         asking.refusal(),
     ] {
@@ -191,7 +190,7 @@ fn permissions_are_granted_as_asked() {
     )
     .1;
     assert_eq!(
-        decided(&half, Decision::Once)["permissions"],
+        decided(&half, Decision::AllowOnce)["permissions"],
         json!({"network": {"enabled": true}})
     );
     let network = json!({"networkApprovalContext": {"host": "h", "protocol": "https"}, "command": "curl h", "availableDecisions": ["accept", "acceptForSession", "cancel"]});
@@ -200,7 +199,7 @@ fn permissions_are_granted_as_asked() {
         matches!(subject, Subject::Permissions { wanted, .. } if wanted == ["network: https h", "for: curl h"])
     );
     assert_eq!(
-        decided(&asking, Decision::Session),
+        decided(&asking, Decision::AllowAlways),
         json!({"decision": "acceptForSession"})
     );
 }
@@ -269,8 +268,8 @@ fn elicitations_are_forms_links_and_calls() {
         json!({"serverName": "s", "mode": "url", "message": "m", "url": "https://e/", "elicitationId": "1"}),
     );
     assert!(matches!(subject, Subject::Link { url, .. } if url == "https://e/"));
-    assert_eq!(decided(&link, Decision::Once)["action"], "accept");
-    assert_eq!(decided(&link, Decision::No)["action"], "decline");
+    assert_eq!(decided(&link, Decision::AllowOnce)["action"], "accept");
+    assert_eq!(decided(&link, Decision::RejectOnce)["action"], "decline");
     assert!(!link.is_approval());
 
     let meta = json!({"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_name": "t", "tool_params": {"a": 1}});
@@ -283,11 +282,11 @@ fn elicitations_are_forms_links_and_calls() {
         if wanted == &["call the tool t of the MCP server s", "with {\"a\":1}"] && reason.as_deref() == Some("Allow?"))
     );
     assert_eq!(
-        decided(&tool, Decision::Once),
+        decided(&tool, Decision::AllowOnce),
         json!({"action": "accept", "content": {}, "_meta": null})
     );
     assert_eq!(
-        decided(&tool, Decision::Session),
+        decided(&tool, Decision::AllowAlways),
         json!({"action": "accept", "content": {}, "_meta": {"persist": "session"}})
     );
     assert!(tool.is_approval());

@@ -57,13 +57,53 @@ pub(crate) enum ThreadItem {
     #[serde(rename_all = "camelCase")]
     WebSearch {
         #[serde(default, deserialize_with = "or_default")]
+        id: String,
+        #[serde(default, deserialize_with = "or_default")]
         query: String,
         #[serde(default)]
         action: Value,
     },
+    #[serde(rename_all = "camelCase")]
+    McpToolCall {
+        #[serde(default, deserialize_with = "or_default")]
+        id: String,
+        #[serde(default, deserialize_with = "or_default")]
+        server: String,
+        #[serde(default, deserialize_with = "or_default")]
+        tool: String,
+        #[serde(default)]
+        arguments: Value,
+        #[serde(default, deserialize_with = "or_default")]
+        status: String,
+        #[serde(default, deserialize_with = "or_default")]
+        result: McpToolCallResult,
+        #[serde(default, deserialize_with = "or_default")]
+        error: McpToolCallError,
+    },
+    ImageView {
+        #[serde(default, deserialize_with = "or_default")]
+        id: String,
+        #[serde(default, deserialize_with = "or_default")]
+        path: String,
+    },
     ContextCompaction,
     #[serde(other)]
     Unknown,
+}
+
+/// What a tool of an MCP server gave.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct McpToolCallResult {
+    /// Blocks as MCP has them: `{"type": "text", "text": …}` and others.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) content: Vec<Value>,
+}
+
+/// Why it gave nothing.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct McpToolCallError {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) message: String,
 }
 
 /// One changed file.

@@ -83,3 +83,22 @@ pub(crate) struct Turn {
     pub(crate) status: String,
     pub(crate) error: Option<TurnError>,
 }
+
+/// `turn/plan/updated`: the whole plan.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct TurnPlanUpdatedNotification {
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) plan: Vec<TurnPlanStep>,
+}
+
+/// One step of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct TurnPlanStep {
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) step: String,
+    /// `pending`, `inProgress`, `completed`.
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) status: String,
+}

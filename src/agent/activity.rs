@@ -1,0 +1,271 @@
+//! What an agent does besides talking: its plan, work with tools of its own, changes of files.
+//!
+//! Values, foreign text in them. A plan and an activity come whole each time: what is told last of one is all of it.
+
+use std::borrow::Cow;
+
+use super::InputPart;
+use crate::dialog::command_line;
+
+/// One step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanStep {
+    /// What is to be done; one line.
+    pub text: String,
+    /// How far it is.
+    pub status: WorkStatus,
+}
+
+/// How far something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkStatus {
+    /// Not begun.
+    Waiting,
+    /// Begun.
+    Running,
+    /// Ended as it should.
+    Done,
+    /// Ended otherwise.
+    Failed,
+}
+
+/// Something the agent does with a tool of its own. Commands have events of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity {
+    /// Names it in later events.
+    pub id: String,
+    /// What sort of thing it is.
+    pub kind: ActivityKind,
+    /// One line, enough to tell what it is: `searched: rust`, `weather.now(city="Oslo")`.
+    pub title: String,
+    /// How far it is.
+    pub status: WorkStatus,
+    /// What came of it.
+    pub content: Vec<InputPart>,
+    /// The files it is about.
+    pub places: Vec<FilePlace>,
+}
+
+/// The sorts of activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// Looks at files or data.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Deletes files.
+    Delete,
+    /// Moves files.
+    Move,
+    /// Looks for something.
+    Search,
+    /// Gets something from outside.
+    Fetch,
+    /// Reasons.
+    Think,
+    /// Calls a tool of an MCP server.
+    Mcp,
+    /// Anything else.
+    Other,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePlace {
+    /// Which file.
+    pub path: String,
+    /// Which line, from 1.
+    pub line: Option<u32>,
+}
+
+impl Activity {
+    /// Text that came of it.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|part| match part {
+            InputPart::Text(text) => Some(text.as_str()),
+            InputPart::Image(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The title, with the files it does not name.
+    pub fn told(&self) -> String {
+        let places = self.places.iter().map(|place| match place.line {
+            Some(line) => format!("{}:{line}", place.path),
+            None => place.path.clone(),
+        });
+        let places: Vec<String> = places
+            .filter(|place| !self.title.contains(place.as_str()))
+            .collect();
+        match places.as_slice() {
+            [] => self.title.clone(),
+            places => format!("{} ({})", self.title, places.join(", ")),
+        }
+    }
+
+    /// The line that stays of it; `None` while it goes on.
+    pub fn ended(&self) -> Option<String> {
+        let looks = matches!(
+            self.kind,
+            ActivityKind::Read | ActivityKind::Search | ActivityKind::Fetch | ActivityKind::Think
+        );
+        let line = || command_line(&self.told(), None, &self.text());
+        match self.status {
+            WorkStatus::Waiting | WorkStatus::Running => None,
+            WorkStatus::Failed => Some(format!("✗ {}", line())),
+            // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
+            WorkStatus::Done if looks => Some(self.told()),
+            WorkStatus::Done => Some(format!("🔧 {}", line())),
+        }
+    }
+}
+
+/// A file the agent touched, or wants to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Which.
+    pub path: String,
+    /// How.
+    pub change: Change,
+}
+
+/// How a file changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It is new, with this content.
+    Added(String),
+    /// It goes; this was in it.
+    Deleted(String),
+    /// Hunks of a unified diff.
+    Diff(String),
+    /// All of it, before and after.
+    Rewritten {
+        /// Before.
+        old: String,
+        /// After.
+        new: String,
+    },
+}
+
+/// Lines around a difference that are told with it.
+const AROUND: usize = 3;
+
+impl Change {
+    /// What it is, in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Change::Added(_) => "add",
+            Change::Deleted(_) => "delete",
+            Change::Diff(_) | Change::Rewritten { .. } => "update",
+        }
+    }
+
+    /// The content of a file that comes or goes, else hunks.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Change::Added(text) | Change::Deleted(text) | Change::Diff(text) => text.into(),
+            Change::Rewritten { old, new } => hunk(old, new).into(),
+        }
+    }
+}
+
+/// One hunk that holds every difference: what both have in common at the start and at the end is left out.
+fn hunk(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let (rest, more) = (&old[head..], &new[head..]);
+    let tail = rest.iter().rev().zip(more.iter().rev());
+    let tail = tail.take_while(same).count();
+    let (gone, come) = (&rest[..rest.len() - tail], &more[..more.len() - tail]);
+    if gone.is_empty() && come.is_empty() {
+        return String::new();
+    }
+    let from = head.saturating_sub(AROUND);
+    let (before, after) = (&old[from..head], &rest[rest.len() - tail..]);
+    let after = &after[..after.len().min(AROUND)];
+    let around = before.len() + after.len();
+    let mut text = format!(
+        "@@ -{at},{} +{at},{} @@\n",
+        around + gone.len(),
+        around + come.len(),
+        at = from + 1
+    );
+    for (sign, lines) in [(' ', before), ('-', gone), ('+', come), (' ', after)] {
+        for line in lines {
+            text.push(sign);
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_and_new_text_become_one_hunk() {
+        let check = |old: &str, new: &str, expected: &str| {
+            let change = Change::Rewritten {
+                old: old.into(),
+                new: new.into(),
+            };
+            assert_eq!(change.text(), expected, "{old:?} {new:?}");
+        };
+        check("a\nb\n", "a\nb\n", "");
+        check("", "a\n", "@@ -1,0 +1,1 @@\n+a\n");
+        check("a\na\n", "a\n", "@@ -1,2 +1,1 @@\n a\n-a\n");
+        check(
+            "1\n2\n3\n4\nold\n5\n6\n7\n8\n",
+            "1\n2\n3\n4\nnew\nmore\n5\n6\n7\n8\n",
+            "@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-old\n+new\n+more\n 5\n 6\n 7\n",
+        );
+    }
+
+    #[test]
+    fn files_are_told_unless_the_title_names_them() {
+        let mut activity = Activity {
+            id: "1".into(),
+            kind: ActivityKind::Read,
+            title: "Read /p/a.py".into(),
+            status: WorkStatus::Done,
+            content: Vec::new(),
+            places: vec![FilePlace {
+                path: "/p/a.py".into(),
+                line: None,
+            }],
+        };
+        assert_eq!(activity.told(), "Read /p/a.py");
+        activity.places[0].line = Some(3);
+        assert_eq!(activity.told(), "Read /p/a.py (/p/a.py:3)");
+    }
+
+    #[test]
+    fn work_leaves_a_line_when_it_has_ended() {
+        let check = |kind, status, expected: Option<&str>| {
+            let activity = Activity {
+                id: "1".into(),
+                kind,
+                title: "w.now()".into(),
+                status,
+                content: vec![InputPart::Text("rain\nand wind".into())],
+                places: Vec::new(),
+            };
+            assert_eq!(activity.ended().as_deref(), expected);
+        };
+        check(ActivityKind::Mcp, WorkStatus::Running, None);
+        check(
+            ActivityKind::Mcp,
+            WorkStatus::Done,
+            Some("🔧 w.now() => rain and wind"),
+        );
+        check(ActivityKind::Search, WorkStatus::Done, Some("w.now()"));
+        check(
+            ActivityKind::Read,
+            WorkStatus::Failed,
+            Some("✗ w.now() => rain and wind"),
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! What an agent can and cannot do.
+//!
+//! The session obeys every field: what is not there is not asked of the agent, and the user who asks for it is told so,
+//! once and plainly. It is constant for an agent that is connected.
+
+use super::Offering;
+
+/// What an agent can and cannot do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Shown to the user: `codex`, `demo`.
+    pub name: String,
+    /// Sees images.
+    pub images: bool,
+    /// Takes files in the input, whole.
+    pub files: bool,
+    /// How tools of ours reach it; `None`: it takes none.
+    pub tools: Option<ToolRoute>,
+    /// What it adds to the instructions of a turn that offers tools; empty: nothing.
+    pub beside_tools: &'static str,
+    /// Takes instructions beside the conversation; else they stand before the first input.
+    pub system_prompt: bool,
+    /// Keeps threads that can be resumed by another process; else a conversation is seeded from the record.
+    pub resumes: bool,
+    /// Can be told how much to think.
+    pub effort: bool,
+    /// Can be told how much to search the web.
+    pub search: bool,
+    /// Keeps its commands in a sandbox.
+    pub sandbox: bool,
+    /// Can be told whether to ask before commands and edits.
+    pub approvals: bool,
+    /// Answers in the form of a JSON schema.
+    pub structured: bool,
+    /// Completes text at a cursor.
+    pub suggestions: bool,
+    /// Has models to choose from.
+    pub models: bool,
+    /// Has modes of its own.
+    pub modes: bool,
+    /// Lists the conversations it keeps.
+    pub sessions: bool,
+    /// Has commands of its own, taken as a prompt that begins with `/`.
+    pub commands: bool,
+    /// How its user logs in.
+    pub login: Login,
+}
+
+/// How tools of ours reach an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolRoute {
+    /// With the request; calls come as events.
+    Request,
+    /// From an MCP server, which it starts by itself.
+    McpServer,
+}
+
+/// How the user of an agent logs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Login {
+    /// Not at all.
+    Unneeded,
+    /// By a command.
+    Command {
+        /// Its command line.
+        line: String,
+        /// Other ways, in sentences; may be empty.
+        more: String,
+    },
+    /// By [`Agent::log_in`](super::Agent::log_in) with one of these.
+    Methods(Vec<Offering>),
+}
+
+impl Capabilities {
+    /// An agent that can do all there is but what only some have: modes, sessions and commands of its own.
+    pub fn full(name: &str) -> Self {
+        Capabilities {
+            name: name.to_owned(),
+            images: true,
+            files: false,
+            tools: Some(ToolRoute::Request),
+            beside_tools: "",
+            system_prompt: true,
+            resumes: true,
+            effort: true,
+            search: true,
+            sandbox: true,
+            approvals: true,
+            structured: true,
+            suggestions: true,
+            models: true,
+            modes: false,
+            sessions: false,
+            commands: false,
+            login: Login::Unneeded,
+        }
+    }
+
+    /// An agent that takes text and answers with text.
+    pub fn text_only(name: &str) -> Self {
+        Capabilities {
+            images: false,
+            tools: None,
+            system_prompt: false,
+            resumes: false,
+            effort: false,
+            search: false,
+            sandbox: false,
+            approvals: false,
+            structured: false,
+            suggestions: false,
+            models: false,
+            ..Capabilities::full(name)
+        }
+    }
+}

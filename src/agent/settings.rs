@@ -1,0 +1,77 @@
+//! What a turn is run with: the choices of the user, in words of no one agent.
+
+use std::path::PathBuf;
+
+/// Choices that hold for a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSettings {
+    /// `None`: the agent's own default.
+    pub model: Option<String>,
+    /// How much to think.
+    pub effort: Effort,
+    /// How much to search the web.
+    pub search: Search,
+    /// Directory commands run in.
+    pub cwd: PathBuf,
+    /// Whether a thread is kept between turns.
+    pub threads: Threads,
+    /// Whether the user is asked before commands and edits.
+    pub approvals: Approvals,
+    /// What the agent's commands may touch.
+    pub sandbox: Sandbox,
+}
+
+/// How much the model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// `l`
+    Low,
+    /// `m`
+    Medium,
+    /// `h`
+    High,
+    /// `x`
+    ExtraHigh,
+}
+
+/// How much the agent searches the web.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// `off`
+    Off,
+    /// `l`
+    Low,
+    /// `m`
+    Medium,
+    /// `h`
+    High,
+}
+
+/// How the conversation is kept on the agent's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One live thread, reused while it equals the record.
+    Session,
+    /// One thread a prompt, the conversation sent with it.
+    Ephemeral,
+}
+
+/// Whether the user is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approvals {
+    /// Never: the sandbox decides.
+    Never,
+    /// Before commands and edits.
+    Ask,
+}
+
+/// What commands of the agent may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Nothing: they only read.
+    ReadOnly,
+    /// Files in the directory they run in.
+    WorkspaceWrite,
+    /// Everything, the network too.
+    FullAccess,
+}

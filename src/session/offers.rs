@@ -1,0 +1,116 @@
+//! What the agent has told of itself outside of turns: its commands, modes and options, what it calls the conversation.
+//!
+//! In: news. Out: the line worth saying at once, and all of it for `%ipycodex agent`. Pure.
+
+use crate::agent::{News, Offering, Selection};
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::task::Session;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    title: Option<String>,
+    modes: Option<Selection>,
+    options: Vec<Selection>,
+    commands: Vec<Offering>,
+}
+
+impl Offers {
+    /// Takes news; the line to say of it.
+    fn take(&mut self, news: News) -> Option<String> {
+        match news {
+            News::Commands(commands) => self.commands = commands,
+            News::Title(title) => self.title = Some(title),
+            News::Options(options) => self.options = options,
+            News::Modes(modes) => {
+                let mode = modes.current.clone();
+                let before = self.modes.replace(modes)?;
+                return (before.current != mode)
+                    .then(|| format!("the agent's mode is now `{mode}`"));
+            }
+        }
+        None
+    }
+
+    /// All of it, a line each; empty when nothing was told.
+    pub(super) fn listing(&self) -> String {
+        let mut lines = Vec::new();
+        lines.extend(self.title.iter().map(|title| format!("title: {title}")));
+        lines.extend(self.modes.iter().map(|modes| selection("mode", modes)));
+        let options = self.options.iter();
+        lines.extend(options.map(|option| selection(&option.of.id, option)));
+        let commands = self.commands.iter();
+        lines.extend(commands.map(|command| {
+            let line = format!("./{}  {}", command.id, command.about());
+            line.trim_end().to_owned()
+        }));
+        lines.join("\n")
+    }
+}
+
+/// `mode: plan (one of code, plan)`.
+fn selection(name: &str, selection: &Selection) -> String {
+    let values: Vec<&str> = selection
+        .values
+        .iter()
+        .map(|value| value.id.as_str())
+        .collect();
+    format!(
+        "{name}: {} (one of {})",
+        selection.current,
+        values.join(", ")
+    )
+}
+
+impl Session {
+    /// The agent told something that belongs to no turn.
+    pub(super) fn on_news(&mut self, news: News) {
+        if let Some(line) = self.exchanges.offers.take(news) {
+            let notice = SessionEvent::Notice(Notice::note(line));
+            self.out_or_background().send(notice);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offering(id: &str) -> Offering {
+        Offering {
+            id: id.into(),
+            ..Offering::default()
+        }
+    }
+
+    fn modes(current: &str) -> News {
+        News::Modes(Selection {
+            of: offering("mode"),
+            current: current.into(),
+            values: vec![offering("code"), offering("plan")],
+        })
+    }
+
+    #[test]
+    fn a_change_of_mode_is_said_and_the_rest_is_there_for_whoever_asks() {
+        let mut offers = Offers::default();
+        assert_eq!(offers.listing(), "");
+        assert_eq!(offers.take(modes("code")), None);
+        assert_eq!(offers.take(modes("code")), None);
+        assert_eq!(
+            offers.take(modes("plan")).as_deref(),
+            Some("the agent's mode is now `plan`")
+        );
+        offers.take(News::Title("Sums".into()));
+        let compact = Offering {
+            name: "Compact".into(),
+            description: "shorten it".into(),
+            ..offering("compact")
+        };
+        offers.take(News::Commands(vec![offering("review"), compact]));
+        assert_eq!(
+            offers.listing(),
+            "title: Sums\nmode: plan (one of code, plan)\n./review\n./compact  Compact: shorten it"
+        );
+    }
+}

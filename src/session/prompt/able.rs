@@ -1,0 +1,67 @@
+//! What a prompt wants and the agent cannot do.
+//!
+//! Pure. What is said of it is said once for each agent; that is the session's to know.
+
+use super::Prompt;
+use super::request::Surroundings;
+use crate::agent::{
+    AgentFailure, Capabilities, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
+};
+use crate::config::{Choices, SETTINGS};
+use crate::dialog::Dialog;
+use crate::magics::without_effect;
+
+/// What is left out or has no effect: a name for it and the line to say. `functions` are the user's.
+pub(super) fn lacking(
+    prompt: &Prompt,
+    dialog: &Dialog,
+    functions: &[ToolSpec],
+    around: &Surroundings<'_>,
+) -> Vec<(&'static str, String)> {
+    let (able, choices) = (around.able, around.choices);
+    let name = &able.name;
+    let mut lines: Vec<(&str, String)> = SETTINGS
+        .iter()
+        .filter(|row| !row.counts_for(able))
+        .filter(|row| match row.name {
+            // Whoever relies on the default has to know, too.
+            "sandbox" => choices.sandbox != Sandbox::FullAccess,
+            _ => row.get(choices) != row.get(&Choices::default()),
+        })
+        .map(|row| (row.name, without_effect(row, able)))
+        .collect();
+    if able.tools.is_none() && !functions.is_empty() {
+        let names = functions.iter().map(|tool| format!("`{}`", tool.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let line = format!("the agent `{name}` takes no tools: it is not offered {names}");
+        lines.push(("tools", line));
+    }
+    let attached = prompt.attached.iter();
+    let pictures = attached.filter(|part| matches!(part, InputPart::Image(_)));
+    if !able.images && pictures.count() + dialog.next_pictures(&prompt.expansion).len() > 0 {
+        let line = format!("the agent `{name}` sees no pictures: they are left out");
+        lines.push(("images", line));
+    }
+    lines
+}
+
+/// Why a prompt with a schema is not sent.
+pub(super) fn no_schema(able: &Capabilities) -> AgentFailure {
+    AgentFailure {
+        kind: FailureKind::Refused,
+        message: format!("the agent `{}` cannot be held to a schema", able.name),
+        hints: Vec::new(),
+    }
+}
+
+/// Instructions for an agent that has no place for them stand before the first input of a thread.
+pub(super) fn place_instructions(request: &mut TurnRequest, able: &Capabilities) {
+    if able.system_prompt {
+        return;
+    }
+    let instructions = std::mem::take(&mut request.instructions);
+    if request.thread.is_none() && !instructions.is_empty() {
+        let part = InputPart::Text(format!("{instructions}\n\n"));
+        request.input.insert(0, part);
+    }
+}
