@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
-use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest, Stdin};
+use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest};
 
 use crate::lines::LinePeer;
 use crate::support::home::Home;
@@ -137,13 +137,8 @@ impl Ours {
     fn timed(&mut self, code: &str) -> Result<(f64, Option<String>), String> {
         self.number += 1;
         let begin = Instant::now();
-        let asked = self.runtime.submit(RuntimeRequest::Execute(Execute {
-            code: code.into(),
-            execution_count: Some(self.number),
-            silent: false,
-            stdin: Stdin::Refuse,
-            place: None,
-        }));
+        let cell = Execute::numbered(code.into(), self.number);
+        let asked = self.runtime.submit(RuntimeRequest::Execute(cell));
         let mut answer = None;
         while let Some(event) = self.events.blocking_recv() {
             match event {

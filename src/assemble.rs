@@ -17,7 +17,8 @@ use crate::runtime::Stdin;
 use crate::runtime::connect::{RuntimeKind, RuntimePlan, ScriptRun};
 use crate::screen::Screen;
 use crate::session::{
-    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, Run, SessionHandle, Skills,
+    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlannedRuntime, Run,
+    SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 
@@ -109,7 +110,8 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
     let at_once = wanted.python_at_once && !wanted.cells_own_a_terminal;
-    let runtime: ConnectRuntime = if at_once {
+    let able = crate::runtime::connect::capabilities(&runtime);
+    let connect: ConnectRuntime = if at_once {
         let started = crate::runtime::connect::connect(runtime);
         Box::new(move || started)
     } else {
@@ -117,7 +119,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     };
     let (history, history_reports) = history::open(opening, begin);
     let parts = Parts {
-        runtime,
+        runtime: PlannedRuntime { able, connect },
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
         history: history.clone(),

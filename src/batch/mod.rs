@@ -165,7 +165,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.code = match ending {
                 Ending::Ok => 0,
                 Ending::Interrupted => INTERRUPTED,
-                Ending::Error | Ending::Died(_) => 1,
+                Ending::Error | Ending::Died(_) | Ending::Lost(_) => 1,
             };
             ended.left = ended.code == INTERRUPTED;
         }

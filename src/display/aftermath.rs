@@ -36,7 +36,7 @@ impl Aftermath {
         self.ended = match ending {
             Ending::Ok => self.ended,
             Ending::Interrupted => Ended::Interrupted,
-            Ending::Error | Ending::Died(_) => Ended::Failed,
+            Ending::Error | Ending::Died(_) | Ending::Lost(_) => Ended::Failed,
         };
     }
 

@@ -36,15 +36,32 @@ pub(super) struct Found {
     json: Option<String>,
 }
 
+/// Under which the metadata of a bundle stands among its forms: for those who do not know it, one more form.
+const METADATA: &str = "application/vnd.ipycodex.metadata+json";
+
 impl Bundle {
     pub(super) fn of(bundle: &MimeBundle) -> Self {
         let map = bundle
             .iter()
             .map(|(mime, data)| (mime.to_owned(), data.clone()));
+        let mut map: Map<String, Value> = map.collect();
+        if !bundle.metadata().is_empty() {
+            map.insert(METADATA.into(), bundle.metadata().clone().into());
+        }
         Bundle {
-            json: Value::Object(map.collect()).to_string(),
+            json: Value::Object(map).to_string(),
             pictured: bundle.image().is_some(),
         }
+    }
+
+    /// Reads what [`Bundle::of`] wrote.
+    pub(super) fn read(json: &str) -> Option<MimeBundle> {
+        let mut map: Map<String, Value> = serde_json::from_str(json).ok()?;
+        let metadata = match map.remove(METADATA) {
+            Some(Value::Object(metadata)) => metadata,
+            _ => Map::new(),
+        };
+        Some(MimeBundle::new(map.into_iter().collect()).with_metadata(metadata))
     }
 
     /// The bundle of a picture given as a `data:` URL.
@@ -167,8 +184,7 @@ pub(super) fn read(
 }
 
 fn data_url(json: &str) -> Option<String> {
-    let map: Map<String, Value> = serde_json::from_str(json).ok()?;
-    let (mime, base64) = MimeBundle::new(map.into_iter().collect()).image()?;
+    let (mime, base64) = Bundle::read(json)?.image()?;
     begins_as(mime, &base64).then(|| format!("data:{mime};base64,{base64}"))
 }
 
@@ -234,6 +250,19 @@ mod tests {
     }
 
     /// However many there are, at least a step of the newest is kept, at most two; the bound stands still in between.
+    #[test]
+    fn a_bundle_comes_back_with_what_was_said_of_it_and_an_old_row_without() {
+        let metadata = serde_json::json!({"image/png": {"width": 400}});
+        let forms = vec![("image/png".to_owned(), "iVBORw0KGgo=".into())];
+        let metadata = metadata.as_object().cloned().unwrap_or_default();
+        let bundle = MimeBundle::new(forms).with_metadata(metadata);
+        let kept = Bundle::of(&bundle);
+        assert_eq!(Bundle::read(&kept.json), Some(bundle));
+        assert!(kept.pictured);
+        let old = r#"{"text/plain": "1"}"#;
+        assert_eq!(Bundle::read(old), Some(MimeBundle::plain("1")));
+    }
+
     #[test]
     fn the_newest_are_kept_and_the_bound_moves_in_steps() {
         let mut begins = Vec::new();

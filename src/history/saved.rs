@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::{Map, Value};
 
 use super::store::Store;
-use super::{Write, entries};
+use super::{Bundle, Write, entries};
 use crate::dialog::{Dialog, PromptEntry};
 use crate::input::is_ours;
 use crate::notebook::{SavedCell, SavedPrompt, SavedSession};
@@ -42,7 +41,10 @@ impl Store {
                 forms.insert(
                     *line,
                     Forms {
-                        bundles: bundles.iter().filter_map(|b| bundle(&b.json)).collect(),
+                        bundles: bundles
+                            .iter()
+                            .filter_map(|it| Bundle::read(&it.json))
+                            .collect(),
                         layout: Some(layout.clone()),
                         ours: true,
                     },
@@ -87,15 +89,10 @@ fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>>
     while let Some(row) = rows.next()? {
         let json: String = row.get(1)?;
         // A damaged one keeps its place: others are named by theirs.
-        let bundle = bundle(&json).unwrap_or_default();
+        let bundle = Bundle::read(&json).unwrap_or_default();
         forms.entry(row.get(0)?).or_default().bundles.push(bundle);
     }
     Ok(forms)
-}
-
-fn bundle(json: &str) -> Option<MimeBundle> {
-    let map: Map<String, Value> = serde_json::from_str(json).ok()?;
-    Some(MimeBundle::new(map.into_iter().collect()))
 }
 
 fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {

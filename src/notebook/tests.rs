@@ -33,6 +33,12 @@ fn picture() -> MimeBundle {
         ("image/png".into(), json!(png)),
         ("application/vnd.x+json".into(), json!({"a": [1]})),
     ])
+    .with_metadata(
+        json!({"image/png": {"width": 400}})
+            .as_object()
+            .cloned()
+            .unwrap(),
+    )
 }
 
 fn session() -> SavedSession {
@@ -139,6 +145,10 @@ fn the_form_is_the_contracts() {
             {"data": {"text/plain": ["1"]}, "execution_count": 5, "metadata": {},
              "output_type": "execute_result"},
         ])
+    );
+    assert_eq!(
+        cells[5]["outputs"][0]["metadata"],
+        json!({"image/png": {"width": 400}})
     );
     assert_eq!(
         cells[6]["outputs"][0]["traceback"],

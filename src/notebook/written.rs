@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
-use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
@@ -168,13 +168,13 @@ impl Serialize for Outputs<'_> {
             CellOutput::Result(bundle) => Output::Data {
                 data: Data(bundle),
                 execution_count: Some(*line),
-                metadata: Nothing {},
+                metadata: bundle.metadata(),
                 output_type: "execute_result",
             },
             CellOutput::Display(bundle) => Output::Data {
                 data: Data(bundle),
                 execution_count: None,
-                metadata: Nothing {},
+                metadata: bundle.metadata(),
                 output_type: "display_data",
             },
             CellOutput::Error(CellError {
@@ -203,7 +203,7 @@ enum Output<'a> {
         data: Data<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         execution_count: Option<u32>,
-        metadata: Nothing,
+        metadata: &'a Map<String, Value>,
         output_type: &'static str,
     },
     Error {
@@ -213,9 +213,6 @@ enum Output<'a> {
         traceback: &'a [String],
     },
 }
-
-#[derive(Serialize)]
-struct Nothing {}
 
 /// The forms of a value. Of types that are not JSON only text is valid in a file.
 struct Data<'a>(&'a MimeBundle);

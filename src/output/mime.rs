@@ -5,7 +5,7 @@
 //!
 //! Absent on purpose: drawing, decoding, files. Documents: Jupyter messaging 5.4, "display data"; nbformat 4.5.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::output::html::html_to_text;
 use crate::output::latex::formula;
@@ -15,6 +15,8 @@ use crate::output::transcript::Transcript;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MimeBundle {
     entries: Vec<(String, Value)>,
+    /// What is said of the forms (`{"image/png": {"width": 400}}`), and of the whole.
+    metadata: Map<String, Value>,
 }
 
 /// What a terminal shows of a bundle.
@@ -62,14 +64,30 @@ const LONGEST_TEXT: usize = 16 * 1024 * 1024;
 impl MimeBundle {
     /// A bundle of the given entries.
     pub fn new(entries: Vec<(String, Value)>) -> Self {
-        MimeBundle { entries }
+        MimeBundle {
+            entries,
+            metadata: Map::new(),
+        }
     }
 
     /// A bundle holding `text/plain` only.
     pub fn plain(text: impl Into<String>) -> Self {
         MimeBundle {
             entries: vec![("text/plain".into(), Value::String(text.into()))],
+            metadata: Map::new(),
         }
+    }
+
+    /// The same, with what is said of its forms.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// What is said of its forms.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.metadata
     }
 
     /// The data of `mime` when it is text (lists of lines are joined).

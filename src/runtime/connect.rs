@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
-use super::{Runtime, RuntimeEvent, TerminalSize};
+use super::{Capabilities, Runtime, RuntimeEvent, TerminalSize};
 
 /// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
 pub(super) const EVENTS_IN_FLIGHT: usize = 256;
@@ -61,6 +61,14 @@ pub struct ScriptRun {
 /// The interpreter that will be tried first. Looks for files, and starts nothing.
 pub fn interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
     super::python::first(plan)
+}
+
+/// What a runtime of this plan can do, as far as that is known before it is started.
+pub fn capabilities(plan: &RuntimePlan) -> Capabilities {
+    match &plan.kind {
+        RuntimeKind::Embedded => super::python::capabilities(plan.terminal.is_some()),
+        RuntimeKind::Scripted(script) => script.able.clone(),
+    }
 }
 
 /// Starts a runtime. Its first events may be there before the first request.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    Answer, CellTerminal, Ending, Finish, Interrupter, RequestId, Runtime, RuntimeEvent,
-    RuntimeInfo, RuntimeRequest, Snapshot, Variable,
+    Answer, Capabilities, CellTerminal, Completeness, Ending, Finish, Interrupter, RequestId,
+    Runtime, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot, Variable,
 };
 
 /// What a scripted runtime tells in answer to one request.
@@ -32,6 +32,8 @@ pub type Reaction = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
 
 /// The script: told at the start, then asked for every request.
 pub struct Script {
+    /// What it can do.
+    pub able: Capabilities,
     /// Told before any request.
     pub opening: Vec<RuntimeEvent>,
     /// Asked for each request, in order.
@@ -81,10 +83,21 @@ impl Script {
             restarted: false,
         });
         Script {
+            able: Capabilities {
+                terminal: false,
+                ..Capabilities::all("Python")
+            },
             opening: vec![ready],
             scene: Box::new(scene),
             calls: Arc::default(),
         }
+    }
+
+    /// The same script, of a runtime that can do this.
+    #[must_use]
+    pub fn able(mut self, able: Capabilities) -> Self {
+        self.able = able;
+        self
     }
 
     /// The same script, telling what `reaction` gives when it is interrupted or killed.
@@ -123,6 +136,7 @@ impl Script {
             }
             RuntimeRequest::Complete { .. } => Answer::Completions(Vec::new()),
             RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
+            RuntimeRequest::IsComplete { .. } => Answer::Completeness(Completeness::Unknown),
             RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),
             RuntimeRequest::Evaluate { variables, shells } => Answer::Evaluated {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
@@ -134,7 +148,7 @@ impl Script {
             }
             RuntimeRequest::CallTool { .. }
             | RuntimeRequest::SetVariables { .. }
-            | RuntimeRequest::Shutdown => Answer::Done,
+            | RuntimeRequest::Shutdown { .. } => Answer::Done,
         };
         vec![RuntimeEvent::Answered { id, answer }]
     }
@@ -180,6 +194,7 @@ impl Interrupter for Calls {
 
 /// Plays a [`Script`].
 pub struct ScriptedRuntime {
+    able: Capabilities,
     scene: Scene,
     calls: Arc<Calls>,
     last_id: u64,
@@ -212,6 +227,7 @@ impl ScriptedRuntime {
                 }
             });
         ScriptedRuntime {
+            able: script.able,
             scene: script.scene,
             calls: script.calls,
             last_id: 0,
@@ -252,6 +268,10 @@ impl Waiting {
 }
 
 impl Runtime for ScriptedRuntime {
+    fn capabilities(&self) -> Capabilities {
+        self.able.clone()
+    }
+
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);

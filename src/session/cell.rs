@@ -218,6 +218,10 @@ impl CellRun {
                 self.shown.say(&format!("[the interpreter ended: {death}]"));
                 State::Failed
             }
+            Ending::Lost(why) => {
+                self.shown.say(&format!("[the connection was lost: {why}]"));
+                State::Failed
+            }
         };
         let (shown, bundles, layout) = std::mem::replace(&mut self.shown, Shown::new(0)).finish();
         #[allow(
@@ -268,7 +272,7 @@ impl CellRun {
                 }
                 CellStep::Ended(remains)
             }
-            Ending::Died(_) => CellStep::Died(remains),
+            Ending::Died(_) | Ending::Lost(_) => CellStep::Died(remains),
             _ => CellStep::Ended(remains),
         };
         if self.whose != Whose::Skill {

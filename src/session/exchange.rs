@@ -131,6 +131,7 @@ impl Session {
             now: Instant::now(),
             outputs: &self.outputs,
             skills: self.shelf.fresh(),
+            able: self.runtime.able(),
         };
         let actions = self.floor.prompt()?.on(event, &around);
         self.save_outputs();
@@ -194,6 +195,7 @@ impl Session {
         let offer = Offer {
             run_cells: self.choices.run_cells != RunCells::Off,
             load_skill: !self.shelf.is_empty(),
+            able: self.runtime.able(),
         };
         let surroundings = Surroundings {
             instructions: &self.exchanges.instructions,
@@ -211,6 +213,7 @@ impl Session {
             now: Instant::now(),
             outputs: &self.outputs,
             skills: self.shelf.fresh(),
+            able: self.runtime.able(),
         };
         for action in prompt.on(PromptEvent::Compose(&surroundings), &around) {
             self.do_for_prompt(action);
@@ -311,13 +314,10 @@ impl Session {
             let (out, inbox) = (self.out_or_background().clone(), self.inbox.clone());
             exact_log::append(path, session, &sent, &stored, out, inbox);
         }
-        if self.runtime.is_connected() {
-            let values = vec![
-                ("_ai_last_prompt".to_owned(), exchange.prompt),
-                ("_ai_last_response".to_owned(), stored),
-            ];
-            let request = RuntimeRequest::SetVariables { values };
-            self.runtime.get().submit(request);
-        }
+        let values = vec![
+            ("_ai_last_prompt".to_owned(), exchange.prompt),
+            ("_ai_last_response".to_owned(), stored),
+        ];
+        self.tell_runtime(RuntimeRequest::SetVariables { values });
     }
 }

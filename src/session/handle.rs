@@ -33,7 +33,8 @@ pub struct SessionHandle {
 /// What handles may see without asking the loop.
 pub(super) struct Shared {
     pub(super) next_line: Arc<AtomicU32>,
-    pub(super) interrupter: Mutex<Option<Arc<dyn Interrupter>>>,
+    /// Ends the interpreter, where there is one that can be ended.
+    pub(super) killer: Mutex<Option<Arc<dyn Interrupter>>>,
     pub(super) editor: Wishing,
 }
 
@@ -45,6 +46,7 @@ pub(super) enum Command {
     Call(ToolCall, bool, run::RunSender),
     Interrupt,
     Restart,
+    KillRuntime,
     SkipStep,
     ReplyInput(u64, InputReply),
     ReplyRecord(u64, Option<RecordPlace>),
@@ -89,7 +91,7 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     let (background, run) = run::stream();
     let shared = Arc::new(Shared {
         next_line: Arc::new(AtomicU32::new(1)),
-        interrupter: Mutex::default(),
+        killer: Mutex::default(),
         editor: Wishing::default(),
     });
     let handle = SessionHandle {
@@ -203,14 +205,16 @@ impl SessionHandle {
 
     /// Ends the interpreter at once; its variables are lost.
     pub fn kill(&self) {
-        let interrupter = self
+        let killer = self
             .shared
-            .interrupter
+            .killer
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        if let Some(interrupter) = interrupter {
-            interrupter.kill();
+        match killer {
+            Some(killer) => killer.kill(),
+            // The loop says why not.
+            None => drop(self.commands.send(Command::KillRuntime)),
         }
     }
 

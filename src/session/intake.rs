@@ -91,11 +91,12 @@ impl Session {
             self.history.hide(replaced, true);
         }
         let execute = Execute {
-            code,
             execution_count: line,
+            store_history: line.is_some(),
             silent: submission.silent,
-            stdin: submission.stdin.unwrap_or(self.setup.stdin),
+            stdin: self.stdin(submission.stdin),
             place: submission.place,
+            ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;
         let (Some(line), false) = (line, private) else {

@@ -17,6 +17,7 @@ mod exchange;
 mod floor;
 mod handle;
 mod intake;
+mod interpreter;
 mod loading;
 mod numbering;
 mod offers;
@@ -27,6 +28,7 @@ mod replay;
 mod resume;
 mod routing;
 mod run;
+mod runtimes;
 mod saving;
 mod shown;
 mod slots;
@@ -47,7 +49,7 @@ pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
-pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent};
+pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlannedRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
@@ -69,8 +71,8 @@ use handle::Command;
 
 /// Everything a session is made of.
 pub struct Parts {
-    /// Connects the runtime when it is first needed.
-    pub runtime: ConnectRuntime,
+    /// The runtime.
+    pub runtime: PlannedRuntime,
     /// Connects the agent when it is first needed.
     pub agent: ConnectAgent,
     /// How another agent would be connected in its place.

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use crate::dialog::Dialog;
 use crate::history::{Outcome, PromptStart};
 use crate::input::{is_ours, prompt_source};
-use crate::runtime::{Ending, Execute, Place, RuntimeRequest, Stdin};
+use crate::runtime::{Ending, Execute, Place, RuntimeRequest};
 use crate::session::cell::{CellRun, Remains, Whose};
 use crate::session::events::{Notice, RunKind, SessionEvent};
 use crate::session::floor::{Holder, UserCell};
@@ -207,6 +207,10 @@ impl ReplayRun {
                 None
             }
             Ending::Interrupted => Some(ReplayStop::Interrupted { line }),
+            Ending::Lost(why) => Some(ReplayStop::Failed {
+                line,
+                error: format!("the connection was lost: {why}"),
+            }),
             Ending::Error => Some(ReplayStop::Failed {
                 line,
                 error: remains.raised.clone().unwrap_or_default(),
@@ -324,11 +328,8 @@ impl Session {
         }
         replay.tell(line, RunKind::Cell, &source);
         let execute = Execute {
-            code: source.clone(),
-            execution_count: Some(line),
-            silent: false,
-            stdin: Stdin::Refuse,
             place,
+            ..Execute::numbered(source.clone(), line)
         };
         let id = self
             .connected_runtime()

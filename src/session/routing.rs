@@ -15,7 +15,7 @@ impl Session {
     pub(super) fn on_runtime(&mut self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Ready(info) => {
-                self.runtime.set_up(true);
+                self.runtime.is_ready();
                 if !info.restarted {
                     return;
                 }
@@ -34,7 +34,7 @@ impl Session {
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
-                self.runtime.set_up(false);
+                self.runtime.is_gone();
                 self.asked
                     .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
                 self.numbering.all_gone();
@@ -42,6 +42,17 @@ impl Session {
                     self.out_or_background()
                         .send(SessionEvent::RuntimeDied { death, restarting });
                 }
+                self.tools_go_on();
+                self.on_floor(FloorEvent::DeathTold);
+            }
+            RuntimeEvent::Lost { why } => {
+                self.runtime.is_gone();
+                let language = &self.runtime.able().language;
+                let notice = Notice::warning(format!(
+                    "the connection to the {language} interpreter was lost: {why}"
+                ));
+                let notice = notice.hint("what ran may run on, and its variables may be there");
+                self.out_or_background().send(SessionEvent::Notice(notice));
                 self.tools_go_on();
                 self.on_floor(FloorEvent::DeathTold);
             }
@@ -56,14 +67,17 @@ impl Session {
     }
 
     fn on_answer(&mut self, id: RequestId, answer: Answer) {
-        match self.asked.remove(&id) {
+        if let Some(waiter) = self.asked.remove(&id) {
+            self.on_answer_for(waiter, answer);
+        }
+    }
+
+    pub(super) fn on_answer_for(&mut self, waiter: Waiter, answer: Answer) {
+        match waiter {
             // Whoever asked may have gone.
-            Some(Waiter::Asker(asker)) => drop(asker.send(answer)),
-            Some(Waiter::Tool(call)) => self.on_tool_answer(call, answer),
-            Some(Waiter::Prompt(ticket)) => {
-                self.on_prompt_of(ticket, PromptEvent::Answered(answer));
-            }
-            None => {}
+            Waiter::Asker(asker) => drop(asker.send(answer)),
+            Waiter::Tool(call) => self.on_tool_answer(call, answer),
+            Waiter::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
         }
     }
 

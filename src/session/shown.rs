@@ -87,10 +87,9 @@ mod tests {
 
     fn display(text: &str, id: Option<&str>, update: bool) -> Display {
         Display {
-            bundle: MimeBundle::plain(text),
-            execution_count: None,
             display_id: id.map(str::to_owned),
             update,
+            ..Display::of(MimeBundle::plain(text))
         }
     }
 

@@ -1,19 +1,25 @@
 //! The two peers of a session, connected when first needed: their handles and the receivers of their events.
 
-use std::sync::Arc;
-
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
-use crate::runtime::{Answer, Interrupter, Runtime, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{Answer, Capabilities, Runtime, RuntimeEvent};
 use crate::session::floor::Ticket;
 use crate::session::toolbox::CallId;
 
 /// Makes a runtime and the receiver of its events.
 pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;
+
+/// A runtime that is connected when it is first needed.
+pub struct PlannedRuntime {
+    /// What it can do, as far as that is known before.
+    pub able: Capabilities,
+    /// Connects it.
+    pub connect: ConnectRuntime,
+}
 
 /// Makes an agent and the receiver of its events.
 pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
@@ -23,7 +29,7 @@ pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent
 /// The error says why there is none of this choice.
 pub type PlanAgent = Box<dyn Fn(&AgentChoice) -> Result<ConnectAgent, Report> + Send>;
 
-type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
+pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send>;
 
 /// Who waits for an answer of the runtime.
 pub(super) enum Waiter {
@@ -43,7 +49,6 @@ pub(super) struct Slot<P: ?Sized, E> {
     up: bool,
 }
 
-pub(super) type RuntimeSlot = Slot<dyn Runtime, RuntimeEvent>;
 pub(super) type AgentSlot = Slot<dyn Agent, AgentEvent>;
 
 impl<P: ?Sized, E> Slot<P, E> {
@@ -73,6 +78,11 @@ impl<P: ?Sized, E> Slot<P, E> {
         self.live.take()
     }
 
+    /// The peer, if it is connected.
+    pub(super) fn live(&mut self) -> Option<&mut P> {
+        self.live.as_mut().map(|(peer, _)| &mut **peer)
+    }
+
     /// True once connected.
     pub(super) fn is_connected(&self) -> bool {
         self.live.is_some()
@@ -96,18 +106,5 @@ impl<P: ?Sized, E> Slot<P, E> {
             return event;
         }
         std::future::pending().await
-    }
-}
-
-impl RuntimeSlot {
-    /// The interrupter, if a runtime is connected.
-    pub(super) fn interrupter(&self) -> Option<Arc<dyn Interrupter>> {
-        self.live.as_ref().map(|(runtime, _)| runtime.interrupter())
-    }
-
-    /// Submits when connected; there is nobody to end otherwise.
-    pub(super) fn shut_down(&mut self) -> Option<crate::runtime::RequestId> {
-        let (runtime, _) = self.live.as_mut()?;
-        Some(runtime.submit(RuntimeRequest::Shutdown))
     }
 }

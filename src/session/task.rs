@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -27,8 +27,9 @@ use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::run::RunSender;
+use crate::session::runtimes::RuntimeSlot;
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, PlanAgent, RuntimeSlot, Waiter};
+use crate::session::slots::{AgentSlot, PlanAgent, Waiter};
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::{LastExchange, Parts};
 
@@ -74,16 +75,6 @@ pub(super) struct Setup {
     pub(super) stdin: Stdin,
     /// There is a user who can be asked.
     pub(super) asks: bool,
-}
-
-impl Setup {
-    /// Who answers the `input()` of a tool: it owns no terminal.
-    pub(super) fn tool_stdin(&self) -> Stdin {
-        match self.stdin {
-            Stdin::Refuse => Stdin::Refuse,
-            Stdin::Terminal | Stdin::Ask => Stdin::Ask,
-        }
-    }
 }
 
 /// Runs a session until it is closed.
@@ -213,24 +204,24 @@ impl Session {
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::Call(call, asks, out) => self.wait_for(Work::Call(call, asks), out),
             Command::Interrupt => self.interrupt(),
-            Command::Restart => self.restart_runtime(),
+            Command::Restart => {
+                let out = self.out_or_background().clone();
+                self.restart_runtime(&out);
+            }
+            Command::KillRuntime => {
+                let out = self.out_or_background().clone();
+                self.kill_runtime(&out);
+            }
             Command::SkipStep => self.on_floor(FloorEvent::Skipped),
             Command::Answer(question, reply) => {
                 self.on_asking(AskingEvent::Answered { question, reply });
             }
             Command::ReplyInput(call, reply) => {
                 self.on_tool(ToolEvent::InputAnswered);
-                if self.runtime.is_connected() {
-                    self.runtime
-                        .get()
-                        .submit(RuntimeRequest::ReplyInput { call, reply });
-                }
+                self.tell_runtime(RuntimeRequest::ReplyInput { call, reply });
             }
             Command::ReplyRecord(call, place) => {
-                if self.runtime.is_connected() {
-                    let reply = RuntimeRequest::ReplyRecord { call, place };
-                    self.runtime.get().submit(reply);
-                }
+                self.tell_runtime(RuntimeRequest::ReplyRecord { call, place });
             }
             Command::LastExchange(answer) => {
                 let history = self.history.clone();
@@ -300,41 +291,6 @@ impl Session {
             let _ = waiting.send(start.clone());
         }
         self.advance();
-    }
-
-    /// The runtime, connected, with its interrupter where the handles find it.
-    pub(super) fn connected_runtime(&mut self) -> &mut dyn crate::runtime::Runtime {
-        if !self.runtime.is_connected() {
-            self.runtime.get();
-            let interrupter = self.runtime.interrupter();
-            *self
-                .shared
-                .interrupter
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = interrupter;
-        }
-        self.runtime.get()
-    }
-
-    /// Asks the runtime for `waiter`.
-    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
-        let id = self.connected_runtime().submit(request);
-        self.asked.insert(id, waiter);
-    }
-
-    /// Interrupts what the interpreter does.
-    pub(super) fn interrupt_runtime(&self) {
-        if let Some(interrupter) = self.runtime.interrupter() {
-            interrupter.interrupt();
-        }
-    }
-
-    /// Ends the interpreter, if one runs, and starts one.
-    pub(super) fn restart_runtime(&mut self) {
-        if let Some(interrupter) = self.runtime.interrupter() {
-            interrupter.kill();
-        }
-        self.connected_runtime();
     }
 
     pub(super) fn interrupt(&mut self) {

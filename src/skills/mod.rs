@@ -33,6 +33,9 @@ pub use check::check;
 pub use consent::{Consent, ConsentError};
 pub use roots::Roots;
 
+/// What the code of a skill is written in.
+pub const LANGUAGE: &str = "Python";
+
 /// A skill on the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
@@ -87,7 +90,7 @@ pub struct Activation {
     /// The `SKILL.md`: from the first fence on, line ends `\n`, values that YAML could not read put into quotes, so
     /// that [`crate::text::frontmatter::split`] reads it again.
     pub text: String,
-    /// The code it wants run: its `python` and `py` blocks whose first line is `#| eval: true` (kept: a comment).
+    /// The code it wants run, in [`LANGUAGE`]: its `python` and `py` blocks whose first line is `#| eval: true` (kept: a comment).
     pub blocks: Vec<String>,
     /// SHA-256 of the file and of all that lies beside it, in hexadecimal: what an answer about its code holds for.
     /// `None`: it has no code, or more files than can be looked at.

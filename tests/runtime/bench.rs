@@ -119,11 +119,8 @@ impl Bench {
 
     pub(super) fn submit(&mut self, code: &str, stdin: Stdin) -> RequestId {
         self.runtime().submit(RuntimeRequest::Execute(Execute {
-            code: code.into(),
-            execution_count: Some(1),
-            silent: false,
             stdin,
-            place: None,
+            ..Execute::numbered(code.into(), 1)
         }))
     }
 

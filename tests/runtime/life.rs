@@ -149,7 +149,9 @@ fn no_python_at_all_is_told_with_a_hint() {
 fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
     let mut bench = Bench::start(Form::Pipes);
     bench.run("import atexit\natexit.register(lambda: open('left', 'w').close())");
-    let id = bench.runtime().submit(RuntimeRequest::Shutdown);
+    let id = bench
+        .runtime()
+        .submit(RuntimeRequest::Shutdown { stays: false });
     let answer = bench.until(|event| match event {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,

@@ -116,7 +116,7 @@ class FrameDisplayHook(DisplayHook):
 
 class FramePublisher(DisplayPublisher):
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_options):
-        mime.publish(host(), carried(data), metadata, (transient or {}).get("display_id"), update)
+        mime.publish(host(), carried(data), metadata, transient, update)
 
     def clear_output(self, wait=False):
         mime.clear_output(host(), wait)

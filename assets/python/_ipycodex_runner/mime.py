@@ -152,8 +152,11 @@ def display(host, values, display_id=None, update=False, raw=False, include=None
     if display_id is True:
         handles += 1
         display_id = "display-%d" % handles
+    transient = dict(transient or {})
     if display_id is None:
-        display_id = (transient or {}).get("display_id")
+        display_id = transient.get("display_id")
+    else:
+        transient["display_id"] = display_id
     for value in values:
         if raw:
             data, extra = {mime: carried(mime, item) for mime, item in value.items()}, {}
@@ -163,12 +166,18 @@ def display(host, values, display_id=None, update=False, raw=False, include=None
             continue
         if metadata:
             extra.update(metadata)
-        publish(host, data, extra, display_id, update)
+        publish(host, data, extra, transient, update)
     return DisplayHandle(host, display_id) if display_id is not None else None
 
 
-def publish(host, data, metadata, display_id=None, update=False):
-    frame = {"type": "display", "bundle": data, "metadata": metadata or {}, "displayId": display_id, "update": bool(update)}
+def publish(host, data, metadata, transient=None, update=False):
+    """`transient` is for those who show the display now; all of it but `display_id` goes with the frame as it is."""
+    frame = {"type": "display", "bundle": data, "metadata": metadata or {}, "update": bool(update)}
+    if transient:
+        transient = dict(transient)
+        frame["displayId"] = transient.pop("display_id", None)
+        if transient:
+            frame["transient"] = transient
     host.send(frame)
 
 

@@ -335,7 +335,7 @@ class Frames:
 
 def line_of(frame):
     bundle = frame.get("bundle")
-    for kind in ("metadata", "code"):
+    for kind in ("metadata", "transient", "code"):
         if frame.get(kind):
             frame[kind] = clean(frame[kind])
     if bundle is not None:
@@ -349,7 +349,7 @@ def line_of(frame):
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data
-    small = {key: value for key, value in frame.items() if key not in ("bundle", "metadata", "traceback", "tool", "error")}
+    small = {key: value for key, value in frame.items() if key not in ("bundle", "metadata", "transient", "traceback", "tool", "error")}
     note = "[%d bytes: more than one frame can carry (%d)]" % (len(data), MAX_LINE)
     if "bundle" in frame:
         small["bundle"] = {"text/plain": note}

@@ -30,6 +30,7 @@ pub(super) enum Kind {
     Snapshot,
     Complete,
     Inspect,
+    IsComplete,
     DescribeTools,
     Missing,
     SetVariables,
@@ -46,10 +47,11 @@ impl Kind {
             RuntimeRequest::Snapshot { .. } => Kind::Snapshot,
             RuntimeRequest::Complete { .. } => Kind::Complete,
             RuntimeRequest::Inspect { .. } => Kind::Inspect,
+            RuntimeRequest::IsComplete { .. } => Kind::IsComplete,
             RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
             RuntimeRequest::Missing { .. } => Kind::Missing,
             RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
-            RuntimeRequest::Shutdown => Kind::Shutdown,
+            RuntimeRequest::Shutdown { .. } => Kind::Shutdown,
             RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
                 return None;
             }
@@ -192,27 +194,28 @@ impl Underway {
             Frame::Result {
                 id,
                 bundle,
+                metadata,
                 execution_count,
             } => RuntimeEvent::Display {
                 id: Some(known(id)?),
                 display: Display {
-                    bundle: bundle_of(bundle),
                     execution_count,
-                    display_id: None,
-                    update: false,
+                    ..Display::of(bundle_of(bundle).with_metadata(*metadata))
                 },
             },
             Frame::Display {
                 bundle,
+                metadata,
                 display_id,
+                transient,
                 update,
-                ..
             } => RuntimeEvent::Display {
                 id: self.current,
                 display: Display {
-                    bundle: bundle_of(bundle),
+                    bundle: bundle_of(bundle).with_metadata(*metadata),
                     execution_count: None,
                     display_id,
+                    transient: *transient,
                     update,
                 },
             },

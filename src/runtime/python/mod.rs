@@ -28,8 +28,8 @@ use tokio::sync::mpsc::Sender;
 
 use super::connect::RuntimePlan;
 use super::{
-    CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent, RuntimeRequest,
-    StartFailure,
+    Capabilities, CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent,
+    RuntimeRequest, StartFailure,
 };
 use control::Control;
 use events::Events;
@@ -60,6 +60,16 @@ pub(super) fn first(plan: &RuntimePlan) -> Option<PathBuf> {
     let search = find::find(plan.interpreter.as_deref(), &plan.cwd, &plan.variables);
     let best = search.candidates.into_iter().next();
     best.map(|candidate| candidate.program)
+}
+
+/// What it can do, with a terminal of its own or without.
+pub(super) fn capabilities(terminal: bool) -> Capabilities {
+    Capabilities {
+        cells: "Magics, `!command` and top-level await work.".into(),
+        terminal,
+        comms: false,
+        ..Capabilities::all("Python")
+    }
 }
 
 impl PythonRuntime {
@@ -105,6 +115,10 @@ impl Stillborn {
 }
 
 impl Runtime for PythonRuntime {
+    fn capabilities(&self) -> Capabilities {
+        capabilities(self.terminal.is_some())
+    }
+
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);

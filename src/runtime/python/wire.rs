@@ -27,11 +27,20 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
                 "id": id,
                 "code": cell.code,
                 "silent": cell.silent,
-                "storeHistory": cell.execution_count.is_some(),
+                "storeHistory": cell.store_history && cell.execution_count.is_some(),
                 "executionCount": cell.execution_count,
                 "stdin": word(cell.stdin),
                 "allowStdin": cell.stdin != Stdin::Refuse,
             });
+            if let Some(directory) = &cell.directory {
+                exec["cwd"] = directory.to_string_lossy().into();
+            }
+            if !cell.environment.is_empty() {
+                let variables = cell.environment.iter().cloned();
+                exec["env"] = variables
+                    .map(|(name, value)| (name, json!(value)))
+                    .collect();
+            }
             if let Some(place) = &cell.place {
                 exec["filename"] = place.file.to_string_lossy().into();
                 exec["line"] = place.line.into();
@@ -61,6 +70,9 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             "pos": position.0,
             "level": u8::from(*detailed),
         }),
+        RuntimeRequest::IsComplete { code } => {
+            json!({"type": "is_complete", "id": id, "code": code})
+        }
         RuntimeRequest::DescribeTools { names } => {
             json!({"type": "tool", "op": "describe", "id": id, "names": names})
         }
@@ -93,7 +105,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             json!({"type": "set", "id": id, "values": values})
         }
         RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return None,
-        RuntimeRequest::Shutdown => json!({"type": "exit", "id": id}),
+        RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))
 }
@@ -180,12 +192,18 @@ pub(super) enum Frame {
         id: FrameId,
         bundle: Map<String, Value>,
         #[serde(default)]
+        metadata: Box<Map<String, Value>>,
+        #[serde(default)]
         execution_count: Option<u32>,
     },
     Display {
         bundle: Map<String, Value>,
         #[serde(default)]
+        metadata: Box<Map<String, Value>>,
+        #[serde(default)]
         display_id: Option<String>,
+        #[serde(default)]
+        transient: Box<Map<String, Value>>,
         #[serde(default)]
         update: bool,
     },

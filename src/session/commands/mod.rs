@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View, for_now};
-use crate::runtime::{Execute, RuntimeRequest, Stdin};
+use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::editor::{EditorWish, Pick};
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::floor::{Holder, Ticket};
@@ -99,7 +99,7 @@ impl Session {
             Order::Rename(name) => self.rename(&name, out),
             Order::TogglePrompts => self.wish(EditorWish::TogglePrompts, out),
             Order::Interrupt => self.interrupt_by_command(out),
-            Order::RestartRuntime => self.restart_runtime(),
+            Order::RestartRuntime => self.restart_runtime(out),
         }
     }
 
@@ -155,13 +155,10 @@ impl Session {
     fn reset_conversation(&mut self, out: &RunSender) {
         self.exchanges.thread_known(None);
         self.history.thread(None);
-        if self.runtime.is_connected() {
+        if self.runtime.able().references && self.runtime.is_connected() {
             let execute = Execute {
-                code: FORGET.to_owned(),
-                execution_count: None,
                 silent: true,
-                stdin: Stdin::Refuse,
-                place: None,
+                ..Execute::aside(FORGET.to_owned())
             };
             self.runtime.get().submit(RuntimeRequest::Execute(execute));
         }

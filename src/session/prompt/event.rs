@@ -7,7 +7,7 @@ use super::turn::{ToolReturn, TurnAction};
 use crate::agent::{AgentEvent, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
-use crate::runtime::{Answer, RuntimeRequest};
+use crate::runtime::{Answer, Capabilities, RuntimeRequest};
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 
@@ -94,4 +94,6 @@ pub(in crate::session) struct Around<'a> {
     pub outputs: &'a Outputs,
     /// Each `SKILL.md` loaded since the prompt before.
     pub skills: &'a [String],
+    /// What the runtime can do.
+    pub able: &'a Capabilities,
 }

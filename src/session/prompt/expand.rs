@@ -98,13 +98,14 @@ impl Mentioned {
         let (mut variables, shells) = match answer {
             Answer::Evaluated { variables, shells } => (variables, shells),
             other => {
-                let why = match other {
-                    Answer::Failed(why) => why,
-                    _ => "the interpreter gave no values".to_owned(),
+                let (why, able) = match other {
+                    Answer::Failed(why) => (why, true),
+                    Answer::Unable(why) => (why, false),
+                    _ => ("the interpreter gave no values".to_owned(), true),
                 };
                 let message = format!("what the prompt refers to could not be evaluated: {why}");
                 notices.push(Notice::warning(message));
-                self.failed(&why)
+                self.failed(&why, able)
             }
         };
         if self.too_many > 0 {
@@ -172,11 +173,12 @@ impl Mentioned {
         (expansion, notices)
     }
 
-    /// What stands for the values where there is no interpreter: names are not defined, the rest is an error.
-    fn failed(&self, why: &str) -> (Vec<Variable>, Vec<String>) {
+    /// What stands for the values where there is no interpreter: names are not defined, the rest is an error. Where it
+    /// could not evaluate them (`able`) nobody knows whether they are.
+    fn failed(&self, why: &str, able: bool) -> (Vec<Variable>, Vec<String>) {
         let text = format!("Error: {why}");
         let variables = self.variables.iter().map(|expression| {
-            if is_name(expression) {
+            if able && is_name(expression) {
                 Variable::Undefined {
                     names: vec![expression.clone()],
                     expression: expression.clone(),

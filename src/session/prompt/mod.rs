@@ -11,6 +11,7 @@
 mod able;
 mod event;
 mod expand;
+mod gathering;
 mod offered;
 mod pictures;
 mod request;
@@ -25,11 +26,10 @@ use std::time::Instant;
 
 use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
-use crate::runtime::{Answer, RuntimeRequest};
 use crate::session::commands::Preview;
 use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
 
-use expand::{Mentioned, error_asked_for};
+use expand::Mentioned;
 use offered::Offered;
 use request::Sent;
 use running::Running;
@@ -175,10 +175,7 @@ impl Prompt {
         match (std::mem::replace(&mut self.state, State::Settled), event) {
             (State::Reading, PromptEvent::RecordRead(dialog)) => self.on_record(dialog, around),
             (State::LookingUp { dialog, offered }, PromptEvent::Answered(answer)) => {
-                match offered.found(answer) {
-                    Ok(tools) => self.evaluate(dialog, tools, around),
-                    Err(line) => self.refuse(line),
-                }
+                self.on_tools(dialog, &offered, answer, around)
             }
             (
                 State::Evaluating {
@@ -188,10 +185,8 @@ impl Prompt {
                 },
                 PromptEvent::Answered(answer),
             ) => {
-                let mut actions = self.expand(&mentioned, answer, around);
-                self.state = State::Gathered { dialog, tools };
-                actions.push(PromptAction::Gathered);
-                actions
+                let actions = self.expand(&mentioned, answer, around);
+                self.has_gathered(dialog, tools, actions)
             }
             (State::Gathered { dialog, tools }, PromptEvent::Compose(surroundings)) => {
                 self.compose(*dialog, tools, surroundings, around)
@@ -226,88 +221,6 @@ impl Prompt {
                 Vec::new()
             }
         }
-    }
-
-    /// The conversation has been read: the tools are looked up, or it goes on when there are none.
-    fn on_record(&mut self, mut dialog: Box<Dialog>, around: &Around<'_>) -> Vec<PromptAction> {
-        if let Some(replaced) = &self.replaces {
-            dialog.hide(replaced, true);
-        }
-        around.outputs.keep_cells(&dialog);
-        let offered = match Offered::of(&self.text, &dialog) {
-            Ok(offered) => offered,
-            Err(line) => return self.refuse(line),
-        };
-        let names = offered.names();
-        if names.is_empty() {
-            return self.evaluate(dialog, Vec::new(), around);
-        }
-        self.state = State::LookingUp { dialog, offered };
-        vec![PromptAction::AskRuntime(RuntimeRequest::DescribeTools {
-            names,
-        })]
-    }
-
-    /// The tools are known: what the prompt refers to is evaluated, when that is anything.
-    fn evaluate(
-        &mut self,
-        dialog: Box<Dialog>,
-        tools: Vec<ToolSpec>,
-        around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        let mentioned = Mentioned::of(&self.text, &dialog, around.skills);
-        self.expansion.xml = error_asked_for(&self.text, &dialog);
-        if let Some(preview) = &mut self.preview {
-            preview.leaves_out(&mentioned.variables, &mentioned.shells);
-        }
-        if mentioned.is_empty() || self.preview.is_some() {
-            self.state = State::Gathered { dialog, tools };
-            return vec![PromptAction::Gathered];
-        }
-        let started = mentioned.shells.iter().enumerate().map(|(n, command)| {
-            show(AnswerEvent::CommandStarted {
-                id: shell_event(n),
-                command: command.clone(),
-            })
-        });
-        let mut actions: Vec<PromptAction> = started.collect();
-        actions.push(PromptAction::AskRuntime(RuntimeRequest::Evaluate {
-            variables: mentioned.variables.clone(),
-            shells: mentioned.shells.clone(),
-        }));
-        self.state = State::Evaluating {
-            dialog,
-            tools,
-            mentioned,
-        };
-        actions
-    }
-
-    /// What the prompt refers to has been evaluated, or could not be.
-    fn expand(
-        &mut self,
-        mentioned: &Mentioned,
-        answer: Answer,
-        around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        let mut actions = Vec::new();
-        if let Answer::Evaluated { shells, .. } = &answer {
-            let ran = mentioned.shells.iter().zip(shells).enumerate();
-            actions.extend(ran.map(|(n, (command, output))| {
-                show(AnswerEvent::CommandRan {
-                    id: shell_event(n),
-                    command: command.clone(),
-                    exit_code: None,
-                    output: output.clone(),
-                })
-            }));
-        }
-        let (expansion, notices) = mentioned.expanded(answer, around.outputs, self.line);
-        let notices = notices.into_iter().map(SessionEvent::Notice);
-        actions.extend(notices.map(PromptAction::Show));
-        let error = std::mem::replace(&mut self.expansion, expansion);
-        self.expansion.xml.push_str(&error.xml);
-        actions
     }
 
     /// Builds the request: it is told, held back, or handed to the agent.
@@ -474,9 +387,4 @@ impl Prompt {
 
 fn show(event: AnswerEvent) -> PromptAction {
     PromptAction::Show(SessionEvent::Answer(event))
-}
-
-/// Names the `n`th command of a prompt in events.
-fn shell_event(n: usize) -> String {
-    format!("shell-{n}")
 }

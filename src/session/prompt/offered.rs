@@ -84,8 +84,8 @@ impl Offered {
     pub(super) fn found(&self, answer: Answer) -> Result<Vec<ToolSpec>, String> {
         match answer {
             Answer::Tools(found) => self.resolve(found),
-            _ if self.here.is_empty() => Ok(Vec::new()),
-            Answer::Failed(why) => Err(why),
+            _ if self.here.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
+            Answer::Failed(why) | Answer::Unable(why) => Err(why),
             _ => Err("the interpreter did not say what the tools are".to_owned()),
         }
     }

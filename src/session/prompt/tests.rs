@@ -4,7 +4,7 @@ use super::*;
 use crate::agent::{
     AgentEvent, AgentFailure, AgentReply, Capabilities, FailureKind, ToolCall, TurnId,
 };
-use crate::runtime::{ToolLookup, Variable};
+use crate::runtime::{Answer, RuntimeRequest, ToolLookup, Variable};
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
 
@@ -74,11 +74,13 @@ fn word(action: &PromptAction) -> String {
 
 fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
     let choices = choices();
+    let runtime = crate::runtime::Capabilities::all("Python");
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
     let around = Around {
         now: Instant::now(),
         outputs: &outputs,
         skills: &[],
+        able: &runtime,
     };
     let able = Capabilities::full("test");
     let mut surroundings = Surroundings {

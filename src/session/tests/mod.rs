@@ -10,6 +10,7 @@ mod front;
 mod references;
 mod replay;
 mod resume;
+mod second_runtime;
 mod stops;
 mod suggestions;
 mod taken_back;
@@ -164,7 +165,10 @@ fn stage_of(
     };
     let (history, reports) = crate::history::open(opening, begin);
     let mut parts = Parts {
-        runtime: Box::new(move || crate::runtime::connect::connect(runtime)),
+        runtime: PlannedRuntime {
+            able: crate::runtime::connect::capabilities(&runtime),
+            connect: Box::new(move || crate::runtime::connect::connect(runtime)),
+        },
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
         history,
@@ -249,10 +253,8 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
         finish: finish(ending),
     };
     let display = Display {
-        bundle: MimeBundle::plain("42"),
         execution_count: count,
-        display_id: None,
-        update: false,
+        ..Display::of(MimeBundle::plain("42"))
     };
     let mut events = vec![
         RuntimeEvent::Started { id },
@@ -284,12 +286,7 @@ fn cell(id: RequestId, code: &str, count: Option<u32>) -> Vec<RuntimeEvent> {
         "plot" | "figure" => {
             let data = if code == "plot" { "AAAA" } else { PNG };
             let bundle = MimeBundle::new(vec![("image/png".into(), json!(data))]);
-            let display = Display {
-                bundle,
-                execution_count: None,
-                display_id: None,
-                update: false,
-            };
+            let display = Display::of(bundle);
             events.push(RuntimeEvent::Display {
                 id: Some(id),
                 display,

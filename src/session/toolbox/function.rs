@@ -20,7 +20,7 @@ impl Tool for Function {
     fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
         match event {
             ToolEvent::Answered(Answer::ToolResult(result)) => desk.done(returned(result)),
-            ToolEvent::Answered(Answer::Failed(why)) => Step::failed(&why),
+            ToolEvent::Answered(Answer::Failed(why) | Answer::Unable(why)) => Step::failed(&why),
             ToolEvent::Answered(_) => Step::failed("the interpreter gave no result"),
             _ => Step::Wait,
         }

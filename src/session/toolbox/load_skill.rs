@@ -15,7 +15,7 @@ use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
 use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Choice, Reply};
-use crate::skills::{Activation, Origin};
+use crate::skills::{Activation, LANGUAGE, Origin};
 
 /// Code points of a block's output in the result.
 const BLOCK_CHARACTERS: usize = 2_000;
@@ -123,6 +123,11 @@ impl Loading {
         if skill.blocks.is_empty() {
             return loaded(&skill, "", desk);
         }
+        let language = &desk.able.language;
+        if language != LANGUAGE {
+            let why = format!("its code is {LANGUAGE}, and cells here are {language}");
+            return loaded(&skill, &not_run(&skill, &why), desk);
+        }
         match desk.shelf.may_run(&skill) {
             Some(true) => self.next_block(skill, Vec::new(), desk),
             Some(false) => loaded(&skill, &not_run(&skill, DECLINED), desk),
@@ -199,6 +204,7 @@ fn told(skill: &Activation, ran: &[Remains]) -> String {
                 None => "failed".to_owned(),
             },
             Ending::Interrupted => "was interrupted".to_owned(),
+            Ending::Lost(why) => format!("may still run: the connection was lost ({why})"),
             Ending::Died(Death::NotStarted(failure)) => format!("did not run: {}", failure.message),
             Ending::Died(death) => {
                 format!("ended the interpreter ({death}), all variables are lost")

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::agent::{InputPart, ToolCall};
 use crate::config::RunCells;
-use crate::runtime::{Answer, RequestId, RuntimeRequest, Stdin};
+use crate::runtime::{Answer, Capabilities, RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::Allowed;
 use crate::session::cell::{CellRun, Remains};
 use crate::session::outputs::{Kind, Outputs};
@@ -117,6 +117,8 @@ pub(super) struct Desk<'a> {
     pub somebody: bool,
     /// An interpreter is up: it may hold variables.
     pub interpreter: bool,
+    /// What the runtime can do.
+    pub able: &'a Capabilities,
     /// Who answers a tool's `input()`.
     pub stdin: Stdin,
     pub run_cells: &'a mut RunCells,

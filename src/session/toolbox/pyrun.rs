@@ -23,7 +23,11 @@ struct Look {
 
 pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
     let code = Arguments::of(arguments, "", &["code"])
-        .and_then(|arguments| arguments.text("code", "Python").map(str::to_owned))
+        .and_then(|arguments| {
+            arguments
+                .text("code", &desk.able.language)
+                .map(str::to_owned)
+        })
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::PYRUN)))?;
     let look = Look {
         code,
@@ -67,7 +71,7 @@ impl Tool for Look {
             ToolEvent::Answered(Answer::Snapshot(Snapshot::Unprotected(why))) => {
                 self.refused(why, desk)
             }
-            ToolEvent::Answered(Answer::Failed(why)) => Step::failed(&why),
+            ToolEvent::Answered(Answer::Failed(why) | Answer::Unable(why)) => Step::failed(&why),
             ToolEvent::Answered(_) => Step::failed("the interpreter gave no result"),
             ToolEvent::Replied(Reply::Chosen(
                 choice @ (Choice::Once | Choice::Session | Choice::Remember),

@@ -14,7 +14,7 @@ use crate::agent::InputPart;
 use crate::config::RunCells;
 use crate::input::is_ours;
 use crate::output::MODEL_CHARACTERS;
-use crate::runtime::{Death, Ending};
+use crate::runtime::{Capabilities, Death, Ending};
 use crate::session::cell::Remains;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::ToolReturn;
@@ -52,7 +52,8 @@ struct Ran {
 }
 
 impl Cells {
-    fn read(arguments: &Value) -> Result<Self, String> {
+    fn read(arguments: &Value, able: &Capabilities) -> Result<Self, String> {
+        let language = &able.language;
         let arguments = Arguments::of(arguments, "", &["cells", "timeout"])?;
         let what = "a list of at least one cell, {code, title?, reset?}";
         let list = match arguments.required("cells", what)? {
@@ -63,16 +64,23 @@ impl Cells {
         for (index, cell) in list.iter().enumerate() {
             let path = format!("cells[{index}]");
             let cell = Arguments::of(cell, &path, &["code", "title", "reset"])?;
-            let code = cell.text("code", "Python")?;
+            let code = cell.text("code", language)?;
             if is_ours(code) {
                 return Err(format!(
-                    "`{path}.code` is a prompt or a command of the shell, which only the user gives; cells are Python"
+                    "`{path}.code` is a prompt or a command of the shell, which only the user gives; cells are \
+                     {language}"
+                ));
+            }
+            let reset = cell.flag("reset")?;
+            if reset && !able.restart {
+                return Err(format!(
+                    "`{path}.reset` cannot be had: the {language} runtime cannot be restarted from here"
                 ));
             }
             cells.push(ProposedCell {
                 code: code.trim_end_matches(['\n', '\r']).to_owned(),
                 title: cell.text_or_empty("title")?.to_owned(),
-                reset: cell.flag("reset")?,
+                reset,
             });
         }
         let timeout = arguments.number("timeout", 1.0, 3600.0)?;
@@ -175,7 +183,7 @@ impl Cells {
 }
 
 pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
-    let mut cells = Cells::read(arguments)
+    let mut cells = Cells::read(arguments, desk.able)
         .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS)))?;
     let allowed = match desk.run_cells {
         RunCells::Off => {
@@ -277,6 +285,10 @@ impl Ran {
                 None => "it raised".to_owned(),
             },
             Ending::Interrupted => "it was interrupted; variables are kept".to_owned(),
+            Ending::Lost(why) => format!(
+                "the connection to the interpreter was lost ({why}); the cell may still run, and variables may be \
+                 there"
+            ),
             Ending::Died(Death::NotStarted(failure)) => failure.message.clone(),
             Ending::Died(Death::Killed) if self.timed_out => format!(
                 "timed out after {after} s and did not react to the interrupt; the interpreter was killed, all \

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Begin;
 use crate::agent::ToolSpec;
+use crate::runtime::Capabilities;
 use crate::session::outputs::{Outputs, READ_OUTPUT};
 
 pub(super) const PYRUN: &str = "pyrun";
@@ -15,16 +16,16 @@ pub(super) const RUN_CELLS: &str = "run_cells";
 pub(super) const LOAD_SKILL: &str = "load_skill";
 
 const ABOUT_PYRUN: &str = "\
-Look at the user's live Python session: runs code in a throw-away copy of it and returns what the code printed and the \
+Look at the user's live {language} session: runs code in a throw-away copy of it and returns what the code printed and the \
 value of its last expression. Every variable and import of the session is there: use it to inspect data, types, docs \
 and sources before you answer. Nothing it does lasts: assignments are lost, and it cannot write files, use the network \
 or touch other processes. The user is not asked and sees one line. For what must stay or be seen use run_cells.";
 
 const ABOUT_RUN_CELLS: &str = "\
-Run cells in the user's live Python session, in order, as if the user had typed them: they are numbered, recorded and \
+Run cells in the user's live {language} session, in order, as if the user had typed them: they are numbered, recorded and \
 shown with their output, and what they define stays. Use it for results the user shall keep or see (variables, \
 functions, plots), not to look around: pyrun does that unasked. The user is usually asked first and may say no. The \
-first cell that fails stops the rest. Magics, `!command` and top-level await work. Returns each cell's output; \
+first cell that fails stops the rest. {cells}Returns each cell's output; \
 pictures come after the text (in JavaScript as data URLs on lines of their own: pass each to image()).";
 
 const ABOUT_LOAD_SKILL: &str = "\
@@ -33,19 +34,21 @@ it describes; one that was loaded earlier in this conversation need not be loade
 runs in the user's session first, if the user allows it; the result tells what ran.";
 
 /// What a turn is offered beside the user's functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) struct Offer {
+#[derive(Debug, Clone, Copy)]
+pub(in crate::session) struct Offer<'a> {
     /// Cells may be run, perhaps after a question.
     pub run_cells: bool,
     /// There are skills.
     pub load_skill: bool,
+    /// What the runtime can do.
+    pub able: &'a Capabilities,
 }
 
 /// A tool of ours.
 pub(super) struct Row {
     pub name: &'static str,
-    spec: fn() -> ToolSpec,
-    is_offered: fn(Offer) -> bool,
+    spec: fn(&Capabilities) -> ToolSpec,
+    is_offered: fn(Offer<'_>) -> bool,
     /// Checks the arguments and begins.
     pub begin: Begin,
     /// What it makes stands on the screen by the time it returns.
@@ -57,7 +60,7 @@ pub(super) const TOOLS: &[Row] = &[
     Row {
         name: PYRUN,
         spec: pyrun_spec,
-        is_offered: |_| true,
+        is_offered: |offer| offer.able.snapshot,
         begin: super::pyrun::begin,
         shows_itself: false,
     },
@@ -70,7 +73,7 @@ pub(super) const TOOLS: &[Row] = &[
     },
     Row {
         name: READ_OUTPUT,
-        spec: Outputs::spec,
+        spec: |_| Outputs::spec(),
         is_offered: |_| true,
         begin: |arguments, desk| Err(desk.outputs.read(arguments)),
         shows_itself: false,
@@ -87,11 +90,11 @@ pub(super) const TOOLS: &[Row] = &[
 /// Names that are kept for tools to come.
 const RESERVED: &[&str] = &["notebook"];
 
-impl Offer {
+impl Offer<'_> {
     /// The tools, always in this order.
     pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
         let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
-        offered.map(|row| (row.spec)()).collect()
+        offered.map(|row| (row.spec)(self.able)).collect()
     }
 }
 
@@ -105,29 +108,36 @@ pub(in crate::session) fn shows_itself(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name && row.shows_itself)
 }
 
-fn pyrun_spec() -> ToolSpec {
+fn pyrun_spec(able: &Capabilities) -> ToolSpec {
+    let language = &able.language;
     spec(
         PYRUN,
-        ABOUT_PYRUN,
-        json!({"code": {"type": "string", "description": "Python; the value of a last expression is returned."}}),
+        &about(ABOUT_PYRUN, able),
+        json!({"code": {"type": "string", "description": format!("{language}; the value of a last expression is returned.")}}),
         &["code"],
     )
 }
 
-fn run_cells_spec() -> ToolSpec {
-    let cell = json!({
+fn run_cells_spec(able: &Capabilities) -> ToolSpec {
+    let language = &able.language;
+    let mut cell = json!({
         "type": "object",
         "properties": {
-            "code": {"type": "string", "description": "Python source of the cell."},
+            "code": {"type": "string", "description": format!("{language} source of the cell.")},
             "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
             "reset": {"type": "boolean", "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
         },
         "required": ["code"],
         "additionalProperties": false,
     });
+    if !able.restart
+        && let Some(properties) = cell["properties"].as_object_mut()
+    {
+        properties.remove("reset");
+    }
     spec(
         RUN_CELLS,
-        ABOUT_RUN_CELLS,
+        &about(ABOUT_RUN_CELLS, able),
         json!({
             "cells": {"type": "array", "items": cell, "minItems": 1},
             "timeout": {"type": "number", "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it takes."},
@@ -136,13 +146,23 @@ fn run_cells_spec() -> ToolSpec {
     )
 }
 
-fn load_skill_spec() -> ToolSpec {
+fn load_skill_spec(_: &Capabilities) -> ToolSpec {
     spec(
         LOAD_SKILL,
         ABOUT_LOAD_SKILL,
         json!({"path": {"type": "string", "description": "Its path from the list, or a name that is there once."}}),
         &["path"],
     )
+}
+
+/// A description, for cells of this runtime.
+fn about(text: &str, able: &Capabilities) -> String {
+    let cells = match able.cells.as_str() {
+        "" => String::new(),
+        cells => format!("{cells} "),
+    };
+    text.replace("{language}", &able.language)
+        .replace("{cells}", &cells)
 }
 
 fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {

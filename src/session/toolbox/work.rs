@@ -87,7 +87,8 @@ impl Session {
             now: Instant::now(),
             somebody: self.somebody(),
             interpreter: self.runtime.is_up(),
-            stdin: self.setup.tool_stdin(),
+            able: self.runtime.able(),
+            stdin: self.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
             allowed: &mut self.asking.allowed,
             shelf: &mut self.shelf,
@@ -124,11 +125,10 @@ impl Session {
             }
             Step::Ask(about) => self.ask_user(about, Asker::Tool),
             Step::Run(code) => self.run_code(code),
-            Step::Interrupt => self.interrupt_runtime(),
+            Step::Interrupt => drop(self.interrupt_code()),
             Step::Kill => {
-                if let Some(interrupter) = self.runtime.interrupter() {
-                    interrupter.kill();
-                }
+                let out = self.out_or_background().clone();
+                self.kill_runtime(&out);
             }
             Step::ReadSkill(path) => self.read_skill(path),
             Step::Done(result) => {
@@ -168,20 +168,20 @@ impl Session {
                     title,
                     source: source.clone(),
                 });
-                (Some(line), self.setup.stdin, Whose::Agent(line))
+                (Some(line), self.stdin(None), Whose::Agent(line))
             }
             ShownAs::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(SessionEvent::Verbatim(shown));
-                (None, self.setup.tool_stdin(), Whose::Skill)
+                (None, self.tool_stdin(), Whose::Skill)
             }
         };
         let execute = Execute {
-            code: source.clone(),
-            execution_count: line,
-            silent: false,
             stdin,
-            place: None,
+            ..match line {
+                Some(line) => Execute::numbered(source.clone(), line),
+                None => Execute::aside(source.clone()),
+            }
         };
         let request = RuntimeRequest::Execute(execute);
         let id = self.connected_runtime().submit(request);

@@ -7,7 +7,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::super::{Answer, Completion, PARTS, Snapshot, ToolLookup, Variable};
+use super::super::super::{
+    Answer, Completeness, Completion, PARTS, Snapshot, ToolLookup, Variable,
+};
 use super::super::wire::Raised;
 use super::{INTERRUPTED, Kind};
 use crate::output::mime::MimeBundle;
@@ -38,6 +40,7 @@ pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
                 _ => Answer::Inspection(None),
             }
         }
+        Kind::IsComplete => Answer::Completeness(completeness(&take("completeness"))),
         Kind::DescribeTools => Answer::Tools(list(take("tools"), tool)),
         Kind::CallTool => match take("tool") {
             Value::Object(result) => Answer::ToolResult(Ok(result_of(result))),
@@ -56,6 +59,18 @@ pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
             _ => Answer::Failed("the snapshot's result did not arrive".into()),
         },
         Kind::SetVariables | Kind::Shutdown | Kind::Execute => Answer::Done,
+    }
+}
+
+/// `{status, indent}`.
+fn completeness(value: &Value) -> Completeness {
+    match value["status"].as_str() {
+        Some("complete") => Completeness::Complete,
+        Some("incomplete") => {
+            Completeness::Incomplete(value["indent"].as_str().unwrap_or_default().to_owned())
+        }
+        Some("invalid") => Completeness::Invalid,
+        _ => Completeness::Unknown,
     }
 }
 

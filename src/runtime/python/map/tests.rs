@@ -1,7 +1,6 @@
 //! Frames as the runner writes them, and what they mean.
 
 use super::*;
-use crate::runtime::Stdin;
 use crate::runtime::python::wire::{answered, parse_frame, reply_line};
 
 fn underway(requests: &[(u64, Kind)]) -> Underway {
@@ -48,7 +47,7 @@ fn frames_become_events() {
         (
             &cell,
             r#"{"type":"display","id":3,"bundle":{},"displayId":"d","update":true}"#,
-            Some(r#"display_id: Some("d"), update: true"#),
+            Some(r#"display_id: Some("d"), transient: {}, update: true"#),
         ),
         (
             &cell,
@@ -238,13 +237,7 @@ fn only_replies_have_no_end() {
         reply: crate::runtime::InputReply::Eof,
     };
     assert_eq!(Kind::of(&reply), None);
-    let cell = RuntimeRequest::Execute(crate::runtime::Execute {
-        code: String::new(),
-        execution_count: None,
-        silent: true,
-        stdin: Stdin::Refuse,
-        place: None,
-    });
+    let cell = RuntimeRequest::Execute(crate::runtime::Execute::aside(String::new()));
     assert_eq!(Kind::of(&cell), Some(Kind::Execute));
     let end = Kind::Complete.end(RequestId(1), &Death::Exited(1));
     assert!(format!("{end:?}").contains("exit code 1"));

@@ -1,0 +1,131 @@
+//! What a runtime can do beside running cells, and the answer where it cannot.
+//!
+//! A session obeys every field: what is not there is not offered, and said plainly where a user asks for it.
+
+use super::answer::Answer;
+use super::request::{RuntimeRequest, Stdin};
+
+/// What a runtime can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// What its cells are written in, as a reader of English knows it: `Python`, `R`.
+    pub language: String,
+    /// What cells take beside the language, in a sentence for a model; empty: nothing.
+    pub cells: String,
+    /// How it completes.
+    pub completion: Completing,
+    /// Describes what stands at the cursor.
+    pub inspection: bool,
+    /// Describes and calls functions of the namespace.
+    pub tools: bool,
+    /// Evaluates what prompts refer to, tells which names there are, and takes variables.
+    pub references: bool,
+    /// Runs code in a copy that can change nothing.
+    pub snapshot: bool,
+    /// Cells may ask for input.
+    pub input: bool,
+    /// Cells may own a terminal.
+    pub terminal: bool,
+    /// A running cell can be interrupted.
+    pub interrupt: bool,
+    /// The interpreter can be ended, and a new one takes its place.
+    pub restart: bool,
+    /// Objects of the interpreter and of a front-end exchange messages.
+    pub comms: bool,
+    /// The interpreter was there before the session, and stays after it.
+    pub attached: bool,
+}
+
+/// How a runtime completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completing {
+    /// Not at all.
+    Nothing,
+    /// As fast as one types.
+    Quick,
+    /// That, and slower and deeper where it is asked to.
+    Deep,
+}
+
+impl Capabilities {
+    /// All there is, for this language.
+    pub fn all(language: &str) -> Self {
+        Capabilities {
+            language: language.to_owned(),
+            cells: String::new(),
+            completion: Completing::Deep,
+            inspection: true,
+            tools: true,
+            references: true,
+            snapshot: true,
+            input: true,
+            terminal: true,
+            interrupt: true,
+            restart: true,
+            comms: true,
+            attached: false,
+        }
+    }
+
+    /// Runs cells of this language, and no more.
+    pub fn cells_only(language: &str) -> Self {
+        Capabilities {
+            language: language.to_owned(),
+            cells: String::new(),
+            completion: Completing::Nothing,
+            inspection: false,
+            tools: false,
+            references: false,
+            snapshot: false,
+            input: false,
+            terminal: false,
+            interrupt: false,
+            restart: false,
+            comms: false,
+            attached: false,
+        }
+    }
+
+    /// Who answers the `input()` of a cell, where `wanted` would.
+    pub fn stdin(&self, wanted: Stdin) -> Stdin {
+        match wanted {
+            _ if !self.input => Stdin::Refuse,
+            Stdin::Terminal if !self.terminal => Stdin::Ask,
+            wanted => wanted,
+        }
+    }
+
+    /// The answer to a request that it cannot carry out; `None`: it can be asked.
+    pub fn refusal(&self, request: &RuntimeRequest) -> Option<Answer> {
+        let (able, answer) = match request {
+            RuntimeRequest::Complete { .. } => (
+                self.completion != Completing::Nothing,
+                Answer::Completions(Vec::new()),
+            ),
+            RuntimeRequest::Inspect { .. } => (self.inspection, Answer::Inspection(None)),
+            RuntimeRequest::DescribeTools { .. } | RuntimeRequest::CallTool { .. } => {
+                (self.tools, self.unable("offers no functions as tools"))
+            }
+            RuntimeRequest::Evaluate { .. } => {
+                (self.references, self.unable("evaluates no references"))
+            }
+            RuntimeRequest::Missing { .. } | RuntimeRequest::SetVariables { .. } => {
+                (self.references, self.unable("shows no names"))
+            }
+            RuntimeRequest::Snapshot { .. } => (
+                self.snapshot,
+                self.unable("runs no code that can change nothing"),
+            ),
+            RuntimeRequest::Execute(_)
+            | RuntimeRequest::IsComplete { .. }
+            | RuntimeRequest::ReplyInput { .. }
+            | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::Shutdown { .. } => return None,
+        };
+        (!able).then_some(answer)
+    }
+
+    fn unable(&self, what: &str) -> Answer {
+        Answer::Unable(format!("the {} runtime {what}", self.language))
+    }
+}

@@ -1,0 +1,194 @@
+//! What a runtime tells its session.
+//!
+//! Invariant: bytes and texts are foreign, as the cell made them; whoever shows them makes them safe.
+
+use serde_json::{Map, Value};
+
+use super::answer::Answer;
+use super::interpreter::{Death, RuntimeInfo, StartFailure};
+use super::request::RequestId;
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+
+/// What a runtime tells its session.
+#[derive(Debug, Clone)]
+pub enum RuntimeEvent {
+    /// An interpreter is up. Sent again after every restart.
+    Ready(RuntimeInfo),
+    /// No interpreter could be started. Requests of the time end as `Died`.
+    StartFailed(StartFailure),
+    /// The cell began.
+    Started {
+        /// Of the request.
+        id: RequestId,
+    },
+    /// Bytes the cell (or, without id, a background thread or task) wrote.
+    Output {
+        /// The request it belongs to.
+        id: Option<RequestId>,
+        /// Which stream.
+        stream: OutputStream,
+        /// As written: not sanitised, not necessarily whole characters.
+        bytes: Vec<u8>,
+        /// True for bytes of a program that owns the screen (`!vim`, or whoever took the cell's terminal out of
+        /// line mode): meant for the terminal as they are, worthless as text.
+        foreign: bool,
+    },
+    /// A value or a display.
+    Display {
+        /// The request it belongs to.
+        id: Option<RequestId>,
+        /// What to show.
+        display: Display,
+    },
+    /// The output so far is to be cleared.
+    Clear {
+        /// Of the request.
+        id: RequestId,
+        /// True: not before new output arrives.
+        wait: bool,
+    },
+    /// Help or long text for the pager.
+    Page {
+        /// Of the request.
+        id: RequestId,
+        /// The text, by MIME type.
+        bundle: MimeBundle,
+    },
+    /// The cell asks for a line (only with [`Stdin::Ask`](super::Stdin::Ask)).
+    InputRequested {
+        /// Of the request.
+        id: RequestId,
+        /// To be named in the reply.
+        call: u64,
+        /// Text to show.
+        prompt: String,
+        /// True: do not echo.
+        password: bool,
+    },
+    /// The code asks where the inputs of all sessions are recorded.
+    RecordRequested {
+        /// Of the request.
+        id: RequestId,
+        /// To be named in the reply.
+        call: u64,
+    },
+    /// The cell raised.
+    Error {
+        /// Of the request.
+        id: RequestId,
+        /// What it raised.
+        error: CellError,
+    },
+    /// `exit`, `quit` or `%exit` was called.
+    ExitRequested {
+        /// Of the request.
+        id: RequestId,
+        /// The exit status asked for.
+        code: i32,
+    },
+    /// `%load`, `%recall` and their like offer text for the next input.
+    NextInput {
+        /// Of the request.
+        id: RequestId,
+        /// The text.
+        text: String,
+    },
+    /// The cell ended; the last event of its id.
+    Finished {
+        /// Of the request.
+        id: RequestId,
+        /// How.
+        finish: Finish,
+    },
+    /// The end of any other request; the last event of its id.
+    Answered {
+        /// Of the request.
+        id: RequestId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// The interpreter is gone. Whatever was running has been finished as [`Ending::Died`] before this.
+    Died {
+        /// How it ended.
+        death: Death,
+        /// False when it died too often and is not started again before it is asked for.
+        restarting: bool,
+    },
+    /// The connection to the interpreter is gone; it may live on, and run what it ran. Whatever was running here has
+    /// been finished as [`Ending::Lost`] before this.
+    Lost {
+        /// What happened to it.
+        why: String,
+    },
+    /// Something the user should know (an interpreter that printed garbage, a slow start).
+    Notice(String),
+}
+
+/// Which of the cell's streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputStream {
+    /// Standard output on a pipe.
+    Stdout,
+    /// Standard error on a pipe.
+    Stderr,
+    /// Both, on the cell's terminal, in true order.
+    Terminal,
+}
+
+/// A value shown by a cell.
+#[derive(Debug, Clone)]
+pub struct Display {
+    /// The forms it comes in, and what is said of them.
+    pub bundle: MimeBundle,
+    /// The value of the cell (`Out[n]`) with its number, or a display in passing.
+    pub execution_count: Option<u32>,
+    /// For updates of an earlier display.
+    pub display_id: Option<String>,
+    /// What else came with it for those who show it, and is kept nowhere.
+    pub transient: Map<String, Value>,
+    /// True when it replaces the earlier display of that id.
+    pub update: bool,
+}
+
+impl Display {
+    /// A display in passing.
+    pub fn of(bundle: MimeBundle) -> Self {
+        Display {
+            bundle,
+            execution_count: None,
+            display_id: None,
+            transient: Map::new(),
+            update: false,
+        }
+    }
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    /// The ending.
+    pub ending: Ending,
+    /// Time the cell took, in ms, as the interpreter measured it.
+    pub milliseconds: f64,
+    /// The interpreter's working directory afterwards.
+    pub cwd: Option<String>,
+    /// What its terminal took and the cell did not read, whole and in order. Empty for a dead interpreter: its terminal
+    /// is gone with what was in it, and what the cell had read (passwords among it) is not told from the rest.
+    pub typeahead: Vec<u8>,
+}
+
+/// The ways a cell ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// Ran to its end.
+    Ok,
+    /// Raised; [`RuntimeEvent::Error`] came before.
+    Error,
+    /// Interrupted; the namespace is kept.
+    Interrupted,
+    /// The interpreter died with it; the namespace is lost.
+    Died(Death),
+    /// The connection broke, and why; the cell may run on, and the namespace may be there.
+    Lost(String),
+}

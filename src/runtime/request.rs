@@ -1,0 +1,192 @@
+//! What a session asks of a runtime.
+//!
+//! Invariant: nothing here says how it is carried out. An answer is named beside each request; what is answered stands
+//! in `answer.rs`, what comes unasked in `event.rs`.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::text::offset::CodePoints;
+
+/// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// What a session asks of a runtime.
+#[derive(Debug, Clone)]
+pub enum RuntimeRequest {
+    /// Runs a cell. Answer: `Started`, its output in order, `Finished`.
+    Execute(Execute),
+    /// Completes at `position`. Answer: [`Answer::Completions`](super::Answer::Completions).
+    Complete {
+        /// The text being edited.
+        code: String,
+        /// The cursor, in code points from the start of `code`.
+        position: CodePoints,
+        /// Whether the slower, deeper engine may be asked.
+        deep: bool,
+    },
+    /// Says whether a cell could be run as it stands, or goes on in a further line. Answer:
+    /// [`Answer::Completeness`](super::Answer::Completeness).
+    IsComplete {
+        /// The text so far.
+        code: String,
+    },
+    /// Describes what stands at `position`, or the function in whose brackets it is. The answer,
+    /// [`Answer::Inspection`](super::Answer::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
+    Inspect {
+        /// The text being edited.
+        code: String,
+        /// The cursor, in code points from the start of `code`.
+        position: CodePoints,
+        /// True for sources too (`??`).
+        detailed: bool,
+    },
+    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::Answer::Tools).
+    DescribeTools {
+        /// Names to look up.
+        names: Vec<String>,
+    },
+    /// Calls a callable of the namespace. Output it prints is this id's output. Answer:
+    /// [`Answer::ToolResult`](super::Answer::ToolResult).
+    CallTool {
+        /// Name in the namespace.
+        name: String,
+        /// A JSON object of keyword arguments.
+        arguments: Value,
+        /// Who answers `input()`; a tool owns no terminal, so never [`Stdin::Terminal`].
+        stdin: Stdin,
+    },
+    /// Evaluates what a prompt refers to, each once: names and calls in the live namespace, other expressions in a copy
+    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::Answer::Evaluated).
+    Evaluate {
+        /// Any text; what is no expression gives a value that failed.
+        variables: Vec<String>,
+        /// Shell commands, run in the interpreter's directory and environment.
+        shells: Vec<String>,
+    },
+    /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
+    /// [`Answer::Missing`](super::Answer::Missing).
+    Missing {
+        /// Sources of cells, in the order they ran.
+        sources: Vec<String>,
+    },
+    /// Runs code in a copy of the interpreter that can change nothing. Answer: [`Answer::Snapshot`](super::Answer::Snapshot).
+    Snapshot {
+        /// Python; the value of a last expression is the result.
+        code: String,
+        /// True: run even where writes cannot be prevented.
+        unprotected: bool,
+    },
+    /// Sets strings in the namespace. Answer: [`Answer::Done`](super::Answer::Done).
+    SetVariables {
+        /// Name and text of each.
+        values: Vec<(String, String)>,
+    },
+    /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
+    ReplyInput {
+        /// The `call` of the request.
+        call: u64,
+        /// What was typed.
+        reply: InputReply,
+    },
+    /// Answers [`RuntimeEvent::RecordRequested`](super::RuntimeEvent::RecordRequested); has no answer of its own.
+    ReplyRecord {
+        /// The `call` of the request.
+        call: u64,
+        /// Where the inputs are; `None`: nothing is recorded.
+        place: Option<RecordPlace>,
+    },
+    /// Ends the interpreter in an orderly way (at-exit functions run). Answer: [`Answer::Done`](super::Answer::Done).
+    Shutdown {
+        /// Only the connection ends: the interpreter was there before it, and stays.
+        stays: bool,
+    },
+}
+
+/// One cell to run.
+#[derive(Debug, Clone)]
+pub struct Execute {
+    /// The source as typed; magics and top-level `await` included.
+    pub code: String,
+    /// Number shown as `In [n]`.
+    pub execution_count: Option<u32>,
+    /// It is kept among the inputs and values of the interpreter (`In`, `Out` and `_n`), where it has a number.
+    pub store_history: bool,
+    /// No result display.
+    pub silent: bool,
+    /// The interpreter goes there first; `None`: it stays where it is.
+    pub directory: Option<PathBuf>,
+    /// Environment variables it gets first; `None`: it has none of that name.
+    pub environment: Vec<(String, Option<String>)>,
+    /// Who answers `input()`.
+    pub stdin: Stdin,
+    /// Where the code stands; `None`: it was typed.
+    pub place: Option<Place>,
+}
+
+impl Execute {
+    /// A cell that is numbered, shown and stored, and asks nobody.
+    pub fn numbered(code: String, number: u32) -> Self {
+        Execute {
+            code,
+            execution_count: Some(number),
+            store_history: true,
+            silent: false,
+            directory: None,
+            environment: Vec::new(),
+            stdin: Stdin::Refuse,
+            place: None,
+        }
+    }
+
+    /// Code that takes no number and is not stored.
+    pub fn aside(code: String) -> Self {
+        Execute {
+            execution_count: None,
+            store_history: false,
+            ..Execute::numbered(code, 0)
+        }
+    }
+}
+
+/// Where in a script a cell stands: what its tracebacks name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The script.
+    pub file: PathBuf,
+    /// The line the cell begins at, from 1.
+    pub line: u32,
+    /// The script ends with the cell: its threads are waited for, and what it registered for its exit is run.
+    pub last: bool,
+}
+
+/// Where a cell's `input()` goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdin {
+    /// The cell's own terminal ([`Runtime::terminal`](super::Runtime::terminal)).
+    Terminal,
+    /// The front-end is asked by [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested).
+    Ask,
+    /// Nobody: `input()` raises `EOFError` at once.
+    Refuse,
+}
+
+/// What came back for an input request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputReply {
+    /// A line, without its newline.
+    Line(String),
+    /// End of input: `EOFError` in the cell.
+    Eof,
+}
+
+/// Where code that asks for earlier inputs (`%history`) may read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// The file of the record.
+    pub path: PathBuf,
+    /// The session that runs.
+    pub session: i64,
+}

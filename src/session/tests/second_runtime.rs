@@ -1,0 +1,251 @@
+//! A runtime that is not Python and can only run cells: what a user is told, what the agent is offered, and that nothing
+//! is asked of it that it cannot do.
+
+use super::*;
+use crate::runtime::{Capabilities, InputReply};
+use crate::text::offset::CodePoints;
+
+/// An R that can only run cells, and the kinds of request that reached it. `hang` ends with the next answer to a
+/// question for input.
+fn r(
+    turns: Vec<Vec<AgentEvent>>,
+    change: impl FnOnce(&mut Parts),
+) -> (Stage, Arc<Mutex<Vec<String>>>) {
+    r_able(Capabilities::cells_only("R"), turns, change)
+}
+
+/// The same, with other abilities.
+fn r_able(
+    able: Capabilities,
+    turns: Vec<Vec<AgentEvent>>,
+    change: impl FnOnce(&mut Parts),
+) -> (Stage, Arc<Mutex<Vec<String>>>) {
+    let reached = Arc::new(Mutex::new(Vec::new()));
+    let (seen, mut hanging) = (Arc::clone(&reached), None);
+    let script = Script::new(move |id, request| {
+        let (kind, events) = match request {
+            RuntimeRequest::Execute(execute) => {
+                if execute.code == "hang" {
+                    hanging = Some(id);
+                }
+                let events = cell(id, &execute.code, execute.execution_count);
+                (format!("{} {:?}", execute.code, execute.stdin), events)
+            }
+            RuntimeRequest::ReplyInput { .. } => {
+                let finish = finish(Ending::Ok);
+                let ended = hanging
+                    .take()
+                    .map(|id| RuntimeEvent::Finished { id, finish });
+                return ended.into_iter().collect();
+            }
+            other => (format!("{other:?}"), Script::plain_end(id, other)),
+        };
+        seen.lock().unwrap().push(kind);
+        events
+    });
+    (stage_of(script.able(able), turns, change), reached)
+}
+
+fn offered(stage: &Stage, n: usize) -> Vec<(String, String)> {
+    let tools = stage.agent.requests()[n].tools.clone();
+    let told =
+        |tool: crate::agent::ToolSpec| (tool.name, format!("{} {}", tool.description, tool.schema));
+    tools.into_iter().map(told).collect()
+}
+
+#[test]
+fn a_cell_runs_and_nothing_asks_it_for_input() {
+    let (stage, reached) = r(Vec::new(), |parts| parts.stdin = Stdin::Ask);
+    assert_eq!(stage.run("x <- 1"), ["[1]", "ran x <- 1", "= 42", "Ok"]);
+    assert_eq!(*reached.lock().unwrap(), ["x <- 1 Refuse"]);
+}
+
+#[test]
+fn references_are_sent_unread_and_that_is_said_once() {
+    let (stage, reached) = r(vec![says("one"), says("two")], |_| {});
+    assert_eq!(
+        stage.run(".look at $`x`, $`mean(x)` and !`ls`"),
+        [
+            "[1]",
+            "what the prompt refers to could not be evaluated: the R runtime evaluates no references",
+            "> one",
+            "Complete"
+        ]
+    );
+    let sent = stage.sent(0);
+    for expected in [
+        "<variable name=\"x\" type=\"Error\">Error: the R runtime evaluates no references</variable>",
+        "<variable name=\"mean(x)\" type=\"Error\">",
+    ] {
+        assert!(sent.contains(expected), "{sent}");
+    }
+    assert!(!sent.contains("aren't defined"), "{sent}");
+    assert_eq!(stage.run(".and now?"), ["[2]", "> two", "Complete"]);
+    // Neither the references nor what was answered reached it.
+    assert_eq!(*reached.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_prompt_that_names_a_function_is_refused_and_the_agent_is_offered_what_there_is() {
+    let calls = calls(&[("pyrun", json!({"code": "1"}))], "done");
+    let (stage, reached) = r(vec![calls], |_| {});
+    assert_eq!(
+        stage.run(".use &`f`"),
+        [
+            "[1]",
+            "the R runtime offers no functions as tools",
+            "refill .use &`f`"
+        ]
+    );
+    // One that only names ours is sent; of ours it has what needs no more than cells.
+    assert_eq!(
+        stage.run(".use &`run_cells`")[1..],
+        [
+            "pyrun(code='1')…",
+            "pyrun(code='1') => Error: tool `pyrun` is not defined",
+            "> done",
+            "Complete"
+        ]
+    );
+    let tools = offered(&stage, 0);
+    let names: Vec<&str> = tools.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["run_cells", "read_output"]);
+    let about = &tools[0].1;
+    assert!(
+        about.contains("the user's live R session") && about.contains("R source of the cell"),
+        "{about}"
+    );
+    for foreign in ["Magics", "await", "Python", "\"reset\""] {
+        assert!(!about.contains(foreign), "{about}");
+    }
+    assert_eq!(*reached.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn cells_of_the_agent_run_and_a_reset_does_not() {
+    let cells = |reset| json!({"cells": [{"code": "y <- 2", "reset": reset}]});
+    let turn = calls(
+        &[("run_cells", cells(true)), ("run_cells", cells(false))],
+        "done",
+    );
+    let (stage, _) = r(vec![turn], |parts| {
+        parts.choices.run_cells = crate::config::RunCells::Auto;
+    });
+    let words = stage.run(".go");
+    assert!(
+        words[2].contains(
+            "`cells[0].reset` cannot be had: the R runtime cannot be restarted from here"
+        ),
+        "{words:?}"
+    );
+    assert!(words.iter().any(|word| word == "ran y <- 2"), "{words:?}");
+    assert_eq!(stage.calls.kills(), 0);
+}
+
+#[test]
+fn completion_and_inspection_are_empty_without_asking() {
+    let (stage, reached) = r(Vec::new(), |_| {});
+    let complete = stage.session.ask(RuntimeRequest::Complete {
+        code: "me".into(),
+        position: CodePoints(2),
+        deep: true,
+    });
+    assert!(matches!(complete.blocking_recv(), Ok(Answer::Completions(items)) if items.is_empty()));
+    let inspect = stage.session.ask(RuntimeRequest::Inspect {
+        code: "mean".into(),
+        position: CodePoints(2),
+        detailed: false,
+    });
+    assert!(matches!(
+        inspect.blocking_recv(),
+        Ok(Answer::Inspection(None))
+    ));
+    assert_eq!(*reached.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_interrupted_or_restarted_says_so_and_goes_on() {
+    let (stage, _) = r(Vec::new(), |_| {});
+    let run = stage.submit("hang");
+    let mut said = Vec::new();
+    while said.last().is_none_or(|word| word != "= 42") {
+        match run.next_blocking(Some(Duration::from_secs(60))) {
+            Next::Event(event) => said.push(word(&event)),
+            other => panic!("{other:?} after {said:?}"),
+        }
+    }
+    stage.session.interrupt();
+    stage.session.kill();
+    let told = || match run.next_blocking(Some(Duration::from_secs(60))) {
+        Next::Event(event) => word(&event),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        told(),
+        "the R runtime cannot interrupt what runs: it goes on to its end"
+    );
+    assert_eq!(told(), "the R runtime cannot be restarted from here");
+    stage.session.reply_input(0, InputReply::Eof);
+    assert_eq!(words(&run), ["Ok"]);
+    assert_eq!(
+        stage.run("%ipycodex restart"),
+        ["[2]", "the R runtime cannot be restarted from here"]
+    );
+    assert_eq!((stage.calls.interrupts(), stage.calls.kills()), (0, 0));
+}
+
+#[test]
+fn a_lost_connection_is_no_death() {
+    let lost = |id| {
+        let why = "the gateway does not answer".to_owned();
+        let finish = finish(Ending::Lost(why.clone()));
+        vec![
+            RuntimeEvent::Started { id },
+            RuntimeEvent::Finished { id, finish },
+            RuntimeEvent::Lost { why },
+        ]
+    };
+    let script = Script::new(move |id, request| match request {
+        RuntimeRequest::Execute(execute) if execute.code == "lose" => lost(id),
+        RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
+        _ => Script::plain_end(id, request),
+    });
+    let stage = stage_of(
+        script.able(Capabilities::cells_only("R")),
+        vec![says("ok")],
+        |_| {},
+    );
+    assert_eq!(
+        stage.run("lose"),
+        [
+            "[1]",
+            "Lost(\"the gateway does not answer\")",
+            "the connection to the R interpreter was lost: the gateway does not answer",
+        ]
+    );
+    assert_eq!(stage.run("x")[3], "Ok");
+    stage.run(".what?");
+    assert!(
+        stage
+            .sent(0)
+            .contains("[the connection was lost: the gateway does not answer]")
+    );
+}
+
+#[test]
+fn an_interpreter_that_was_there_before_stays() {
+    for attached in [false, true] {
+        let (stage, reached) = r_able(
+            Capabilities {
+                attached,
+                ..Capabilities::cells_only("R")
+            },
+            Vec::new(),
+            |_| {},
+        );
+        stage.run("x");
+        stage.session.close(Duration::from_secs(10));
+        let last = reached.lock().unwrap().last().cloned();
+        assert_eq!(last, Some(format!("Shutdown {{ stays: {attached} }}")));
+    }
+}
