@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ipycodex::history::{
-    Archive, Begin, History, Opening, Outcome, PromptStart, RecordedThread, State, open,
+    Archive, Begin, CellEnd, History, Opening, Outcome, PromptStart, RecordedThread, open,
 };
 use ipycodex::report::Report;
 use rusqlite::Connection;
@@ -66,7 +66,7 @@ fn end(history: History, mut reports: UnboundedReceiver<Report>) -> Vec<String> 
 
 fn cell(history: &History, line: u32, source: &str, output: &str) {
     history.input(line, source, source);
-    history.output(line, output, vec![], State::Complete, 1);
+    history.output(line, output, vec![], CellEnd::Complete, 1);
 }
 
 fn directory() -> (tempfile::TempDir, PathBuf) {

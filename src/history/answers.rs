@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::TurnKey;
+use super::values::TurnKey;
 
 /// What has been handed over of each running answer; all clones are one.
 #[derive(Debug, Clone, Default)]

@@ -17,7 +17,8 @@ use super::listing::{self, Scope};
 use super::look::Look;
 use super::schema::{Kind, Schema};
 use super::search::{Found, Sought};
-use super::{SessionRow, index, saved, search, sessions};
+use super::values::SessionRow;
+use super::{fault, index, saved, search, sessions};
 use crate::artifacts;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -219,7 +220,7 @@ impl Archive {
             Err(error) => Err(error),
         };
         changed.map_err(|error| {
-            if file::locked(&error) {
+            if fault::locked(&error) {
                 return failed(&self.path, &error);
             }
             Report::failure(format!("`{}` cannot be written", self.path.display())).because(error)
@@ -232,15 +233,15 @@ fn unreadable(path: &Path) -> Report {
 }
 
 fn failed(path: &Path, error: &rusqlite::Error) -> Report {
-    if file::locked(error) {
+    if fault::locked(error) {
         return Report::failure(format!("`{}` is locked by another program", path.display()))
             .hint("close what holds it, then try again");
     }
-    if file::damaged(error) {
+    if fault::damaged(error) {
         return file::refusal(path, error);
     }
     let report = unreadable(path).because(error);
-    if file::passing(error) {
+    if fault::passing(error) {
         // A log without its index, or a change cut off: only whoever may write can bring them in.
         return report.hint(format!(
             "if it was not closed properly, `ipycodex --hist-file {}` brings it in order",
@@ -386,12 +387,12 @@ mod tests {
     #[test]
     fn what_a_living_process_has_open_stays() {
         let own = std::process::id();
-        let since = sessions::process_start(own).unwrap();
+        let since = super::super::openers::process_start(own).unwrap();
         let (_directory, mut archive, db) = archive(own, since);
         let refused = archive.delete(2).unwrap_err();
         assert_eq!(refused.message, "session 2 is the one that runs here");
         let parent = std::os::unix::process::parent_id();
-        let since = sessions::process_start(parent).unwrap();
+        let since = super::super::openers::process_start(parent).unwrap();
         db.execute(
             "UPDATE ipycodex_sessions SET process = ?1, process_start = ?2 WHERE session = 2",
             params![parent, since],

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, params};
 
-use super::Decided;
+use super::values::Decided;
 
 /// Adds a decision made in the prompt that has `line` in the file.
 pub(super) fn write(

@@ -4,11 +4,10 @@
 //! shown; or every cell with how it ended. Sessions of IPython's own have neither states nor prompts: their cells count
 //! as well ended.
 
-use std::ops::Range;
-
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Write;
+use super::message::Write;
+use super::values::{CellEnd, Earlier, EarlierEntry, RecordedCell};
 use crate::input::is_ours;
 use crate::output::shown::Layout;
 
@@ -17,53 +16,6 @@ const SHOWN: i64 = 64 << 10;
 
 /// Inputs of which the commands are told from the cells when cells are counted; of more, commands count as cells.
 const COUNTED: u32 = 1000;
-
-/// The end of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Earlier {
-    /// Its number.
-    pub session: i64,
-    /// As named by the user.
-    pub name: Option<String>,
-    /// Local time it began, `YYYY-MM-DD HH:MM:SS.ffffff`.
-    pub start: String,
-    /// Its working directory.
-    pub cwd: String,
-    /// Cells in all.
-    pub cells: u32,
-    /// Exchanges in all.
-    pub prompts: u32,
-    /// The last entries, oldest first; commands are not among them.
-    pub entries: Vec<EarlierEntry>,
-}
-
-/// An input and what came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierEntry {
-    /// Its In number.
-    pub line: u32,
-    /// As typed; a prompt with its dot.
-    pub source: String,
-    /// What the cell showed, as plain text, or the start of it; the stored answer of a prompt.
-    pub shown: String,
-    /// Bytes of `shown` that are the cell's value.
-    pub value: Option<Range<usize>>,
-    /// The answer of the agent.
-    pub is_answer: bool,
-    /// Taken out of the conversation.
-    pub hidden: bool,
-}
-
-/// A cell of the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordedCell {
-    /// Its In number.
-    pub line: u32,
-    /// As typed.
-    pub source: String,
-    /// It ran to its end.
-    pub well: bool,
-}
 
 /// The end of a session: at most `most` entries.
 pub(super) fn end(db: &Connection, session: i64, most: u32) -> rusqlite::Result<Option<Earlier>> {
@@ -211,7 +163,7 @@ pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<
             }),
             Write::Output { line, state, .. } => {
                 if let Some(cell) = cells.iter_mut().rfind(|cell| cell.line == *line) {
-                    cell.well = *state == super::State::Complete;
+                    cell.well = *state == CellEnd::Complete;
                 }
             }
             _ => {}

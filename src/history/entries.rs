@@ -5,21 +5,12 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::lines::Lines;
+use super::message::Write;
+use super::places::Places;
+use super::values::{CellEnd, Outcome, PromptStart, RecordedThread, TurnKey};
 use super::waiting::Entry;
-use super::{
-    Bundle, Outcome, PromptStart, RecordedThread, State, TurnKey, Write, answers, decisions, turns,
-    usage,
-};
+use super::{answers, decisions, pictures, turns, usage};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
-
-/// Where the things of this process lie in the file.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Places {
-    /// Rows of the turns that run.
-    turns: HashMap<TurnKey, i64>,
-    pub(super) lines: Lines,
-}
 
 /// Writes changes of `session`, all or none.
 pub(super) fn write<'a>(
@@ -86,7 +77,7 @@ fn apply(
                     .prepare_cached("INSERT OR REPLACE INTO output_history VALUES (?1, ?2, ?3)")?
                     .execute(params![session, line, text])?;
             }
-            keep_bundles(change, session, line, bundles)?;
+            pictures::keep(change, session, line, bundles)?;
             change
                 .prepare_cached(
                     "INSERT INTO ipycodex_entries (session, line, state, execution_ms, layout)
@@ -188,30 +179,6 @@ fn seconds(at: SystemTime) -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
-/// Stores the rich forms of an output in their order.
-pub(super) fn keep_bundles(
-    change: &Connection,
-    session: i64,
-    line: u32,
-    bundles: &[Bundle],
-) -> rusqlite::Result<()> {
-    for (position, bundle) in (0_i64..).zip(bundles) {
-        change
-            .prepare_cached(
-                "INSERT OR REPLACE INTO ipycodex_outputs (session, line, position, bundle, picture)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![
-                session,
-                line,
-                position,
-                bundle.json,
-                bundle.bytes()
-            ])?;
-    }
-    Ok(())
-}
-
 /// The place of an input in the file: its own number, or behind the last row when another has it.
 fn free_line(
     db: &Connection,
@@ -292,7 +259,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
             } => {
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {
                     cell.output = (!text.is_empty()).then(|| text.clone());
-                    cell.failed = *state == State::Failed;
+                    cell.failed = *state == CellEnd::Failed;
                 }
             }
             Write::Told { line, prompt } => {

@@ -11,12 +11,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::Opening;
-use super::look::Look;
+use super::fault::{damaged, locked};
+use super::look::{Look, keep_plans, with};
 use super::schema::{self, Kind, Schema};
+use super::values::Opening;
 use crate::report::Report;
 
 /// Pages of the log at which a commit waits until they are in the file; before that, idle time is used.
@@ -30,29 +30,6 @@ pub(super) enum Failed {
     Later(Report),
     /// This file will not do, and why.
     Never(Report),
-}
-
-/// True for what goes away by itself.
-pub(super) fn passing(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(
-            ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked
-                | ErrorCode::DiskFull
-                | ErrorCode::SystemIoFailure
-                | ErrorCode::CannotOpen
-                | ErrorCode::ReadOnly
-        )
-    )
-}
-
-/// True when the file is damaged.
-pub(super) fn damaged(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
 }
 
 /// A database in memory with our tables.
@@ -204,14 +181,6 @@ fn not_now(path: &Path, error: &rusqlite::Error) -> Failed {
     }
 }
 
-/// True when another program holds the file.
-pub(super) fn locked(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
-}
-
 /// Says that a write has to wait, by its cause.
 pub(super) fn trouble(path: &Path, error: &rusqlite::Error) -> Report {
     match error.sqlite_error_code() {
@@ -299,23 +268,9 @@ pub(super) fn connect(path: &Path, patience: Duration) -> rusqlite::Result<(Conn
     Ok((db, schema))
 }
 
-/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a short
-/// one that takes longer than running it.
-pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map(drop)
-}
-
 /// True when the file that was open here may be renamed: it still says that it is SQLite's, or it is at our own place.
 pub(super) fn may_set_aside(opening: &Opening) -> bool {
     !opening.named || fs::File::open(&opening.path).is_ok_and(|file| says_sqlite(&file))
-}
-
-/// The name of a companion: `-wal`, `-shm`, `-journal`.
-pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// Renames a damaged file and its companions; they are never overwritten.

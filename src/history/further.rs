@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::State;
 use super::index::{self, ROWS, directory_of};
 use super::listing::CWD;
 use super::look::Look;
+use super::values::CellEnd;
 
 /// Blocks looked through at a time.
 const LOOKED_THROUGH: usize = 12;
@@ -38,7 +38,7 @@ pub struct Facts {
     /// Directory of its session.
     pub directory: String,
     /// How it ended, where that was recorded.
-    pub state: Option<State>,
+    pub state: Option<CellEnd>,
     /// When it began, or its session: local time, `YYYY-MM-DD HH:MM`.
     pub time: String,
 }
@@ -186,9 +186,9 @@ pub(super) fn facts(
         Ok(Facts {
             directory: row.get(0)?,
             state: match row.get_ref(1)?.as_str()? {
-                "complete" => Some(State::Complete),
-                "cancelled" => Some(State::Cancelled),
-                "failed" => Some(State::Failed),
+                "complete" => Some(CellEnd::Complete),
+                "cancelled" => Some(CellEnd::Cancelled),
+                "failed" => Some(CellEnd::Failed),
                 _ => None,
             },
             time: row.get(2)?,
@@ -297,7 +297,7 @@ mod tests {
         let failed = facts("", 21).unwrap();
         assert_eq!(
             (failed.directory.as_str(), failed.state),
-            ("/here", Some(State::Failed))
+            ("/here", Some(CellEnd::Failed))
         );
         assert!(failed.time.starts_with("1970-01-01") || failed.time.starts_with("1969-12-31"));
         let other = facts("", 12).unwrap();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::SessionRow;
+use super::values::SessionRow;
 
 /// Rows of a listing at most.
 pub const LISTED: u32 = 20;

@@ -9,9 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::file;
+use super::fault::{locked, passing};
 use super::schema::{self, Kind};
 
 /// How often a file that changes under the reader is read anew.
@@ -50,7 +51,7 @@ impl Still {
 
 /// True when the companion of this name has something in it.
 fn holds(path: &Path, suffix: &str) -> bool {
-    std::fs::metadata(file::with(path, suffix)).is_ok_and(|found| found.len() > 0)
+    std::fs::metadata(with(path, suffix)).is_ok_and(|found| found.len() > 0)
 }
 
 impl Look {
@@ -64,7 +65,7 @@ impl Look {
             // Nobody has it open, or nothing is being written: no lock, no log, no index.
             _ => (connect(path, "immutable=1")?, Some(still)),
         };
-        file::keep_plans(&db)?;
+        keep_plans(&db)?;
         db.busy_timeout(patience)?;
         db.pragma_update(None, "trusted_schema", false)?;
         db.pragma_update(None, "temp_store", "MEMORY")?;
@@ -85,7 +86,7 @@ impl Look {
     pub(super) fn kind(path: &Path, patience: Duration) -> rusqlite::Result<Kind> {
         match Look::open(path, patience) {
             Ok((_, kind)) => Ok(kind),
-            Err(error) if file::passing(&error) && !file::locked(&error) => {
+            Err(error) if passing(&error) && !locked(&error) => {
                 schema::kind(&connect(path, "immutable=1")?)
             }
             Err(error) => Err(error),
@@ -108,6 +109,20 @@ impl Look {
         }
         query(&self.db)
     }
+}
+
+/// The name of a companion: `-wal`, `-shm`, `-journal`.
+pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a short
+/// one that takes longer than running it.
+pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map(drop)
 }
 
 fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {

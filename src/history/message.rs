@@ -1,6 +1,6 @@
 //! What the handles on the record send to its thread: changes, and questions with a way back for the answer.
 //!
-//! Absent on purpose: what becomes of them (`store`).
+//! Absent on purpose: what becomes of them (`thread`, `store`).
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use super::{
-    Bundle, Decided, Earlier, Outcome, PromptStart, RecordedCell, RecordedThread, SessionRow,
-    SessionStart, State, TakenUp, TurnKey, TurnRow,
+use super::values::{
+    Bundle, CellEnd, Decided, Earlier, Outcome, PromptStart, RecordedCell, RecordedThread,
+    SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
 use crate::dialog::Dialog;
@@ -33,7 +33,7 @@ pub(super) enum Write {
         bundles: Vec<Bundle>,
         /// [`Layout::to_json`].
         layout: String,
-        state: State,
+        state: CellEnd,
         execution_ms: u64,
     },
     BeginTurn {

@@ -5,8 +5,6 @@
 
 use rusqlite::{Connection, params};
 
-use super::sessions::process_start;
-
 /// This process opens the session: the others that have it open, in no order.
 pub(super) fn join(db: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
     let process = std::process::id();
@@ -61,4 +59,15 @@ fn name(db: &Connection, session: i64, process: u32) -> rusqlite::Result<()> {
         params![session, process, process_start(process)],
     )?;
     Ok(())
+}
+
+/// When a living process began, in the kernel's ticks; with its number it names a process for good.
+pub(super) fn process_start(process: u32) -> Option<i64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
 }

@@ -14,7 +14,8 @@ use base64::prelude::BASE64_STANDARD;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Map, Value};
 
-use super::{Bundle, Write};
+use super::message::Write;
+use super::values::Bundle;
 use crate::dialog::Dialog;
 use crate::output::mime::MimeBundle;
 use crate::output::picture_type;
@@ -34,51 +35,6 @@ pub(super) struct Found {
     bytes: u64,
     /// Its bundle when it is not in the file yet.
     json: Option<String>,
-}
-
-/// Under which the metadata of a bundle stands among its forms: for those who do not know it, one more form.
-const METADATA: &str = "application/vnd.ipycodex.metadata+json";
-
-impl Bundle {
-    pub(super) fn of(bundle: &MimeBundle) -> Self {
-        let map = bundle
-            .iter()
-            .map(|(mime, data)| (mime.to_owned(), data.clone()));
-        let mut map: Map<String, Value> = map.collect();
-        if !bundle.metadata().is_empty() {
-            map.insert(METADATA.into(), bundle.metadata().clone().into());
-        }
-        Bundle {
-            json: Value::Object(map).to_string(),
-            pictured: bundle.image().is_some(),
-        }
-    }
-
-    /// Reads what [`Bundle::of`] wrote.
-    pub(super) fn read(json: &str) -> Option<MimeBundle> {
-        let mut map: Map<String, Value> = serde_json::from_str(json).ok()?;
-        let metadata = match map.remove(METADATA) {
-            Some(Value::Object(metadata)) => metadata,
-            _ => Map::new(),
-        };
-        Some(MimeBundle::new(map.into_iter().collect()).with_metadata(metadata))
-    }
-
-    /// The bundle of a picture given as a `data:` URL.
-    pub(super) fn of_url(url: &str) -> Option<Self> {
-        let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-        let entry = (mime.to_owned(), Value::String(data.to_owned()));
-        Some(Bundle {
-            json: Value::Object(Map::from_iter([entry])).to_string(),
-            pictured: true,
-        })
-    }
-
-    /// Its size in bytes when there is a picture in it.
-    pub(super) fn bytes(&self) -> Option<i64> {
-        let bytes = i64::try_from(self.json.len()).unwrap_or(i64::MAX);
-        self.pictured.then_some(bytes)
-    }
 }
 
 /// The pictures in the file.
@@ -217,6 +173,30 @@ pub(super) fn attach(dialog: &mut Dialog, pictures: Vec<(u32, String)>) {
             dialog.cells[at].images.push(url);
         }
     }
+}
+
+/// Stores the rich forms of an output in their order.
+pub(super) fn keep(
+    change: &Connection,
+    session: i64,
+    line: u32,
+    bundles: &[Bundle],
+) -> rusqlite::Result<()> {
+    for (position, bundle) in (0_i64..).zip(bundles) {
+        change
+            .prepare_cached(
+                "INSERT OR REPLACE INTO ipycodex_outputs (session, line, position, bundle, picture)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                session,
+                line,
+                position,
+                bundle.json,
+                bundle.bytes()
+            ])?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::store::Store;
-use super::{Bundle, Write, entries};
+use super::entries;
+use super::message::Write;
+use super::values::Bundle;
 use crate::dialog::{Dialog, PromptEntry};
 use crate::input::is_ours;
 use crate::notebook::{SavedCell, SavedPrompt, SavedSession};
@@ -17,42 +18,41 @@ use crate::output::shown::{CellOutput, Layout, without_layout};
 
 /// Of one cell, beside its text.
 #[derive(Debug, Default)]
-struct Forms {
+pub(super) struct Forms {
     bundles: Vec<MimeBundle>,
     layout: Option<String>,
     /// There is a row of ours.
     ours: bool,
 }
 
-impl Store {
-    /// Of the session that goes on.
-    pub(super) fn saved(&mut self) -> SavedSession {
-        let mut dialog = self.read(Dialog::default(), entries::dialog);
-        let mut forms = self.read(HashMap::new(), forms);
-        entries::overlay(&mut dialog, &mut self.waiting.writes());
-        for write in self.waiting.writes() {
-            if let Write::Output {
-                line,
+/// Of the session that goes on; `waiting` are the writes that wait.
+pub(super) fn of_present<'a, W: Iterator<Item = &'a Write>>(
+    mut dialog: Dialog,
+    mut forms: HashMap<u32, Forms>,
+    waiting: impl Fn() -> W,
+) -> SavedSession {
+    entries::overlay(&mut dialog, &mut waiting());
+    for write in waiting() {
+        if let Write::Output {
+            line,
+            bundles,
+            layout,
+            ..
+        } = write
+        {
+            let bundles = bundles
+                .iter()
+                .filter_map(|it| Bundle::read(&it.json))
+                .collect();
+            let waiting = Forms {
                 bundles,
-                layout,
-                ..
-            } = write
-            {
-                forms.insert(
-                    *line,
-                    Forms {
-                        bundles: bundles
-                            .iter()
-                            .filter_map(|it| Bundle::read(&it.json))
-                            .collect(),
-                        layout: Some(layout.clone()),
-                        ours: true,
-                    },
-                );
-            }
+                layout: Some(layout.clone()),
+                ours: true,
+            };
+            forms.insert(*line, waiting);
         }
-        saved(dialog, forms)
     }
+    saved(dialog, forms)
 }
 
 /// Of a session in the file; `None`: there is no such session.
@@ -69,7 +69,8 @@ pub(super) fn of(db: &Connection, session: i64) -> rusqlite::Result<Option<Saved
         .transpose()
 }
 
-fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {
+/// The rich forms of each cell in the file.
+pub(super) fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {
     let mut forms: HashMap<u32, Forms> = HashMap::new();
     let mut rows =
         db.prepare_cached("SELECT line, layout FROM ipycodex_entries WHERE session = ?1")?;

@@ -5,8 +5,6 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::State;
-
 /// Each brings the schema from its index to the next number.
 const MIGRATIONS: &[&str] = &["
     CREATE TABLE IF NOT EXISTS sessions (session integer primary key autoincrement, start timestamp,
@@ -80,17 +78,6 @@ pub(super) enum Schema {
     },
     /// It will not do: newer, or foreign.
     Other(Kind),
-}
-
-impl State {
-    /// As the column `state` has it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Cancelled => "cancelled",
-            State::Failed => "failed",
-        }
-    }
 }
 
 /// Looks whose tables these are.

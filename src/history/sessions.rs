@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Map, Value, json};
 
-use super::{Begin, RecordedThread, SessionStart};
+use super::values::{Begin, RecordedThread, SessionStart};
 use super::{answers, openers, turns};
 use crate::dialog;
 
@@ -110,22 +110,11 @@ pub(super) fn holder(db: &Connection, session: i64) -> rusqlite::Result<Option<u
         )
         .optional()?;
     Ok(match last {
-        Some((Some(process), Some(since))) if process_start(process) == Some(since) => {
+        Some((Some(process), Some(since))) if openers::process_start(process) == Some(since) => {
             Some(process)
         }
         _ => None,
     })
-}
-
-/// When a living process began, in the kernel's ticks; with its number it names a process for good.
-pub(super) fn process_start(process: u32) -> Option<i64> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()
 }
 
 /// Writes the thread's id where others look for it, and the name of another agent.

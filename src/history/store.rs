@@ -1,45 +1,31 @@
-//! The thread that owns the connection: takes messages in order, keeps what cannot be written yet.
+//! The open record: opens the file, begins the session, writes what waits, and copes with troubles.
 //!
-//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every second
-//! and before each question. The trouble is said once until it is over: a lock when it has lasted five seconds, all else
-//! at once. Questions never wait for a lock longer than it takes to see it, but for the begin of a resumed session.
+//! Invariant: a write leaves the queue only when it is in the file, or can never be; each trouble is said once until it
+//! is over: a lock when it has lasted five seconds, all else at once.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::answers::Handed;
-use super::entries::{self, Places};
-use super::recall::Recall;
+use super::file::{self, Failed};
+use super::further::Source;
+use super::message::Write;
+use super::places::Places;
+use super::recall::{self, Recall};
+use super::values::{Begin, Opening, SessionStart};
 use super::waiting::Waiting;
-use super::{
-    Begin, Message, Opening, RecordedCell, SessionStart, TurnRow, Write, earlier, file, listing,
-    pictures, sessions, usage,
-};
-use crate::dialog::Dialog;
+use super::{entries, fault, index, listing, sessions};
 use crate::report::Report;
 
-/// How long to wait before trying again to write.
-const RETRY: Duration = Duration::from_secs(1);
+/// Writes of one transaction, when many wait.
+const BATCH: usize = 256;
 
 /// How long a lock is borne in silence, and waited for where somebody has to have the file.
 pub(super) const PATIENT: Duration = Duration::from_secs(5);
-/// How long it is waited for in passing; messages queue behind that.
-const BRIEF: Duration = Duration::from_millis(200);
-/// And once that was in vain.
-const IMPATIENT: Duration = Duration::from_millis(20);
-
-/// Bytes of the log that may stay beside the file: the next start reads them all.
-const LOG_LEFT: u64 = 512 << 10;
-
-/// Answers in progress rest a little, so that several make one transaction: so much of them, for so long at most.
-const REST_BYTES: usize = 16 << 10;
-const REST: Duration = Duration::from_millis(200);
 
 /// What the handles and the thread have in common.
 pub(super) struct Shared {
@@ -112,200 +98,9 @@ impl Store {
         }
     }
 
-    /// Serves until `Close` or until every handle is gone.
-    pub(super) fn run(mut self, inbox: &Receiver<Message>) {
-        self.settle(if self.begin.resume.is_some() {
-            PATIENT
-        } else {
-            BRIEF
-        });
-        loop {
-            let settled = self.waiting.is_empty() && self.session.is_some();
-            if !self.loaded && self.db.is_some() {
-                // Whoever waits for the session comes first.
-                match inbox.try_recv() {
-                    Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
-                    Ok(message) => self.serve(message),
-                    Err(TryRecvError::Empty) => self.load_recall(),
-                }
-                continue;
-            }
-            if self.catalogues && settled {
-                match inbox.try_recv() {
-                    Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
-                    Ok(message) => self.serve(message),
-                    Err(TryRecvError::Empty) => self.catalogues = self.catalogue(),
-                }
-                continue;
-            }
-            let message = if self.unknown.is_some() || settled && !self.logged {
-                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                let often = !settled && !self.troubled;
-                inbox.recv_timeout(if often { REST } else { RETRY })
-            };
-            match message {
-                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) if settled => self.tidy_log(),
-                Err(RecvTimeoutError::Timeout) => self.settle(self.patience()),
-                Ok(message) => self.serve(message),
-            }
-        }
-        self.leave();
-    }
-
-    fn leave(&mut self) {
-        self.settle(if self.troubled { RETRY } else { PATIENT });
-        if self.session.is_none() && !self.waiting.is_empty() {
-            self.settle(RETRY); // the file had to be left: to the new one
-        }
-        if self.unknown.is_none() && !self.waiting.is_empty() {
-            self.say(Report::failure(format!(
-                "{} entries could not be written to `{}` and are lost",
-                self.waiting.len(),
-                self.opening.path.display()
-            )));
-        }
-        if let (Some(db), Some(session)) = (&mut self.db, &self.session)
-            && let Err(error) = sessions::end(db, session.number)
-        {
-            self.trouble(&error);
-        }
-        let log = std::fs::metadata(file::with(&self.opening.path, "-wal"));
-        let small = log.is_ok_and(|log| log.len() <= LOG_LEFT);
-        if let (Some(db), true) = (&self.db, self.opening.leave_log && small) {
-            // Without it the end takes a few ms longer.
-            let _ = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        }
-        // Let go of the file before whoever listens hears that we have.
-        self.db = None;
-    }
-
-    /// While nobody waits: brings the log into the file, which takes a sync of the disk.
-    fn tidy_log(&mut self) {
-        self.logged = false;
-        if let Some(db) = &self.db {
-            // Another program may be reading: then it is done another time.
-            let _ = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        }
-    }
-
-    fn patience(&self) -> Duration {
-        if self.locked.is_some() || self.troubled {
-            IMPATIENT
-        } else {
-            BRIEF
-        }
-    }
-
-    fn take(&mut self, write: Write) {
-        let rests = matches!(write, Write::Stream { .. });
-        self.push(write);
-        let since = self.tried.elapsed();
-        let due = if self.failing() {
-            // The clock decides: a locked file must not be waited for once a keystroke.
-            since >= RETRY
-        } else {
-            !rests || since >= REST || self.waiting.bytes() >= REST_BYTES
-        };
-        if due {
-            self.settle(self.patience());
-        }
-    }
-
     /// True when the last try did not get everything into the file.
     pub(super) fn failing(&self) -> bool {
         self.session.is_none() || self.locked.is_some() || self.troubled
-    }
-
-    fn push(&mut self, write: Write) {
-        if self.waiting.push(write, !self.told) {
-            self.say(Report::failure(
-                "too much waits for the history file: outputs of the oldest cells are let go",
-            ));
-        }
-    }
-
-    fn serve(&mut self, message: Message) {
-        let message = match message {
-            Message::Write(write) => return self.take(write),
-            Message::Tried(reply) => {
-                let _ = reply.send(());
-                return;
-            }
-            message => message,
-        };
-        if !self.waiting.is_empty() || self.session.is_none() {
-            self.settle(match message {
-                Message::Flush(_) if !self.troubled => PATIENT,
-                _ => self.patience(),
-            });
-        }
-        if matches!(message, Message::Session(_) | Message::Dialog(_)) {
-            self.told = self.session.is_some();
-        }
-        // Whoever asked may have stopped waiting.
-        match message {
-            Message::Session(reply) => drop(reply.send(match (&self.unknown, &self.session) {
-                (Some(report), _) => Err(report.clone()),
-                (None, Some(start)) => Ok(start.clone()),
-                (None, None) => Ok(SessionStart {
-                    number: 0,
-                    next_line: 1,
-                    resumed: false,
-                    recorded: false,
-                }),
-            })),
-            Message::Dialog(reply) => drop(reply.send(self.dialog())),
-            Message::Earlier { most, reply } => {
-                let end = self.read(None, |db, session| earlier::end(db, session, most));
-                let _ = reply.send(end);
-            }
-            Message::TakeUp { wanted, reply } => drop(reply.send(self.take_up(&wanted))),
-            Message::Cells(reply) => drop(reply.send(self.cells())),
-            Message::Saved(reply) => drop(reply.send(self.saved())),
-            Message::Turns(reply) => drop(reply.send(self.turns())),
-            Message::Thread(reply) => drop(reply.send(self.read(None, sessions::thread))),
-            Message::Sessions { cwd, all, reply } => {
-                drop(reply.send(self.read(Vec::new(), |db, _| listing::list(db, &cwd, all))));
-            }
-            Message::Reset(reply) => {
-                let count = self.dialog().prompts.len();
-                self.push(Write::Reset);
-                self.settle(self.patience());
-                let _ = reply.send(count);
-            }
-            Message::Flush(reply) => {
-                if !self.loaded && self.db.is_some() {
-                    self.load_recall();
-                }
-                let _ = reply.send(());
-            }
-            Message::Write(_) | Message::Tried(_) | Message::Close => {}
-        }
-    }
-
-    fn dialog(&mut self) -> Dialog {
-        let mut dialog = self.read(Dialog::default(), entries::dialog);
-        entries::overlay(&mut dialog, &mut self.waiting.writes());
-        let mut found = self.read(Vec::new(), pictures::stored);
-        found.extend(pictures::waiting(&mut self.waiting.writes()));
-        let kept = pictures::kept(found, &dialog);
-        let urls = self.read(Vec::new(), |db, session| pictures::read(db, session, kept));
-        pictures::attach(&mut dialog, urls);
-        dialog
-    }
-
-    fn cells(&mut self) -> Vec<RecordedCell> {
-        let mut cells = self.read(Vec::new(), earlier::cells);
-        earlier::overlay(&mut cells, &mut self.waiting.writes());
-        cells
-    }
-
-    fn turns(&mut self) -> Vec<TurnRow> {
-        let mut turns = self.read(Vec::new(), usage::turns);
-        usage::overlay(&mut turns, &mut self.waiting.writes());
-        turns
     }
 
     pub(super) fn read<T>(
@@ -323,4 +118,267 @@ impl Store {
             None => otherwise,
         }
     }
+
+    /// Does what can be done now: opens, begins, writes what waits.
+    pub(super) fn settle(&mut self, patience: Duration) {
+        self.attempt(patience);
+        self.tried = Instant::now();
+        self.shared.stuck.store(self.failing(), Ordering::Relaxed);
+        self.shared.opened.store(true, Ordering::Relaxed);
+    }
+
+    fn attempt(&mut self, patience: Duration) {
+        if self.unknown.is_some() {
+            return;
+        }
+        if self.identity.is_some() && file::identity(&self.opening.path) != self.identity {
+            self.say(Report::failure(format!(
+                "`{}` was deleted or replaced: history goes on in a new session there",
+                self.opening.path.display()
+            )));
+            self.abandon();
+        }
+        if self.db.is_none() && !self.connect(patience) {
+            return;
+        }
+        if let Some(db) = &self.db
+            && let Err(error) = db.busy_timeout(patience)
+        {
+            return self.trouble(&error);
+        }
+        if self.session.is_none() && !self.start() {
+            return;
+        }
+        if self.write_all() {
+            self.locked = None;
+            if std::mem::take(&mut self.troubled) {
+                self.say(Report::failure("history is being saved again"));
+            }
+        }
+    }
+
+    /// Writes what waits; false when the file takes no more for now.
+    fn write_all(&mut self) -> bool {
+        let mut batch = BATCH;
+        while !self.waiting.is_empty() {
+            let (Some(db), Some(session)) = (&mut self.db, &self.session) else {
+                return false;
+            };
+            let entries = self.waiting.first(batch);
+            let count = entries.len();
+            match entries::write(db, session.number, &mut self.places, entries) {
+                Ok(()) => {
+                    self.logged = true;
+                    (0..count).for_each(|_| self.written());
+                }
+                // Among many, the one that can never be written is found alone.
+                Err(error) if count > 1 && lasting(&error) => batch = 1,
+                Err(error) => {
+                    self.trouble(&error);
+                    if !lasting(&error) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn written(&mut self) {
+        match self.waiting.pop() {
+            Some(begin @ Write::BeginTurn { .. }) => self.begun.push(begin),
+            Some(Write::FinishTurn { key, .. }) => self
+                .begun
+                .retain(|begin| !matches!(begin, Write::BeginTurn { key: k, .. } if *k == key)),
+            _ => {}
+        }
+    }
+
+    fn connect(&mut self, patience: Duration) -> bool {
+        let opened = if self.opening.record {
+            let tell = self.tell.clone();
+            file::open(&self.opening, patience, &mut |report| {
+                drop(tell.send(report));
+            })
+        } else if self.begin.resume.is_some() {
+            Err(Failed::Never(Report::failure(
+                "this run is kept out of the history",
+            )))
+        } else {
+            Ok(file::memory())
+        };
+        match opened {
+            Ok(db) => {
+                if self.opening.record {
+                    self.identity = file::identity(&self.opening.path);
+                }
+                if !self.loaded {
+                    let newest = "SELECT coalesce(max(rowid), 0) FROM history";
+                    self.newest = db.query_row(newest, [], |row| row.get(0)).unwrap_or(0);
+                }
+                self.db = Some(db);
+                true
+            }
+            Err(Failed::Locked(report)) => {
+                self.locked(report);
+                false
+            }
+            Err(Failed::Later(report)) => {
+                self.say_once(report);
+                false
+            }
+            Err(Failed::Never(report)) => match self.begin.resume {
+                Some(number) => {
+                    let mut refused =
+                        Report::failure(format!("session {number} cannot be resumed"));
+                    refused.causes.push(report.message);
+                    refused.causes.extend(report.causes);
+                    refused.hints = report.hints;
+                    self.unknown = Some(refused);
+                    false
+                }
+                None => {
+                    self.keep_in_memory(report);
+                    self.db = Some(file::memory());
+                    true
+                }
+            },
+        }
+    }
+
+    /// From here on no file is touched.
+    fn keep_in_memory(&mut self, mut why: Report) {
+        why.message = format!("history is kept in memory only: {}", why.message);
+        self.say(why);
+        self.opening.record = false;
+    }
+
+    fn start(&mut self) -> bool {
+        let Some(db) = &mut self.db else {
+            return false;
+        };
+        match sessions::begin(db, &self.begin) {
+            Ok(Some((mut start, others))) => {
+                start.recorded = self.opening.record;
+                self.tell_others(start.number, &others);
+                self.session = Some(start);
+                true
+            }
+            Ok(None) => {
+                let number = self.begin.resume.unwrap_or_default();
+                self.unknown = Some(
+                    Report::failure(format!("Session {number} not found"))
+                        .hint("`ipycodex sessions --all` lists what can be resumed"),
+                );
+                false
+            }
+            Err(error) => {
+                self.trouble(&error);
+                false
+            }
+        }
+    }
+
+    /// Says who else has the session open, and what that means.
+    pub(super) fn tell_others(&self, session: i64, others: &[u32]) {
+        let processes: Vec<String> = others.iter().map(u32::to_string).collect();
+        let process = match processes.len() {
+            0 => return,
+            1 => "process",
+            _ => "processes",
+        };
+        self.say(
+            Report::failure(format!(
+                "session {session} is open in another ipycodex ({process} {})",
+                processes.join(", ")
+            ))
+            .hint(
+                "both write to it, nothing is lost: in the record an input may get a later number than on the screen",
+            ),
+        );
+    }
+
+    /// Gives the editor what was typed before this session.
+    pub(super) fn load_recall(&mut self) {
+        self.loaded = true;
+        let (newest, cwd) = (self.newest, self.begin.cwd.clone());
+        let found = self.read(Vec::new(), |db, session| {
+            recall::earlier(db, session, &cwd, newest)
+        });
+        let source = self.identity.map(|_| Source {
+            path: self.opening.path.clone(),
+            cwd,
+            newest,
+        });
+        self.shared.recall.load(found, source);
+    }
+
+    /// Goes on with what is found faster later; true when there is more of it.
+    pub(super) fn catalogue(&mut self) -> bool {
+        let Some(db) = &mut self.db else { return false };
+        // Another program holds it, or it is full: the next start goes on.
+        let more = listing::place(db).and_then(|more| Ok(more || index::index(db)?));
+        self.logged |= more.is_ok();
+        more.unwrap_or(false)
+    }
+
+    pub(super) fn trouble(&mut self, error: &rusqlite::Error) {
+        if fault::damaged(error) && self.opening.record {
+            let opening = &self.opening;
+            let set_aside = if file::may_set_aside(opening) {
+                file::set_aside(&opening.path, error)
+            } else {
+                Err(file::refusal(&opening.path, error))
+            };
+            match set_aside {
+                Ok(report) => self.say(report),
+                Err(report) => self.keep_in_memory(report),
+            }
+            self.abandon();
+        } else if fault::locked(error) {
+            self.locked(file::trouble(&self.opening.path, error));
+        } else if fault::passing(error) {
+            self.say_once(file::trouble(&self.opening.path, error));
+        } else if self.waiting.pop().is_some() {
+            // A write that can never succeed must not hold up the others.
+            self.say(Report::failure("an entry could not be recorded").because(error));
+        } else {
+            self.say_once(file::trouble(&self.opening.path, error));
+        }
+    }
+
+    fn locked(&mut self, report: Report) {
+        if self.locked.get_or_insert_with(Instant::now).elapsed() >= PATIENT {
+            self.say_once(report);
+        }
+    }
+
+    /// Leaves the file; the next attempt begins a new session.
+    fn abandon(&mut self) {
+        self.db = None;
+        self.identity = None;
+        self.session = None;
+        self.begin.resume = None;
+        self.places = Places::default();
+        self.shared.handed.forget();
+        for begin in self.begun.drain(..).rev() {
+            self.waiting.push_front(begin);
+        }
+    }
+
+    pub(super) fn say(&self, report: Report) {
+        // Nobody listening is nobody to tell.
+        let _ = self.tell.send(report);
+    }
+
+    fn say_once(&mut self, report: Report) {
+        if !std::mem::replace(&mut self.troubled, true) {
+            self.say(report);
+        }
+    }
+}
+
+/// True when trying again would end the same way.
+fn lasting(error: &rusqlite::Error) -> bool {
+    !fault::passing(error) && !fault::damaged(error)
 }

@@ -5,72 +5,62 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::entries::Places;
+use super::places::Places;
+use super::sessions;
 use super::store::Store;
-use super::{RecordedThread, SessionStart, sessions};
+use super::values::TakenUp;
 use crate::input::is_ours;
 use crate::report::Report;
 
 /// Inputs that are looked at to see whether anything was done in a session.
 const LOOKED_AT: u32 = 100;
 
-/// A session that was taken up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenUp {
-    /// Where it goes on.
-    pub start: SessionStart,
-    /// The agent's thread that holds it.
-    pub thread: Option<RecordedThread>,
-}
-
-impl Store {
-    /// Goes on in the session of this number or name.
-    pub(super) fn take_up(&mut self, wanted: &str) -> Result<TakenUp, Report> {
-        if !self.opening.record {
-            let why = "this run is kept out of the history: there is nothing to go on with";
-            return Err(Report::failure(why));
-        }
-        let settled = self.waiting.is_empty() && self.begun.is_empty() && !self.failing();
-        let (Some(db), Some(present), true) = (&mut self.db, &self.session, settled) else {
-            return Err(
-                Report::failure("the history file cannot be written at the moment")
-                    .hint("the session here goes on; try again when it can"),
-            );
-        };
-        let present = present.number;
-        let changed = find(db, wanted).and_then(|found| match found {
-            Some(number) if number == present => Ok(Err(Report::failure(format!(
-                "session {number} is the one you are in"
-            )))),
-            Some(number) => {
-                let mut begin = self.begin.clone();
-                begin.resume = Some(number);
-                let begun = sessions::begin(db, &begin)?;
-                Ok(begun
-                    .map(|begun| (begin, begun))
-                    .ok_or_else(|| unknown(wanted)))
-            }
-            None => Ok(Err(unknown(wanted))),
-        });
-        let (begin, (start, others)) = match changed {
-            Ok(changed) => changed?,
-            Err(error) => {
-                let report = Report::failure("the session could not be taken up").because(&error);
-                self.trouble(&error);
-                return Err(report);
-            }
-        };
-        if let Err(error) = forget_commands(db, present).and_then(|()| sessions::end(db, present)) {
-            self.trouble(&error);
-        }
-        self.begin = begin;
-        self.session = Some(start.clone());
-        self.places = Places::default();
-        self.told = true;
-        self.tell_others(start.number, &others);
-        let thread = self.read(None, sessions::thread);
-        Ok(TakenUp { start, thread })
+/// Goes on in the session of this number or name.
+pub(super) fn take_up(store: &mut Store, wanted: &str) -> Result<TakenUp, Report> {
+    if !store.opening.record {
+        let why = "this run is kept out of the history: there is nothing to go on with";
+        return Err(Report::failure(why));
     }
+    let settled = store.waiting.is_empty() && store.begun.is_empty() && !store.failing();
+    let (Some(db), Some(present), true) = (&mut store.db, &store.session, settled) else {
+        return Err(
+            Report::failure("the history file cannot be written at the moment")
+                .hint("the session here goes on; try again when it can"),
+        );
+    };
+    let present = present.number;
+    let changed = find(db, wanted).and_then(|found| match found {
+        Some(number) if number == present => Ok(Err(Report::failure(format!(
+            "session {number} is the one you are in"
+        )))),
+        Some(number) => {
+            let mut begin = store.begin.clone();
+            begin.resume = Some(number);
+            let begun = sessions::begin(db, &begin)?;
+            Ok(begun
+                .map(|begun| (begin, begun))
+                .ok_or_else(|| unknown(wanted)))
+        }
+        None => Ok(Err(unknown(wanted))),
+    });
+    let (begin, (start, others)) = match changed {
+        Ok(changed) => changed?,
+        Err(error) => {
+            let report = Report::failure("the session could not be taken up").because(&error);
+            store.trouble(&error);
+            return Err(report);
+        }
+    };
+    if let Err(error) = forget_commands(db, present).and_then(|()| sessions::end(db, present)) {
+        store.trouble(&error);
+    }
+    store.begin = begin;
+    store.session = Some(start.clone());
+    store.places = Places::default();
+    store.told = true;
+    store.tell_others(start.number, &others);
+    let thread = store.read(None, sessions::thread);
+    Ok(TakenUp { start, thread })
 }
 
 fn unknown(wanted: &str) -> Report {

@@ -4,8 +4,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::entries::{Places, keep_bundles};
-use super::{Bundle, PromptStart};
+use super::pictures;
+use super::places::Places;
+use super::values::{Bundle, PromptStart};
 
 /// Adds the row of a turn; it is the last one inserted.
 pub(super) fn begin(
@@ -27,7 +28,7 @@ pub(super) fn begin(
         .iter()
         .filter_map(|url| Bundle::of_url(url))
         .collect();
-    keep_bundles(change, session, line, &pictures)?;
+    pictures::keep(change, session, line, &pictures)?;
     let replaces = start.replaces.as_ref();
     change.execute(
         "INSERT INTO ipycodex_turns (session, line, history_line, prompt, expansion, replaces_from, replaces_to, state)

@@ -5,7 +5,8 @@
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::{TurnKey, TurnRow, Write};
+use super::message::Write;
+use super::values::{TurnKey, TurnRow};
 use crate::agent::Usage;
 
 /// The stored form.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::Write;
+use super::message::Write;
 
 /// Bytes that may wait.
 const MOST: usize = 64 << 20;
@@ -143,7 +143,7 @@ fn size(write: &Write) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::CellEnd;
     use super::*;
 
     fn output(line: u32, bytes: usize) -> Write {
@@ -152,7 +152,7 @@ mod tests {
             text: "x".repeat(bytes),
             bundles: vec![],
             layout: String::new(),
-            state: State::Complete,
+            state: CellEnd::Complete,
             execution_ms: 0,
         }
     }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::artifacts::MOST_BYTES;
-use crate::history::{History, State};
+use crate::history::{CellEnd, History};
 use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
@@ -211,12 +211,12 @@ impl CellRun {
             self.speak_up();
         }
         let state = match &finish.ending {
-            Ending::Ok => State::Complete,
-            Ending::Error => State::Failed,
-            Ending::Interrupted => State::Cancelled,
+            Ending::Ok => CellEnd::Complete,
+            Ending::Error => CellEnd::Failed,
+            Ending::Interrupted => CellEnd::Cancelled,
             Ending::Died(death) => {
                 self.shown.say(&format!("[the interpreter ended: {death}]"));
-                State::Failed
+                CellEnd::Failed
             }
             Ending::Lost(why) => {
                 self.shown.say(&format!("[the connection was lost: {why}]"));

@@ -29,7 +29,7 @@ fn talk(history: &History) {
     history.input(3, "%ipycodex usage", "%ipycodex usage");
     history.input(4, "1/0", "1/0");
     let failed = "ZeroDivisionError: division by zero";
-    history.output(4, failed, vec![], State::Failed, 1);
+    history.output(4, failed, vec![], CellEnd::Failed, 1);
     history.input(5, ".bad", ".bad");
     let turn = history.begin_prompt(PromptStart::new(5, 4, "bad"));
     history.finish_prompt(turn, Outcome::Failed, "", None);

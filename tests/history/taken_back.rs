@@ -143,9 +143,9 @@ fn what_was_sent_with_a_prompt_is_sent_again() {
     let (history, reports) = start(&path, None);
     history.input(1, "plot()", "plot()");
     let shown = vec![MimeBundle::plain("1"), figure("AAAA"), figure("BBBB")];
-    history.output(1, "[image/png]", shown, State::Complete, 1);
+    history.output(1, "[image/png]", shown, CellEnd::Complete, 1);
     history.input(2, "plot()", "plot()");
-    history.output(2, "[image/png]", vec![figure("CCCC")], State::Complete, 1);
+    history.output(2, "[image/png]", vec![figure("CCCC")], CellEnd::Complete, 1);
     history.hide(2..=2, true);
     let expansion = Expansion {
         xml: "<variable name=\"x\" type=\"Image\">[image/jpeg]</variable>".into(),
@@ -187,7 +187,7 @@ fn nothing_is_forgotten_while_it_waits_to_be_written() {
     let lock = Connection::open(&path).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     history.input(6, "plot()", "plot()");
-    history.output(6, "[image/png]", vec![figure("AAAA")], State::Complete, 1);
+    history.output(6, "[image/png]", vec![figure("AAAA")], CellEnd::Complete, 1);
     let usage = Usage {
         input: 7,
         output: 2,

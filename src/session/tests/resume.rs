@@ -1,7 +1,7 @@
 //! Sessions taken up: what is told of them, what runs again, and one session left for another.
 
 use super::*;
-use crate::history::{self, Outcome, PromptStart, State};
+use crate::history::{self, CellEnd, Outcome, PromptStart};
 
 /// A record with session 1 (`mine`): `a = 1`, an exchange, a cell that failed, `exit()`, `b`.
 fn recorded() -> (tempfile::TempDir, PathBuf) {
@@ -12,13 +12,13 @@ fn recorded() -> (tempfile::TempDir, PathBuf) {
         history.input(line, source, source);
         history.output(line, "", Vec::new(), state, 1);
     };
-    cell(1, "a = 1", State::Complete);
+    cell(1, "a = 1", CellEnd::Complete);
     history.input(2, ".what is a?", ".what is a?");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "what is a?"));
     history.finish_prompt(turn, Outcome::Complete, "one", None);
-    cell(3, "1/0", State::Failed);
-    cell(4, "exit()", State::Complete);
-    cell(5, "b", State::Complete);
+    cell(3, "1/0", CellEnd::Failed);
+    cell(4, "exit()", CellEnd::Complete);
+    cell(5, "b", CellEnd::Complete);
     history.rename("mine");
     history.close();
     while reports.blocking_recv().is_some() {}

@@ -4,7 +4,7 @@
 
 use nu_ansi_term::Style;
 
-use crate::history::{Facts, State};
+use crate::history::{CellEnd, Facts};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{Look, sighted};
 use crate::terminal::panel::Frame;
@@ -92,11 +92,11 @@ fn rule(facts: Option<&Facts>, width: usize) -> Line {
     Line::of(Look::Dim, known.into_owned() + &rest)
 }
 
-fn ended(state: Option<State>) -> &'static str {
+fn ended(state: Option<CellEnd>) -> &'static str {
     match state {
-        Some(State::Complete) => "ok",
-        Some(State::Failed) => "error",
-        Some(State::Cancelled) => "interrupted",
+        Some(CellEnd::Complete) => "ok",
+        Some(CellEnd::Failed) => "error",
+        Some(CellEnd::Cancelled) => "interrupted",
         None => "",
     }
 }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_known_of_an_input_stands_beside_it_where_there_is_room() {
         let mut search = searched(&["beta = 2".into(), "1 / beta".into()], "beta", 0);
-        for (index, state) in [(0, State::Complete), (1, State::Failed)] {
+        for (index, state) in [(0, CellEnd::Complete), (1, CellEnd::Failed)] {
             let facts = Facts {
                 directory: "/home/somebody/a/long/way/down".into(),
                 state: Some(state),

@@ -1,0 +1,315 @@
+//! The handle on the record: what happens is told to its thread, which answers questions in its own time.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{mpsc as reports, oneshot};
+
+use crate::agent::Usage;
+use crate::dialog::Dialog;
+use crate::notebook::SavedSession;
+use crate::output::mime::MimeBundle;
+use crate::output::shown::Layout;
+use crate::report::Report;
+
+use super::answers::Handed;
+use super::message::{Message, Write};
+use super::recall::Recall;
+use super::values::{
+    Begin, Bundle, CellEnd, Decided, Earlier, Opening, Outcome, PromptStart, RecordedCell,
+    RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
+};
+use super::{store, thread};
+
+/// How long an input is waited for while the file is being opened: a new one takes syncs of the disk, many on a busy
+/// machine. Troubles with it answer earlier; the bound is for a disk that hangs.
+const OPENED: Duration = Duration::from_secs(5);
+/// And once it has been tried: room for the sync of a tidied log.
+const RECORDED: Duration = Duration::from_secs(1);
+
+/// A handle on the record; cheap to clone, usable from any thread.
+#[derive(Debug, Clone)]
+pub struct History {
+    messages: mpsc::Sender<Message>,
+    turns: Arc<AtomicU64>,
+    handed: Handed,
+    /// The file takes nothing for now.
+    stuck: Arc<AtomicBool>,
+    /// Opening the file has been tried.
+    opened: Arc<AtomicBool>,
+    recall: Recall,
+}
+
+/// Starts the thread that owns the record, and returns at once. Troubles with the file come as reports.
+pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedReceiver<Report>) {
+    let (messages, inbox) = mpsc::channel();
+    let (tell, told) = reports::unbounded_channel();
+    let recall = Recall::default();
+    let handed = Handed::default();
+    let stuck = Arc::new(AtomicBool::new(false));
+    let opened = Arc::new(AtomicBool::new(false));
+    let shared = store::Shared {
+        recall: recall.clone(),
+        handed: handed.clone(),
+        stuck: stuck.clone(),
+        opened: opened.clone(),
+    };
+    let store = store::Store::new(opening, begin, tell.clone(), shared);
+    let started = std::thread::Builder::new()
+        .name("history".into())
+        .spawn(move || thread::run(store, &inbox));
+    if let Err(error) = started {
+        // Without its thread every question below gets its neutral answer. The receiver may be gone: nobody to tell.
+        let _ = tell.send(Report::failure("history is not being saved").because(error));
+    }
+    let history = History {
+        messages,
+        turns: Arc::default(),
+        handed,
+        stuck,
+        opened,
+        recall,
+    };
+    (history, told)
+}
+
+impl History {
+    fn send(&self, message: Message) {
+        // The thread ends only after `close`; what comes later has nowhere to go.
+        let _ = self.messages.send(message);
+    }
+
+    fn write(&self, write: Write) {
+        self.send(Message::Write(write));
+    }
+
+    /// The session as it is known now: asked again later, a session whose file was locked at first has its number.
+    ///
+    /// # Errors
+    /// The session to resume is not in the record, or the record cannot be used.
+    pub fn session(&self) -> impl Future<Output = Result<SessionStart, Report>> + use<> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Session(reply));
+        async {
+            answer
+                .await
+                .unwrap_or_else(|_| Err(Report::failure("history has ended")))
+        }
+    }
+
+    /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
+    pub fn input(&self, line: u32, source: &str, source_raw: &str) {
+        self.recall.push(source_raw);
+        self.write(Write::Input {
+            line,
+            source: source.to_owned(),
+            raw: source_raw.to_owned(),
+            at: SystemTime::now(),
+        });
+    }
+
+    /// Ends when what was written so far is in the file (about 0.1 ms), so that whoever sees what an input did finds it
+    /// there whatever kills us. Needs a Tokio timer.
+    ///
+    /// A file that is locked or full is tried for 200 ms; a disk that answers nothing is waited for once, 1 s at most
+    /// (5 s while the file is being opened). Neither is waited for again before it is well.
+    pub fn recorded(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (reply, tried) = oneshot::channel();
+        let stuck = Arc::clone(&self.stuck);
+        let waits = !stuck.load(Ordering::Relaxed);
+        if waits {
+            self.send(Message::Tried(reply));
+        }
+        let most = match self.opened.load(Ordering::Relaxed) {
+            true => RECORDED,
+            false => OPENED,
+        };
+        async move {
+            if waits && tokio::time::timeout(most, tried).await.is_err() {
+                stuck.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Records what a cell showed (plain text) and its rich forms, when it has ended.
+    pub fn output(
+        &self,
+        line: u32,
+        text: &str,
+        bundles: Vec<MimeBundle>,
+        state: CellEnd,
+        execution_ms: u64,
+    ) {
+        self.showed(line, text, bundles, &Layout::default(), state, execution_ms);
+    }
+
+    /// The same, and where in the text the rich forms stand.
+    pub fn showed(
+        &self,
+        line: u32,
+        text: &str,
+        bundles: Vec<MimeBundle>,
+        layout: &Layout,
+        state: CellEnd,
+        execution_ms: u64,
+    ) {
+        let bundles = bundles.iter().map(Bundle::of);
+        self.write(Write::Output {
+            line,
+            text: text.to_owned(),
+            bundles: bundles.collect(),
+            layout: layout.to_json(),
+            state,
+            execution_ms,
+        });
+    }
+
+    /// Records that a prompt was sent.
+    pub fn begin_prompt(&self, start: PromptStart) -> TurnKey {
+        let key = TurnKey(self.turns.fetch_add(1, Ordering::Relaxed));
+        self.write(Write::BeginTurn {
+            key,
+            start: Box::new(start),
+        });
+        key
+    }
+
+    /// Records the answer so far; the caller decides how often. Only what is new of it is written.
+    pub fn stream_answer(&self, key: TurnKey, stored: &str) {
+        if let Some((at, text)) = self.handed.grow(key, stored) {
+            self.write(Write::Stream { key, at, text });
+        }
+    }
+
+    /// Records the end of a turn. `stored` is the stored form, its interruption mark included.
+    pub fn finish_prompt(
+        &self,
+        key: TurnKey,
+        outcome: Outcome,
+        stored: &str,
+        usage: Option<Usage>,
+    ) {
+        self.handed.done(key);
+        self.write(Write::FinishTurn {
+            key,
+            outcome,
+            response: stored.to_owned(),
+            usage,
+        });
+    }
+
+    /// Takes the entries with these In numbers out of the conversation, or back in.
+    pub fn hide(&self, lines: RangeInclusive<u32>, hidden: bool) {
+        self.write(Write::Hide { lines, hidden });
+    }
+
+    /// Records that the answer to the prompt with In number `prompt` holds the cell with In number `line`: while that
+    /// exchange is part of the conversation, the cell is not told again.
+    pub fn told(&self, line: u32, prompt: u32) {
+        self.write(Write::Told { line, prompt });
+    }
+
+    /// Records what the user decided.
+    pub fn decided(&self, decided: Decided) {
+        self.write(Write::Decided(decided));
+    }
+
+    /// Names the session.
+    pub fn rename(&self, name: &str) {
+        self.write(Write::Rename(name.to_owned()));
+    }
+
+    /// Records the agent's thread, or that there is none.
+    pub fn thread(&self, thread: Option<RecordedThread>) {
+        self.write(Write::Thread(thread));
+    }
+
+    /// Another agent answers from now on; the thread of the one before is forgotten.
+    pub fn provider(&self, name: &str) {
+        self.write(Write::Provider(name.to_owned()));
+    }
+
+    async fn ask<T: Default>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> T {
+        let (reply, answer) = oneshot::channel();
+        self.send(message(reply));
+        answer.await.unwrap_or_default()
+    }
+
+    /// The agent's thread as last recorded.
+    pub async fn recorded_thread(&self) -> Option<RecordedThread> {
+        self.ask(Message::Thread).await
+    }
+
+    /// The whole session, all earlier writes included.
+    pub async fn dialog(&self) -> Dialog {
+        self.ask(Message::Dialog).await
+    }
+
+    /// The end of the session: at most `most` entries of it, whatever its size.
+    pub async fn earlier(&self, most: u32) -> Option<Earlier> {
+        self.ask(|reply| Message::Earlier { most, reply }).await
+    }
+
+    /// Every cell of the session, in order, prompts and commands left out.
+    pub async fn cells(&self) -> Vec<RecordedCell> {
+        self.ask(Message::Cells).await
+    }
+
+    /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.
+    pub async fn saved(&self) -> SavedSession {
+        self.ask(Message::Saved).await
+    }
+
+    /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
+    ///
+    /// # Errors
+    /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
+    pub fn take_up(&self, wanted: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::TakeUp {
+            wanted: wanted.to_owned(),
+            reply,
+        });
+        async {
+            answer
+                .await
+                .unwrap_or_else(|_| Err(Report::failure("history has ended")))
+        }
+    }
+
+    /// Every turn of the session, oldest first; those forgotten by a reset, too.
+    pub async fn turns(&self) -> Vec<TurnRow> {
+        self.ask(Message::Turns).await
+    }
+
+    /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts
+    /// there were; a file that cannot be written now is told later, like any write.
+    pub async fn reset(&self) -> usize {
+        self.ask(Message::Reset).await
+    }
+
+    /// Sessions newest first, 20 at most: those of `cwd`, else of its git root; every directory's with `all`.
+    pub async fn sessions(&self, cwd: PathBuf, all: bool) -> Vec<SessionRow> {
+        self.ask(|reply| Message::Sessions { cwd, all, reply })
+            .await
+    }
+
+    /// Returns when everything sent before has been written, or cannot be for now.
+    pub async fn flush(&self) {
+        self.ask(Message::Flush).await;
+    }
+
+    /// Records the end of the session and ends the thread; a `flush` sent before tells when the writes are done.
+    pub fn close(&self) {
+        self.send(Message::Close);
+    }
+
+    /// What was typed before, for the editor.
+    pub fn recall(&self) -> Recall {
+        self.recall.clone()
+    }
+}
