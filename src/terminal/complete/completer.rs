@@ -12,9 +12,11 @@ use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
 use crate::runtime::{Answer, Completion, RuntimeRequest};
+use crate::terminal::complete::desk::{Desk, locked};
+use crate::terminal::complete::found::Found;
 use crate::terminal::complete::rules::{Keep, Source, source};
+use crate::terminal::complete::sources::Sources;
 use crate::terminal::complete::wait::{Told, briefly, look};
-use crate::terminal::complete::{Desk, Found, Sources, locked};
 use crate::terminal::snapshot::{self, Shared};
 use crate::terminal::typing::editable;
 use crate::text::escape::visible;

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::terminal::complete::Found;
+use crate::terminal::complete::found::Found;
 use crate::terminal::complete::rules::{Wanted, Writing};
 
 /// At most so many are offered.

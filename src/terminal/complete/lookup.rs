@@ -4,8 +4,8 @@
 use crate::environment::Environment;
 use crate::magics::{self, Values, values};
 use crate::session::SessionHandle;
-use crate::terminal::complete::Found;
 use crate::terminal::complete::files::{files, programs};
+use crate::terminal::complete::found::Found;
 use crate::terminal::complete::rules::Source;
 
 /// What may stand at the end of `before`, the text up to the cursor.

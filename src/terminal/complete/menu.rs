@@ -12,7 +12,7 @@ use reedline::{
     Suggestion, Suggestions, UndoBehavior,
 };
 
-use crate::terminal::complete::{Desk, MENU, locked};
+use crate::terminal::complete::desk::{Desk, MENU, locked};
 use crate::terminal::snapshot::{Shared, look};
 use crate::text::{columns, cut};
 

@@ -17,6 +17,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
+pub(super) use state::Taken;
 use state::{Search, Wish};
 
 /// How long a key that was typed ahead waits for what it is about.
@@ -24,15 +25,6 @@ const AHEAD: Duration = Duration::from_secs(1);
 
 /// How long the first look waits for the record to be read.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// What was looked up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// All of it.
-    pub(super) text: String,
-    /// Where the cursor goes: bytes from its start.
-    pub(super) cursor: usize,
-}
 
 /// Lets the user search. The function gives events that were read before it was their turn, the oldest first.
 pub(super) type LookBack = Box<dyn Fn(Ahead<'_>) -> Result<Option<Taken>, Report>>;

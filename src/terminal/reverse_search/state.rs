@@ -11,10 +11,18 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::history::{Facts, Typed};
-use crate::terminal::reverse_search::Taken;
 use crate::terminal::typing::editable;
 use crate::text::entry::Entry;
 use crate::text::needle::Needle;
+
+/// What was looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::terminal) struct Taken {
+    /// All of it.
+    pub(in crate::terminal) text: String,
+    /// Where the cursor goes: bytes from its start.
+    pub(in crate::terminal) cursor: usize,
+}
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

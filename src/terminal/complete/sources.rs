@@ -1,0 +1,49 @@
+//! Who is asked what could stand at the cursor.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::found::Found;
+use super::lookup;
+use super::rules::Source;
+use crate::environment::Environment;
+use crate::runtime::{Answer, RuntimeRequest};
+use crate::session::SessionHandle;
+
+/// Who can be asked.
+#[derive(Clone)]
+pub(in crate::terminal) struct Sources {
+    session: SessionHandle,
+    environment: Arc<Environment>,
+}
+
+impl Sources {
+    /// The session, and the surroundings for home and search path.
+    pub(in crate::terminal) fn new(session: SessionHandle, environment: Environment) -> Self {
+        Sources {
+            session,
+            environment: Arc::new(environment),
+        }
+    }
+
+    /// Asks the interpreter.
+    pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<Answer> {
+        self.session.ask(request)
+    }
+
+    /// Asks another source on a thread of its own; without a thread there is no answer.
+    pub(super) fn look_up(&self, source: Source, before: String) -> oneshot::Receiver<Vec<Found>> {
+        let (tell, told) = oneshot::channel();
+        let sources = self.clone();
+        let look = move || {
+            let found = lookup::look_up(&source, &before, &sources.session, &sources.environment);
+            // Whoever asked may be elsewhere by now.
+            let _ = tell.send(found);
+        };
+        let _ = std::thread::Builder::new()
+            .name("completion".into())
+            .spawn(look);
+        told
+    }
+}
