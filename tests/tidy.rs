@@ -1,9 +1,11 @@
-//! Tests that hold the house: layers, sizes, headers, the map.
+//! Tests that hold the house: layers, circles, sizes, headers, the map.
 //!
 //! In: the files of this repository as text. Out: a list of what is out of place, each with file, line and what to do.
 //!
 //! Absent on purpose: a Rust parser. Comments and literals are blanked out, then paths and braces are what they seem.
 
+mod circles;
+mod module;
 mod rules;
 mod source;
 mod tests;
@@ -58,6 +60,11 @@ fn imports_point_down() {
         "the map of src/lib.rs could not be read: {map:?}"
     );
     none(&rules::layering(&files, &map));
+}
+
+#[test]
+fn files_stand_in_no_circle() {
+    none(&circles::circles(&house().0));
 }
 
 #[test]

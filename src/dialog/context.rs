@@ -5,15 +5,44 @@
 //! leaves its cells to the next one: they still describe the namespace.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
-use super::entry::{CellEntry, Dialog, Expansion, PastExchange};
+use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry};
 use crate::input::{is_ours, note_value};
 use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
 
+/// One session. `cells` ascend by line, `prompts` by id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dialog {
+    /// Every recorded input, those that are prompts or commands too (they are skipped when building).
+    pub cells: Vec<CellEntry>,
+    /// Finished exchanges.
+    pub prompts: Vec<PromptEntry>,
+    /// Cells up to this line are no longer part of the conversation.
+    pub reset_line: u32,
+}
+
 impl Dialog {
+    /// Takes the entries with these In numbers out of the conversation, or back in; the record does the same.
+    pub fn hide(&mut self, lines: &RangeInclusive<u32>, hidden: bool) {
+        let cells = self.cells.iter_mut();
+        for cell in cells.filter(|cell| lines.contains(&cell.line)) {
+            cell.hidden = hidden;
+        }
+        let prompts = self.prompts.iter_mut();
+        for prompt in prompts.filter(|prompt| lines.contains(&prompt.line)) {
+            prompt.hidden = hidden;
+        }
+    }
+
+    /// The newest exchange that is part of the conversation.
+    pub fn last_exchange(&self) -> Option<&PromptEntry> {
+        self.prompts.iter().rev().find(|prompt| !prompt.hidden)
+    }
+
     /// The visible earlier exchanges, oldest first, as they were sent and answered.
     pub fn exchanges(&self) -> Vec<PastExchange> {
         let cells = self.told_cells();

@@ -2,8 +2,6 @@
 //!
 //! Values as the record has them; what is hidden or lies before the reset is still there, marked.
 
-use std::ops::RangeInclusive;
-
 /// A recorded cell and what it showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CellEntry {
@@ -49,36 +47,6 @@ pub struct PromptEntry {
     pub response: String,
     /// The exchange was taken out of the conversation by the user.
     pub hidden: bool,
-}
-
-/// One session. `cells` ascend by line, `prompts` by id.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dialog {
-    /// Every recorded input, those that are prompts or commands too (they are skipped when building).
-    pub cells: Vec<CellEntry>,
-    /// Finished exchanges.
-    pub prompts: Vec<PromptEntry>,
-    /// Cells up to this line are no longer part of the conversation.
-    pub reset_line: u32,
-}
-
-impl Dialog {
-    /// Takes the entries with these In numbers out of the conversation, or back in; the record does the same.
-    pub fn hide(&mut self, lines: &RangeInclusive<u32>, hidden: bool) {
-        let cells = self.cells.iter_mut();
-        for cell in cells.filter(|cell| lines.contains(&cell.line)) {
-            cell.hidden = hidden;
-        }
-        let prompts = self.prompts.iter_mut();
-        for prompt in prompts.filter(|prompt| lines.contains(&prompt.line)) {
-            prompt.hidden = hidden;
-        }
-    }
-
-    /// The newest exchange that is part of the conversation.
-    pub fn last_exchange(&self) -> Option<&PromptEntry> {
-        self.prompts.iter().rev().find(|prompt| !prompt.hidden)
-    }
 }
 
 /// An exchange of the conversation as the model is to see it.

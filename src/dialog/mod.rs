@@ -13,6 +13,6 @@ pub use answer::{
     interrupted, tool_line, tool_records,
 };
 pub use context::{
-    INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,
+    Dialog, INTERRUPTED, conversation_history, last_error, shell, user_entry, variable, warnings,
 };
-pub use entry::{CellEntry, Dialog, Expansion, PastExchange, PromptEntry};
+pub use entry::{CellEntry, Expansion, PastExchange, PromptEntry};

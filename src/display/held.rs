@@ -2,37 +2,47 @@
 //!
 //! Invariant: what ends the question is acted on at once, or nobody could answer it any more.
 
-use crate::display::Display;
+use std::collections::VecDeque;
+
+use super::asking::Talk;
 use crate::screen::ScreenError;
 use crate::session::{AnswerEvent, SessionEvent};
 
-impl Display {
-    /// Shows what was held back, until the next question.
-    pub(super) fn release(&mut self) -> Result<(), ScreenError> {
-        while !self.talk.is_open()
-            && let Some(event) = self.held.pop_front()
-        {
-            self.show(event)?;
-        }
-        Ok(())
+/// Events held back; with more, no further ones are taken.
+const MOST: usize = 512;
+
+/// Events that wait for the end of a question.
+#[derive(Default)]
+pub(super) struct Held {
+    events: VecDeque<SessionEvent>,
+}
+
+impl Held {
+    pub(super) fn is_full(&self) -> bool {
+        self.events.len() >= MOST
     }
 
-    /// An event while the user is asked: what ends the question does so, the rest waits.
-    pub(super) fn hold(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+    /// What is to be shown next, unless the user is being asked.
+    pub(super) fn next(&mut self, talk: &Talk) -> Option<SessionEvent> {
+        self.events.pop_front_if(|_| !talk.is_open())
+    }
+
+    /// Takes an event while the user is asked: what ends the question does so, the rest waits.
+    pub(super) fn hold(&mut self, event: SessionEvent, talk: &mut Talk) -> Result<(), ScreenError> {
         match &event {
             SessionEvent::QuestionOver(id) => {
-                self.talk.over(*id)?;
-                self.held.retain(
+                talk.over(*id)?;
+                self.events.retain(
                     |held| !matches!(held, SessionEvent::Asked(question) if question.id == *id),
                 );
-                return self.release();
+                return Ok(());
             }
             SessionEvent::TurnEnded { .. } | SessionEvent::RuntimeDied { .. } => {
-                self.forget_questions()?;
+                self.forget_questions(talk)?;
             }
             SessionEvent::CellEnded { .. }
             | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
-                self.talk.input_over()?;
+                talk.input_over()?;
             }
             // The end of the command brings all of it.
             SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
@@ -60,19 +70,19 @@ impl Display {
             | SessionEvent::ToolReturned { .. }
             | SessionEvent::Leave(_) => {}
         }
-        self.held.push_back(event);
-        self.release()
+        self.events.push_back(event);
+        Ok(())
     }
 
     /// Nobody waits for an answer any more.
-    pub(super) fn forget_questions(&mut self) -> Result<(), ScreenError> {
+    pub(super) fn forget_questions(&mut self, talk: &mut Talk) -> Result<(), ScreenError> {
         let asks = |event: &SessionEvent| {
             matches!(
                 event,
                 SessionEvent::Asked(_) | SessionEvent::InputRequested { .. }
             )
         };
-        self.held.retain(|held| !asks(held));
-        self.talk.drop_open()
+        self.events.retain(|held| !asks(held));
+        talk.drop_open()
     }
 }

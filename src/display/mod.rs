@@ -25,7 +25,6 @@ mod source;
 mod themes;
 mod work;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +38,7 @@ use answer::AnswerView;
 use asking::Talk;
 use cell::CellView;
 use elapsed::Elapsed;
+use held::Held;
 use replay::ReplayView;
 
 pub use aftermath::{Aftermath, Ended};
@@ -52,9 +52,6 @@ pub use themes::theme_rows;
 
 /// Who typed this lately types on: what was typed is to be seen at once.
 const TYPING: Duration = Duration::from_secs(1);
-
-/// Events held back while the user is asked; with more, no further ones are taken.
-const HELD: usize = 512;
 
 /// Shows one run on a terminal.
 pub struct Display {
@@ -71,7 +68,7 @@ pub struct Display {
     took: Option<Duration>,
     /// There is a keyboard to turn pages with.
     pages: bool,
-    held: VecDeque<SessionEvent>,
+    held: Held,
     appearance: Appearance,
     pictures: Pictures,
     aftermath: Aftermath,
@@ -96,7 +93,7 @@ impl Display {
             keyboard,
             elapsed: Elapsed::new(screen.clone()),
             took: None,
-            held: VecDeque::new(),
+            held: Held::default(),
             appearance,
             pictures,
             screen,
@@ -159,10 +156,8 @@ impl Display {
                     replay.ended(&ending)?;
                 }
                 self.cell.end()?;
-                match self.took.take().filter(|_| self.replay.is_none()) {
-                    Some(took) => self.elapsed.keep(took),
-                    None => Ok(()),
-                }
+                let took = self.took.take().filter(|_| self.replay.is_none());
+                took.map_or(Ok(()), |took| self.elapsed.keep(took))
             }
             SessionEvent::Replaying {
                 step,
@@ -173,10 +168,8 @@ impl Display {
                 ..
             } => {
                 self.settle_views()?;
-                let screen = &self.screen;
-                let replay = self
-                    .replay
-                    .get_or_insert_with(|| ReplayView::new(screen.clone()));
+                let fresh = || ReplayView::new(self.screen.clone());
+                let replay = self.replay.get_or_insert_with(fresh);
                 replay.begin((step, of), line, kind, &source)
             }
             SessionEvent::Earlier(earlier) => {
@@ -194,9 +187,8 @@ impl Display {
                     AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
                 });
                 answer.on(event)?;
-                if let Some(folded) = answer.take_folded() {
-                    self.aftermath.folded = Some(folded);
-                }
+                let folded = answer.take_folded();
+                self.aftermath.folded = folded.or(self.aftermath.folded.take());
                 Ok(())
             }
             SessionEvent::TurnEnded {
@@ -368,6 +360,14 @@ impl Display {
             }
         }
     }
+
+    /// Shows what was held back, until the next question.
+    fn release(&mut self) -> Result<(), ScreenError> {
+        while let Some(event) = self.held.next(&self.talk) {
+            self.show(event)?;
+        }
+        Ok(())
+    }
 }
 
 impl Showing for Display {
@@ -388,7 +388,7 @@ impl Showing for Display {
     }
 
     fn is_full(&self) -> bool {
-        self.held.len() >= HELD
+        self.held.is_full()
     }
 
     fn tick(&mut self) -> Result<(), ScreenError> {
@@ -424,14 +424,15 @@ impl Showing for Display {
 
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         if self.talk.is_open() {
-            self.hold(event)
+            self.held.hold(event, &mut self.talk)?;
+            self.release()
         } else {
             self.show(event)
         }
     }
 
     fn settle(&mut self) -> Result<(), ScreenError> {
-        self.forget_questions()?;
+        self.held.forget_questions(&mut self.talk)?;
         self.release()?;
         self.elapsed.end()?;
         self.settle_views()

@@ -78,18 +78,9 @@ pub(super) fn is_long(text: &str, size: TerminalSize) -> bool {
     let (width, height) = (usize::from(size.columns).max(1), usize::from(size.rows));
     let mut rows = 0;
     text.lines().any(|line| {
-        rows += columns(&plain(line)).saturating_sub(1) / width + 1;
+        rows += columns(&own::uncoloured(line)).saturating_sub(1) / width + 1;
         rows + 2 > height
     })
-}
-
-/// Without colours.
-fn plain(line: &str) -> String {
-    let mut filter = Filter::new(Policy::Text);
-    let mut out = Vec::new();
-    filter.push(line.as_bytes(), &mut out);
-    filter.finish(&mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The pagers to try, best first; an empty list prints.
@@ -178,7 +169,10 @@ mod tests {
         assert_eq!(plain_text, "Signature: f(a)\ndef f(a):\n    return ''\n");
         let coloured = text(page, true);
         assert!(coloured.contains("\u{1b}["), "{coloured:?}");
-        let uncoloured: String = coloured.lines().map(|line| plain(line) + "\n").collect();
+        let uncoloured: String = coloured
+            .lines()
+            .map(|line| own::uncoloured(line) + "\n")
+            .collect();
         assert_eq!(uncoloured, plain_text);
     }
 

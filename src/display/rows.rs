@@ -9,10 +9,7 @@ use nu_ansi_term::Style;
 
 use crate::markdown::{Appearance, CodeHighlighter};
 use crate::text::escape::visible_lines;
-use crate::text::{Break, Line, Room, columns, rows_of_runs};
-
-/// Columns from tab stop to tab stop.
-const TAB: usize = 4;
+use crate::text::{Break, Line, Room, columns, expand_tabs, rows_of_runs};
 
 /// Rows being made.
 pub(super) struct Rows {
@@ -38,7 +35,7 @@ impl Rows {
     pub(super) fn text(&mut self, indent: usize, text: &str, style: Style) {
         let margin = " ".repeat(indent);
         for line in visible_lines(text).split('\n') {
-            let runs = [(expand(line), style)];
+            let runs = [(expand_tabs(line), style)];
             self.runs((&margin, Style::new()), &margin, &runs);
         }
     }
@@ -49,7 +46,7 @@ impl Rows {
         let mut margin = label;
         let blank = " ".repeat(columns(label.0));
         for line in shown.split('\n') {
-            self.runs(margin, &blank, &[(expand(line), style)]);
+            self.runs(margin, &blank, &[(expand_tabs(line), style)]);
             margin = (&blank, Style::new());
         }
     }
@@ -64,7 +61,7 @@ impl Rows {
         let mut colours =
             CodeHighlighter::new("python", appearance.colour.then_some(appearance.theme));
         for (number, line) in visible_lines(source).split('\n').enumerate() {
-            let runs = colours.line(&expand(line));
+            let runs = colours.line(&expand_tabs(line));
             let (first, style) = margin(number);
             let rest = " ".repeat(columns(&first));
             self.runs((&first, style), &rest, &runs);
@@ -101,26 +98,6 @@ impl Rows {
                 .push(std::iter::once((before.1, before.0)).chain(row).collect());
         }
     }
-}
-
-/// Tabs as blanks.
-fn expand(line: &str) -> String {
-    if !line.contains('\t') {
-        return line.to_owned();
-    }
-    let mut out = String::new();
-    let mut column = 0;
-    for part in line.split_inclusive('\t') {
-        let text = part.strip_suffix('\t').unwrap_or(part);
-        out.push_str(text);
-        column += columns(text);
-        if part.ends_with('\t') {
-            let blanks = TAB - column % TAB;
-            out.push_str(&" ".repeat(blanks));
-            column += blanks;
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! since scripts and texts have single ones inside; an open bracket, string, `try`, decorator or trailing backslash goes
 //! on. A prompt goes on only after `\`.
 
+use super::mode::{Mode, without_leading_blank_lines};
 use super::scan::{self, End, Kind, Line};
-use super::{Mode, without_leading_blank_lines};
 
 /// What Enter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

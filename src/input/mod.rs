@@ -6,6 +6,7 @@
 
 mod clause;
 mod completeness;
+mod mode;
 mod note;
 mod private;
 mod references;
@@ -15,6 +16,7 @@ mod start;
 
 pub use clause::clause_indent;
 pub use completeness::{Completeness, completeness};
+pub use mode::Mode;
 pub use note::note_value;
 pub use private::is_private;
 pub use references::{References, is_name, may_call, references};
@@ -23,17 +25,7 @@ pub use start::code_start;
 
 use std::borrow::Cow;
 
-/// What a text without a leading mark is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// Python; a leading `.` makes a prompt.
-    #[default]
-    Cells,
-    /// A prompt; a leading `;` makes Python.
-    Prompts,
-    /// A command for the shell, or a script for it; `%ipycodex` commands stay ours.
-    Shell,
-}
+use mode::without_leading_blank_lines;
 
 /// A prompt for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,15 +176,6 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
         Cow::Owned(text.replace("\r\n", "\n"))
     } else {
         Cow::Borrowed(text)
-    }
-}
-
-/// The text from its first line that is not blank.
-fn without_leading_blank_lines(text: &str) -> &str {
-    let indent = text.len() - text.trim_start().len();
-    match text[..indent].rfind('\n') {
-        Some(at) => &text[at + 1..],
-        None => text,
     }
 }
 

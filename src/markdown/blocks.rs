@@ -8,31 +8,13 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use nu_ansi_term::Style;
-use pulldown_cmark::{
-    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, OffsetIter, Options, Parser, Tag,
-};
+use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag};
 
-use super::inline::OpenLink;
+use super::inline::{Builder, Context, Definitions, Piece, label_key};
 use super::source::clean;
 use super::theme;
-
-/// Destinations of reference definitions, by lower-case label.
-pub(crate) type Definitions = HashMap<String, String>;
-
-/// A stretch of inline text in one style. `"\n"` is a hard break.
-#[derive(Debug, Clone)]
-pub(crate) struct Piece {
-    pub(crate) text: String,
-    pub(crate) style: Style,
-    pub(crate) link: Option<Arc<str>>,
-    /// Byte offset in the source.
-    pub(crate) at: usize,
-    /// Byte `n` of `text` stands at `at + n` of the source.
-    pub(crate) exact: bool,
-}
 
 #[derive(Debug)]
 pub(crate) struct Item {
@@ -83,14 +65,6 @@ pub(crate) struct Block {
     pub(crate) blank_before: bool,
 }
 
-/// How links are shown, and what may be looked up.
-pub(crate) struct Context<'a> {
-    /// OSC 8 instead of `text (url)`.
-    pub(crate) links: bool,
-    /// From text that is settled.
-    pub(crate) definitions: &'a Definitions,
-}
-
 pub(crate) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -112,7 +86,7 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         .iter()
         .map(|(label, definition)| (label_key(label), definition.span.start))
         .collect();
-    let mut builder = Builder {
+    let text = Builder {
         source,
         context,
         own,
@@ -120,12 +94,11 @@ pub(crate) fn parse(source: &str, context: &Context<'_>) -> Vec<Block> {
         unit_start: 0,
         passed: 0,
         paragraph_end: 0,
-        depth: 0,
         task: None,
         styles: vec![Style::new()],
         links: Vec::new(),
     };
-    builder.blocks()
+    Reader { text, depth: 0 }.blocks()
 }
 
 /// Reference definitions that stand in `source`, without replacing earlier ones.
@@ -153,34 +126,13 @@ pub(crate) fn images(source: &str) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn label_key(label: &str) -> String {
-    label
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
-}
-
-/// Reads the parser's events; `inline` holds the part that reads text.
-pub(crate) struct Builder<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
-    pub(crate) source: &'s str,
-    pub(crate) context: &'c Context<'c>,
-    pub(crate) own: HashMap<String, usize>,
-    pub(crate) events: OffsetIter<'s, F>,
-    /// Where the top-level block or top-level item being read begins.
-    pub(crate) unit_start: usize,
-    /// Up to here the source has been shown as a formula.
-    pub(crate) passed: usize,
-    /// Where the paragraph being read ends; a place before is in it.
-    pub(crate) paragraph_end: usize,
+/// Reads the parser's events: blocks here, their text where [`Builder`] is.
+struct Reader<'s, 'c, F: pulldown_cmark::BrokenLinkCallback<'s>> {
+    text: Builder<'s, 'c, F>,
     depth: usize,
-    /// The box of the item being read.
-    pub(crate) task: Option<bool>,
-    pub(crate) styles: Vec<Style>,
-    pub(crate) links: Vec<OpenLink>,
 }
 
-impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
+impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
     /// Blocks up to the end of the enclosing one. Text that stands directly in an item becomes a paragraph.
     fn blocks(&mut self) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
@@ -188,7 +140,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         let mut loose: Vec<Piece> = Vec::new();
         let mut loose_from = 0;
         loop {
-            let next = self.events.next();
+            let next = self.text.events.next();
             let ends = matches!(next, None | Some((Event::End(_), _)));
             let inline = next.as_ref().is_some_and(|(event, _)| is_inline(event));
             if !inline && !loose.is_empty() {
@@ -206,7 +158,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
                 Event::Rule => blocks.push(self.block(Kind::Rule, range)),
                 Event::Start(tag) if !inline => {
                     if self.depth == 0 {
-                        self.unit_start = range.start;
+                        self.text.unit_start = range.start;
                     }
                     self.depth += 1;
                     let kind = self.container(tag, &range);
@@ -218,16 +170,16 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
                         loose_from = range.start;
                     }
                     let mut open = usize::from(matches!(inline, Event::Start(_)));
-                    self.inline(inline, range, &mut loose);
+                    self.text.inline(inline, range, &mut loose);
                     while open > 0
-                        && let Some((event, range)) = self.events.next()
+                        && let Some((event, range)) = self.text.events.next()
                     {
                         match event {
                             Event::Start(_) => open += 1,
                             Event::End(_) => open -= 1,
                             _ => {}
                         }
-                        self.inline(event, range, &mut loose);
+                        self.text.inline(event, range, &mut loose);
                     }
                 }
             }
@@ -237,7 +189,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     fn block(&self, kind: Kind, range: Range<usize>) -> Block {
         Block {
             kind,
-            blank_before: blank_line_before(self.source, range.start),
+            blank_before: blank_line_before(self.text.source, range.start),
             range,
         }
     }
@@ -245,7 +197,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     fn container(&mut self, tag: Tag<'s>, range: &Range<usize>) -> Kind {
         match tag {
             Tag::Heading { level, .. } => {
-                Kind::Heading(level as usize, self.pieces(theme::heading()))
+                Kind::Heading(level as usize, self.text.pieces(theme::heading()))
             }
             Tag::BlockQuote(_) => Kind::Quote(self.blocks()),
             Tag::FootnoteDefinition(label) => {
@@ -269,26 +221,26 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             Tag::Table(alignments) => Kind::Table(alignments, self.rows()),
             // Paragraphs, and what our options never produce.
             _ => {
-                self.paragraph_end = range.end;
-                Kind::Paragraph(self.pieces(Style::new()))
+                self.text.paragraph_end = range.end;
+                Kind::Paragraph(self.text.pieces(Style::new()))
             }
         }
     }
 
     fn items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
-        while let Some((Event::Start(_), range)) = self.events.next() {
+        while let Some((Event::Start(_), range)) = self.text.events.next() {
             if self.depth == 1 {
-                self.unit_start = range.start;
+                self.text.unit_start = range.start;
             }
             self.depth += 1;
-            let outer = self.task.take();
+            let outer = self.text.task.take();
             let children = self.blocks();
-            let task = std::mem::replace(&mut self.task, outer);
+            let task = std::mem::replace(&mut self.text.task, outer);
             self.depth -= 1;
             items.push(Item {
                 at: range.start,
-                blank_before: blank_line_before(self.source, range.start),
+                blank_before: blank_line_before(self.text.source, range.start),
                 task,
                 children,
             });
@@ -299,14 +251,14 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     fn rows(&mut self) -> Vec<(usize, Vec<Vec<Piece>>)> {
         let mut rows = Vec::new();
         // Table head or row, each a list of cells.
-        while let Some((Event::Start(tag), range)) = self.events.next() {
+        while let Some((Event::Start(tag), range)) = self.text.events.next() {
             let style = match tag {
                 Tag::TableHead => theme::heading(),
                 _ => Style::new(),
             };
             let mut cells = Vec::new();
-            while let Some((Event::Start(_), _)) = self.events.next() {
-                cells.push(self.pieces(style));
+            while let Some((Event::Start(_), _)) = self.text.events.next() {
+                cells.push(self.text.pieces(style));
             }
             rows.push((range.start, cells));
         }
@@ -317,7 +269,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     fn raw_lines(&mut self) -> (Vec<(usize, String)>, bool) {
         let mut lines: Vec<(usize, String)> = Vec::new();
         let mut open = false;
-        for (event, range) in self.events.by_ref() {
+        for (event, range) in self.text.events.by_ref() {
             let (Event::Text(text) | Event::Html(text) | Event::InlineHtml(text)) = event else {
                 if matches!(event, Event::End(_)) {
                     break;

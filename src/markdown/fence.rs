@@ -6,10 +6,10 @@
 
 use nu_ansi_term::Style;
 
-use super::Appearance;
 use super::code::{CodeHighlighter, Runs};
 use super::fences::is_python;
-use super::layout::expand_tabs;
+use super::theme::Appearance;
+use crate::text::expand_tabs;
 
 /// The open block.
 pub(crate) struct OpenFence {

@@ -4,16 +4,39 @@
 //! offset lies inside what it stands for, and offsets never go back. Links show their target unless the terminal is
 //! told it and the text does not pretend to be another. Absent on purpose: widths.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use nu_ansi_term::Style;
-use pulldown_cmark::{BrokenLinkCallback, Event, LinkType, Tag, TagEnd};
+use pulldown_cmark::{BrokenLinkCallback, Event, LinkType, OffsetIter, Tag, TagEnd};
 
-use super::blocks::{Builder, Piece, label_key};
 use super::math::formula_at;
 use super::source::{RESUMED, clean, safe_link};
 use super::theme;
+
+/// Destinations of reference definitions, by lower-case label.
+pub(crate) type Definitions = HashMap<String, String>;
+
+/// A stretch of inline text in one style. `"\n"` is a hard break.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+    pub(crate) link: Option<Arc<str>>,
+    /// Byte offset in the source.
+    pub(crate) at: usize,
+    /// Byte `n` of `text` stands at `at + n` of the source.
+    pub(crate) exact: bool,
+}
+
+/// How links are shown, and what may be looked up.
+pub(crate) struct Context<'a> {
+    /// OSC 8 instead of `text (url)`.
+    pub(crate) links: bool,
+    /// From text that is settled.
+    pub(crate) definitions: &'a Definitions,
+}
 
 /// A link whose text is being read.
 pub(crate) struct OpenLink {
@@ -30,6 +53,24 @@ enum LinkEnd {
     Target(String, Option<usize>),
     /// The rest of a reference that leads nowhere yet, as written.
     Source(String),
+}
+
+/// Reads the text of blocks from the parser's events.
+pub(crate) struct Builder<'s, 'c, F: BrokenLinkCallback<'s>> {
+    pub(crate) source: &'s str,
+    pub(crate) context: &'c Context<'c>,
+    pub(crate) own: HashMap<String, usize>,
+    pub(crate) events: OffsetIter<'s, F>,
+    /// Where the top-level block or top-level item being read begins.
+    pub(crate) unit_start: usize,
+    /// Up to here the source has been shown as a formula.
+    pub(crate) passed: usize,
+    /// Where the paragraph being read ends; a place before is in it.
+    pub(crate) paragraph_end: usize,
+    /// The box of the item being read.
+    pub(crate) task: Option<bool>,
+    pub(crate) styles: Vec<Style>,
+    pub(crate) links: Vec<OpenLink>,
 }
 
 impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
@@ -270,4 +311,12 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         let end = start + if at.is_some() { target.len() } else { 0 };
         self.push(")", end, false, out);
     }
+}
+
+pub(crate) fn label_key(label: &str) -> String {
+    label
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase()
 }

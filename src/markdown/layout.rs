@@ -8,14 +8,15 @@
 
 use nu_ansi_term::Style;
 
-use super::blocks::{Block, Item, Kind, Piece};
+use super::blocks::{Block, Item, Kind};
 use super::code::{CodeCache, Runs};
 use super::fences::is_python;
+use super::inline::Piece;
 use super::settle::OpenList;
 use super::table::{Columns, lay_out_table};
 use super::theme::{self, Theme};
 use super::wrap::{chop, wrap};
-use crate::text::{Line, columns, split_at_columns};
+use crate::text::{Line, columns, expand_tabs, split_at_columns};
 
 /// A row of the screen and where in the source it begins.
 pub(crate) struct Row {
@@ -414,21 +415,4 @@ impl<'a> Layout<'a> {
         }
         line
     }
-}
-
-/// Tabs to blanks, at stops of four columns.
-pub(crate) fn expand_tabs(line: &str) -> String {
-    if !line.contains('\t') {
-        return line.to_owned();
-    }
-    let mut out = String::with_capacity(line.len() + 8);
-    for part in line.split_inclusive('\t') {
-        let text = part.trim_end_matches('\t');
-        out.push_str(text);
-        if part.ends_with('\t') {
-            let used = columns(out.rsplit('\n').next().unwrap_or(""));
-            out.push_str(&" ".repeat(4 - used % 4));
-        }
-    }
-    out
 }

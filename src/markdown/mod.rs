@@ -33,21 +33,10 @@ pub use code::warm_up;
 pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 
 pub use stream::{Frame, MarkdownStream};
-pub use theme::{Theme, UnknownTheme};
+pub use theme::{Appearance, Theme, UnknownTheme};
 pub(crate) use web::code_to_html;
 
 use crate::text::Line;
-
-/// How lines are to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Appearance {
-    /// Highlight code. Without it lines differ in nothing but colour.
-    pub colour: bool,
-    /// The terminal follows OSC 8 links; else links are shown as `text (url)`.
-    pub links: bool,
-    /// Colours.
-    pub theme: Theme,
-}
 
 /// A whole text at once, by the same path as a stream.
 pub fn render(text: &str, width: usize, appearance: &Appearance) -> Vec<Line> {

@@ -5,8 +5,9 @@
 //! kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the fence's).
 //! Absent on purpose: rows and widths.
 
-use super::blocks::{Block, Definitions, Kind, collect_definitions};
+use super::blocks::{Block, Kind, collect_definitions};
 use super::fence::OpenFence;
+use super::inline::Definitions;
 use super::source::RESUMED;
 
 /// The first block of the tail is the rest of a list.

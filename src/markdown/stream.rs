@@ -6,14 +6,15 @@
 //! that is a paragraph or table taller than the live rows, of those rows only, so the whole costs linear time.
 //! Absent on purpose: terminals, clocks, ticks. Width is an argument of each frame; settled lines keep theirs.
 
-use super::Appearance;
-use super::blocks::{Block, Context, Definitions, Kind, collect_definitions, images, parse};
+use super::blocks::{Block, Kind, collect_definitions, images, parse};
 use super::code::CodeCache;
 use super::fence::OpenFence;
+use super::inline::{Context, Definitions};
 use super::layout::{Layout, Row};
 use super::settle::{Dropped, OpenList, drop_frozen, stable_prefix, unsure_end};
 use super::source::clean_into;
 use super::table::Columns;
+use super::theme::Appearance;
 use crate::text::Line;
 
 /// Prose is not set wider than this.

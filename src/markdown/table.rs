@@ -8,7 +8,7 @@
 use nu_ansi_term::Style;
 use pulldown_cmark::Alignment;
 
-use super::blocks::Piece;
+use super::inline::Piece;
 use super::theme;
 use super::wrap::wrap;
 use crate::text::{Line, columns};

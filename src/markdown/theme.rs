@@ -12,6 +12,17 @@ use syntect::highlighting::{
     ThemeItem, ThemeSettings,
 };
 
+/// How lines are to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Appearance {
+    /// Highlight code. Without it lines differ in nothing but colour.
+    pub colour: bool,
+    /// The terminal follows OSC 8 links; else links are shown as `text (url)`.
+    pub links: bool,
+    /// Colours.
+    pub theme: Theme,
+}
+
 /// Every name [`Theme::named`] takes: our setting's name, then syntect's where it differs.
 const NAMES: &[(&str, &str)] = &[
     ("monokai", "monokai"),

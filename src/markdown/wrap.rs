@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use nu_ansi_term::Style;
 
-use super::blocks::Piece;
+use super::inline::Piece;
 use crate::text::{Break, Line, clusters, rows, styled_rows};
 
 /// A wrapped row.

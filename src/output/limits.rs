@@ -2,8 +2,11 @@
 //!
 //! Invariant: the sizes are those of the whole, also when the text lost its middle before (see [`super::parts`]).
 
+use crate::output::marker::marker;
 use crate::output::parts::parts;
 use crate::output::transcript::TranscriptText;
+
+pub use crate::output::marker::{Rest, grouped};
 
 /// Code points of one cell's output that go to the model.
 pub const MODEL_CHARACTERS: usize = 20_000;
@@ -11,15 +14,6 @@ pub const MODEL_CHARACTERS: usize = 20_000;
 /// The id under which the output of a cell is kept.
 pub fn cell_id(line: u32) -> String {
     format!("cell-{line}")
-}
-
-/// What became of the part that is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest<'a> {
-    /// Nothing keeps it: what made the text has to be asked again.
-    Gone,
-    /// The agent's tool `read_output` has the whole text under this id.
-    Kept(&'a str),
 }
 
 /// `text`, or its head and tail with at most `limit` code points of it.
@@ -68,43 +62,6 @@ pub fn shorten_transcript(transcript: &TranscriptText, limit: usize, rest: Rest<
     }
     let (characters, lines) = (transcript.total_characters, transcript.total_lines);
     join(&transcript.text, limit, characters, lines, rest)
-}
-
-/// The line that stands for the `missing` code points that are left out after `before`, of a text of so many code
-/// points and lines. [`super::parts`] reads it, and the runner's `cut.py` writes the same.
-pub(crate) fn marker(
-    characters: u64,
-    lines: u64,
-    missing: u64,
-    before: usize,
-    rest: Rest<'_>,
-) -> String {
-    let (characters, missing, noun) = (
-        grouped(characters),
-        grouped(missing),
-        if lines == 1 { "line" } else { "lines" },
-    );
-    let how = match rest {
-        Rest::Gone => "print a slice to see it".to_owned(),
-        Rest::Kept(id) => format!("read_output(id=\"{id}\", offset={before}) shows it"),
-    };
-    let lines = grouped(lines);
-    format!(
-        "[… {characters} characters, {lines} {noun} in all; {missing} in the middle are left out; {how} …]"
-    )
-}
-
-/// `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Half of `limit` code points from each end, at line boundaries where there are some near.

@@ -4,6 +4,7 @@ pub mod filter;
 mod html;
 mod latex;
 pub mod limits;
+mod marker;
 pub mod mime;
 pub mod parts;
 mod picture;

@@ -15,7 +15,7 @@ mod store;
 
 use std::ops::Range;
 
-use crate::output::limits::{Rest, marker};
+use crate::output::marker::{Rest, marker};
 use crate::output::sequence::{Piece, Sequences};
 use rows::Rows;
 use store::Store;

@@ -18,3 +18,4 @@ pub use frame::{Frame, decode, encode, read_frame};
 pub use message::{Id, Message, RpcError};
 pub use peer::{Incoming, Peer};
 pub use pending::Pending;
+pub use socket::{Socket, over_socket};

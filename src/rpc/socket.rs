@@ -42,20 +42,18 @@ impl Socket for TcpStream {
     }
 }
 
-impl Peer {
-    /// Speaks over `socket`. Dropping the peer ends the connection at once; [`Peer::finish`] delivers first.
-    ///
-    /// # Errors
-    /// When the operating system refuses a descriptor or a thread.
-    pub fn over_socket(
-        socket: impl Socket,
-        dialect: Dialect,
-        name: &str,
-    ) -> io::Result<(Peer, Incoming)> {
-        let (input, line) = (socket.twin()?, socket.twin()?);
-        let hang_up = HangUp::by(move || line.shut());
-        Peer::new(input, socket, hang_up, dialect, name)
-    }
+/// Speaks over `socket`. Dropping the peer ends the connection at once; [`Peer::finish`] delivers first.
+///
+/// # Errors
+/// When the operating system refuses a descriptor or a thread.
+pub fn over_socket(
+    socket: impl Socket,
+    dialect: Dialect,
+    name: &str,
+) -> io::Result<(Peer, Incoming)> {
+    let (input, line) = (socket.twin()?, socket.twin()?);
+    let hang_up = HangUp::by(move || line.shut());
+    Peer::new(input, socket, hang_up, dialect, name)
 }
 
 #[cfg(test)]
@@ -64,7 +62,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use super::{Dialect, Peer, Socket};
+    use super::{Dialect, Socket, over_socket};
     use crate::rpc::message::{Id, Message};
     use serde_json::json;
 
@@ -77,8 +75,8 @@ mod tests {
     }
 
     fn check(ours: impl Socket, theirs: impl Socket) {
-        let (ours, mut from_them) = Peer::over_socket(ours, Dialect::Versioned, "ours").unwrap();
-        let (theirs, mut from_us) = Peer::over_socket(theirs, Dialect::Bare, "theirs").unwrap();
+        let (ours, mut from_them) = over_socket(ours, Dialect::Versioned, "ours").unwrap();
+        let (theirs, mut from_us) = over_socket(theirs, Dialect::Bare, "theirs").unwrap();
         let big = "x".repeat(3_000_000);
         ours.send(request(&big));
         assert_eq!(from_us.blocking_recv(), Some(request(&big)));
@@ -110,7 +108,7 @@ mod tests {
     #[test]
     fn dropping_a_peer_that_never_reads_frees_its_reader() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let (peer, mut incoming) = Peer::over_socket(ours, Dialect::Bare, "ours").unwrap();
+        let (peer, mut incoming) = over_socket(ours, Dialect::Bare, "ours").unwrap();
         peer.send(request(&"x".repeat(3_000_000)));
         drop(peer);
         assert_eq!(incoming.blocking_recv(), None);

@@ -22,6 +22,7 @@ use crate::report::{Report, ReportKind};
 use crate::runtime::TerminalSize;
 use crate::text::escape::{visible, visible_lines};
 
+pub use sink::ScreenError;
 use sink::Sink;
 
 /// When colours are used: `--color`.
@@ -34,17 +35,6 @@ pub enum ColorChoice {
     Always,
     /// Never.
     Never,
-}
-
-/// Why nothing could be written.
-#[derive(Debug, thiserror::Error)]
-pub enum ScreenError {
-    /// Nobody reads any more: a closed pipe, a terminal that hung up.
-    #[error("the output was closed")]
-    Closed,
-    /// Anything else, a full disk for one.
-    #[error("cannot write the output")]
-    Write(#[source] std::io::Error),
 }
 
 impl From<ScreenError> for Report {

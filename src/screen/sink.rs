@@ -6,7 +6,16 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::ScreenError;
+/// Why nothing could be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    /// Nobody reads any more: a closed pipe, a terminal that hung up.
+    #[error("the output was closed")]
+    Closed,
+    /// Anything else, a full disk for one.
+    #[error("cannot write the output")]
+    Write(#[source] std::io::Error),
+}
 
 /// Bytes held back before they are written without being asked for.
 const HELD: usize = 64 * 1024;

@@ -72,6 +72,23 @@ pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// Tabs as blanks, at stops of four columns.
+pub fn expand_tabs(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() + 8);
+    let mut column = 0;
+    for part in line.split_inclusive('\t') {
+        let text = part.trim_end_matches('\t');
+        out.push_str(text);
+        column += columns(text);
+        if text.len() < part.len() {
+            let blanks = 4 - column % 4;
+            out.push_str(&" ".repeat(blanks));
+            column += blanks;
+        }
+    }
+    out
+}
+
 /// Printable ASCII only: one byte is one column and one cluster.
 pub fn is_plain_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
@@ -125,6 +142,7 @@ mod tests {
         assert_eq!(cut_with("abc", 0, "…"), "");
         assert_eq!(cut_characters("漢字x", 2), "漢字…");
         assert_eq!(cut_characters("漢字", 2), "漢字");
+        assert_eq!(expand_tabs("a\tb\t\t漢\tc"), "a   b       漢  c");
     }
 
     proptest! {

@@ -4,6 +4,9 @@
 
 use std::path::Path;
 
+/// A word, `::` or a single sign, behind its line.
+pub(super) type Token<'a> = (usize, &'a str);
+
 /// One file.
 pub(super) struct Source {
     /// Below the root of the repository, with `/`.
@@ -152,6 +155,11 @@ impl Source {
         found
     }
 
+    /// The code in words and signs, tests not counted.
+    pub(super) fn tokens(&self) -> Vec<Token<'_>> {
+        tokens(&self.code)
+    }
+
     /// How many `super` lead from this file's module to the crate.
     fn module_depth(&self) -> usize {
         let module = self.path.trim_end_matches(".rs").trim_end_matches("/mod");
@@ -159,12 +167,12 @@ impl Source {
     }
 }
 
-fn is_word(c: char) -> bool {
+pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 /// Words, `::` and single signs, with their lines.
-fn tokens(code: &str) -> Vec<(usize, &str)> {
+fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     for (line, number) in code.lines().zip(1..) {
         let mut rest = line.trim_start();
@@ -182,12 +190,7 @@ fn tokens(code: &str) -> Vec<(usize, &str)> {
 }
 
 /// Reads `a::{b, c::d}` from `at` on, as leaves below `prefix`.
-fn tree(
-    tokens: &[(usize, &str)],
-    at: &mut usize,
-    prefix: &[String],
-    leaves: &mut Vec<Vec<String>>,
-) {
+fn tree(tokens: &[Token<'_>], at: &mut usize, prefix: &[String], leaves: &mut Vec<Vec<String>>) {
     let mut path = prefix.to_vec();
     while let Some(&(_, token)) = tokens.get(*at) {
         if token == "{" {
@@ -311,7 +314,7 @@ fn raw_string(text: &str) -> usize {
     prefix + 1 + hashes + 1 + length
 }
 
-/// Blanks `#[cfg(test)] mod name { … }`.
+/// Blanks `#[cfg(test)] mod name { … }` and other items for tests alone.
 fn without_test_modules(code: &str) -> String {
     const ATTRIBUTE: &str = "#[cfg(test)]";
     let mut kept = String::with_capacity(code.len());
@@ -319,9 +322,7 @@ fn without_test_modules(code: &str) -> String {
     while let Some(start) = rest.find(ATTRIBUTE) {
         let after = &rest[start + ATTRIBUTE.len()..];
         let end = match after.find(['{', ';']) {
-            Some(at) if after[..at].trim_start().starts_with("mod ") => {
-                at + closing_brace(&after[at..])
-            }
+            Some(at) if begins_an_item(&after[..at]) => at + closing_brace(&after[at..]),
             _ => 0,
         };
         kept.push_str(&rest[..start]);
@@ -330,6 +331,18 @@ fn without_test_modules(code: &str) -> String {
         rest = left;
     }
     kept + rest
+}
+
+/// An item of a file, as opposed to a field or a statement.
+fn begins_an_item(code: &str) -> bool {
+    let code = code.trim_start();
+    let code = code.strip_prefix("pub").map_or(code, |code| {
+        let scope = code.strip_prefix('(').and_then(|code| code.split_once(')'));
+        scope.map_or(code, |(_, code)| code).trim_start()
+    });
+    ["mod ", "use ", "fn ", "impl ", "const "]
+        .iter()
+        .any(|word| code.starts_with(word))
 }
 
 /// Bytes up to and with the brace that closes the one here; 1 when none opens here.

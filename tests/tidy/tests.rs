@@ -1,5 +1,6 @@
 //! The rules, tried on houses that break them.
 
+use super::circles::circles;
 use super::rules::{
     MOST_LINES, Map, layering, map_and_folders, read_map, sizes, undeclared, unsafety,
 };
@@ -164,4 +165,119 @@ fn sizes_headers_and_declarations_are_seen() {
         map_and_folders(&files, &map),
         ["src/lib.rs:1: the map names `cli`, but src has no such folder: take the row out"]
     );
+}
+
+#[test]
+fn circles_are_found_and_told_from_trees() {
+    let check = |files: &[(&str, &str)], expected: &[&str]| {
+        let files: Vec<Source> = files
+            .iter()
+            .map(|(path, text)| Source::new(path, text))
+            .collect();
+        let found = circles(&files);
+        let told = found
+            .iter()
+            .zip(expected)
+            .all(|(found, part)| found.contains(part));
+        assert!(
+            found.len() == expected.len() && told,
+            "found {found:#?}\nexpected {expected:?}"
+        );
+    };
+    let door = (
+        "src/a/mod.rs",
+        "mod b;\nmod c;\npub use b::B;\npub(crate) use c::{C, f as g};",
+    );
+    // What goes through the door leads to the file that defines it.
+    check(
+        &[
+            door,
+            ("src/a/b.rs", "pub struct B;"),
+            ("src/a/c.rs", "use super::B;\npub struct C(B);"),
+        ],
+        &[],
+    );
+    check(
+        &[
+            door,
+            ("src/a/b.rs", "use super::C;\npub struct B(C);"),
+            ("src/a/c.rs", "\nuse super::b::B; pub struct C;"),
+        ],
+        &[
+            "src/a/b.rs -> src/a/c.rs (`super::C`, line 1)\n    src/a/c.rs -> src/a/b.rs (`super::b::B`, line 2)",
+        ],
+    );
+    // A parent that uses what it re-exports needs its child, and the child its parent.
+    let user = ("src/a/mod.rs", "mod b;\npub use b::B;\npub struct A(B);");
+    check(&[user, ("src/a/b.rs", "pub struct B;")], &[]);
+    check(
+        &[user, ("src/a/b.rs", "pub struct B; fn f(_: super::A) {}")],
+        &["src/a/b.rs -> src/a/mod.rs (`super::A`"],
+    );
+    check(
+        &[
+            user,
+            ("src/a/b.rs", "pub struct B;\n#[cfg(test)]\nuse super::A;"),
+        ],
+        &[],
+    );
+    check(
+        &[
+            user,
+            ("src/a/b.rs", "pub(in crate::a) struct B; // super::A"),
+        ],
+        &[],
+    );
+    // Importing a module is nothing, taking from it is.
+    let taker = ("src/b.rs", "use crate::c;\nfn f() { c::g::<u8>() }");
+    check(
+        &[
+            ("src/b.rs", "use crate::c;"),
+            ("src/c.rs", "fn g() { crate::b::f() }"),
+        ],
+        &[],
+    );
+    check(
+        &[taker, ("src/c.rs", "fn g() { crate::b::f() }")],
+        &["src/b.rs -> src/c.rs (`c::g`, line 2)"],
+    );
+    // One object over two files.
+    let object = ("src/b.rs", "pub struct Driver;\nimpl Driver {}");
+    check(
+        &[
+            object,
+            ("src/c.rs", "use crate::b::Driver;\nimpl<'a> Driver { }"),
+        ],
+        &["`impl Driver` there, line 2"],
+    );
+    check(
+        &[
+            object,
+            (
+                "src/c.rs",
+                "use crate::b::Driver;\nimpl Clone for Driver {}",
+            ),
+        ],
+        &[],
+    );
+    let three = [
+        ("src/a.rs", "use crate::{b::B, c};"),
+        ("src/b.rs", "use crate::c::{self, d::D as E}; pub struct B;"),
+        ("src/c/mod.rs", "pub mod d;"),
+        ("src/c/d.rs", "pub struct D; fn f() { crate::a::h() }"),
+    ];
+    check(&three, &["3 files need each other"]);
+    let python = [
+        ("assets/python/p/a.py", "from . import b, os\n"),
+        ("assets/python/p/b.py", "def f():\n    from .c import d\n"),
+        (
+            "assets/python/p/c.py",
+            "\"\"\"from . import a\"\"\"\nfrom .a import e\n",
+        ),
+    ];
+    check(
+        &python,
+        &["assets/python/p/a.py -> assets/python/p/b.py (`b`, line 1)"],
+    );
+    check(&python[..2], &[]);
 }

@@ -13,6 +13,7 @@ use signal_hook::SigId;
 use signal_hook::consts::signal::SIGWINCH;
 use signal_hook::low_level::pipe;
 
+use crate::output::filter::{Filter, Policy};
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -180,7 +181,7 @@ impl View {
         let count = self.rows.len();
         let hit = (1..=count)
             .map(|step| (self.first + step) % count)
-            .find(|row| super::plain(&self.rows[*row]).contains(&self.sought));
+            .find(|row| uncoloured(&self.rows[*row]).contains(&self.sought));
         match hit {
             Some(row) if !self.sought.is_empty() => self.first = row.min(self.last()),
             _ => self.said = "not found",
@@ -212,6 +213,15 @@ impl View {
         picture.push_str(&format!("\x1b[7m{status}\x1b[0m\x1b[K"));
         picture
     }
+}
+
+/// Without colours.
+pub(super) fn uncoloured(line: &str) -> String {
+    let mut filter = Filter::new(Policy::Text);
+    let mut out = Vec::new();
+    filter.push(line.as_bytes(), &mut out);
+    filter.finish(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A line in rows that fit. Colours go on in the next row, which begins without any.

@@ -12,6 +12,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::pixels::Pixels;
+use super::trouble::Trouble;
 use crate::output::picture_type;
 
 /// The most pixels a picture may have: 64 MiB of memory.
@@ -22,31 +23,6 @@ pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// Bytes a decoder may take for itself.
 const MEMORY: usize = 192 << 20;
-
-/// Why a picture is not shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Trouble {
-    /// The data is not what it should be.
-    #[error("the picture is damaged")]
-    Broken,
-    /// Nothing we can read.
-    #[error("not a picture that can be drawn")]
-    Unknown,
-    /// More pixels than are decoded.
-    #[error("{width}×{height} pixels are too many to draw")]
-    Large {
-        /// As its header says.
-        width: u32,
-        /// As its header says.
-        height: u32,
-    },
-    /// A drawing with blur, shadows and the like.
-    #[error("drawings with filters are not drawn")]
-    Effects,
-    /// More bytes than are looked at.
-    #[error("{0} MiB are too many to draw")]
-    Long(usize),
-}
 
 /// Width and height, as the header says; `Large` when it is not to be decoded.
 pub(super) fn size(file: &[u8]) -> Result<(u32, u32), Trouble> {

@@ -23,6 +23,7 @@ mod reserve;
 mod source;
 mod svg;
 mod tmux;
+mod trouble;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,12 +39,12 @@ pub(super) use animation::Animation;
 pub(super) use source::Source;
 
 use blocks::Palette;
-use decode::Trouble;
 use detect::{Method, Signs};
 use fit::{Cell, Fit, Room};
 use pixels::Pixels;
 use placeholder::{Id, MARKS};
 use svg::Drawing;
+use trouble::Trouble;
 
 /// Bytes of a file that is handed to the terminal as it is, though it could be made smaller.
 const PASSED: usize = 4 << 20;

@@ -2,7 +2,7 @@
 //!
 //! In: such bytes. Out: a smaller picture, a PNG. Invariant: there are as many bytes as the size says.
 
-use super::decode::Trouble;
+use super::trouble::Trouble;
 
 /// Parts of a pixel, across and down, that are compared.
 const PARTS: u32 = 3;

@@ -6,7 +6,7 @@
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use super::{Frame, Step};
+use super::frame::{Frame, Step};
 use crate::agent::Field;
 use crate::display::rows::Rows;
 use crate::session::Reply;

@@ -8,6 +8,7 @@
 
 pub(super) mod body;
 mod form;
+mod frame;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
 use self::form::Form;
+pub(super) use self::frame::Frame;
+use self::frame::Step;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
@@ -24,28 +27,6 @@ use crate::text::entry::Entry;
 use crate::text::escape::visible;
 use crate::text::keys::{is_control, plain};
 use crate::text::{Line, columns};
-
-/// What stands below a question while it is open.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Frame {
-    /// Top to bottom, none wider than asked for.
-    pub(super) rows: Vec<Line>,
-    /// How many columns before the end of the last row the cursor stands.
-    pub(super) back: usize,
-}
-
-/// What became of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Something else is shown.
-    Changed,
-    /// A field was answered, the next one is up; this line stays.
-    Next(String),
-    /// The last field was answered; this line stays.
-    Filled(String, Reply),
-    /// Answered.
-    Answered(Reply),
-}
 
 /// What became of a key, for whoever shows the question.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,26 @@
+//! What keeps a picture from being shown, in words.
+
+/// Why a picture is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Trouble {
+    /// The data is not what it should be.
+    #[error("the picture is damaged")]
+    Broken,
+    /// Nothing we can read.
+    #[error("not a picture that can be drawn")]
+    Unknown,
+    /// More pixels than are decoded.
+    #[error("{width}×{height} pixels are too many to draw")]
+    Large {
+        /// As its header says.
+        width: u32,
+        /// As its header says.
+        height: u32,
+    },
+    /// A drawing with blur, shadows and the like.
+    #[error("drawings with filters are not drawn")]
+    Effects,
+    /// More bytes than are looked at.
+    #[error("{0} MiB are too many to draw")]
+    Long(usize),
+}
