@@ -103,19 +103,23 @@
 //!
 //! # What is coming, and where it will stand
 //!
-//! None of these changes a contract's users; each is a folder and one arm.
+//! Each is a folder behind a contract that stands, and one arm.
 //!
-//! - **ACP agent**: `agent/acp/{wire,map,client}.rs` on `rpc`, one arm in `agent/connect.rs`; what it cannot do is a
-//!   field of [`agent::Capabilities`].
-//! - **Jupyter-kernel front-end**: `kernel/` (layer 5: connection, one file per channel, a map of session events to
-//!   messages), `cli/kernel.rs`. Code points are converted in [`text`]; `input()` comes as `InputRequested`.
-//! - **Gateway runtime**: `runtime/gateway/{rest,socket,map}.rs`, one arm in `runtime/connect.rs`; no terminal of its
-//!   own, so `Runtime::terminal` is `None` and cells ask for input.
-//! - **Persistent-shell runtime**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
+//! - **ACP agent**: `agent/acp/{wire,map,client,session}.rs` on `rpc` (the versioned dialect, over a child), one arm in
+//!   `agent/connect.rs`; what it cannot do is a field of [`agent::Capabilities`], its own options come with its questions.
+//! - **Jupyter and gateway runtimes**: `jupyter/` (layer 3: connection files, signing, sockets, messages),
+//!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they cannot
+//!   do is a field of [`runtime::Capabilities`], and without a terminal of theirs cells ask for input.
+//! - **Persistent shell**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
+//!   [`input::Mode::Shell`] is there; until then a command of it is a cell.
+//! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
+//!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are converted
+//!   in [`text`].
 //! - **Editor of foreign notebooks**: sessions are written to notebooks and read from them today; cells of any notebook
-//!   changed with all other bytes kept is more values in `notebook/`, with `files` for whole writes and
-//!   `cli/notebook.rs`; the agent's tool is a session tool that calls the same values.
-//! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls), `cli/mcp.rs`; `rpc` carries it.
+//!   changed with all other bytes kept is `notebook/document/`, with `files` for whole writes and `cli/notebook.rs`; the
+//!   agent's tool is a file and a row in `session/toolbox`.
+//! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls, [`session::SessionHandle::call`]),
+//!   `cli/mcp.rs`; `rpc` carries it over our own streams.
 
 pub mod agent;
 pub mod artifacts;

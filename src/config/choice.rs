@@ -169,7 +169,7 @@ impl std::str::FromStr for RuntimeChoice {
             .map(RuntimeChoice::Jupyter)
             .or_else(|| named(text, "gateway:").map(RuntimeChoice::Gateway))
             .ok_or_else(|| WrongValue {
-                allowed: "embedded, jupyter:NAME, gateway:URL".into(),
+                allowed: "embedded".into(),
             })
     }
 }

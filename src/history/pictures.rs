@@ -12,12 +12,10 @@ use std::collections::{HashMap, HashSet};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::{Map, Value};
 
 use super::message::Write;
 use super::values::Bundle;
 use crate::dialog::Dialog;
-use crate::output::mime::MimeBundle;
 use crate::output::picture_type;
 
 /// At least so many of the newest are sent, at most twice as many; and the same in bytes of their stored form.
@@ -203,6 +201,7 @@ pub(super) fn keep(
 mod tests {
     use super::*;
     use crate::dialog::{CellEntry, PromptEntry};
+    use crate::output::mime::MimeBundle;
 
     fn found(line: u32, bytes: u64) -> Found {
         Found {

@@ -220,7 +220,7 @@ impl CellRun {
             }
             Ending::Lost(why) => {
                 self.shown.say(&format!("[the connection was lost: {why}]"));
-                State::Failed
+                CellEnd::Failed
             }
         };
         let (shown, bundles, layout) = std::mem::replace(&mut self.shown, Shown::new(0)).finish();

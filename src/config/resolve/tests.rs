@@ -175,11 +175,7 @@ fn a_wrong_value_is_told_and_the_default_holds() {
     check("log_exact", json!("perhaps"), "true, false");
     check("prompt_mode", json!(0), "true, false");
     check("agent", json!("acp:"), "codex, demo");
-    check(
-        "runtime",
-        json!("remote"),
-        "embedded, jupyter:NAME, gateway:URL",
-    );
+    check("runtime", json!("remote"), "embedded");
     check("threads", json!(""), "session, ephemeral");
     check("approvals", json!("always"), "never, ask");
     check(
