@@ -223,7 +223,7 @@ impl SessionHandle {
         let _ = self.commands.send(Command::ReplyInput(call, reply));
     }
 
-    /// Answers a [`Question`]; one that is over is ignored.
+    /// Answers a [`Question`](super::Question); one that is over is ignored.
     pub fn answer(&self, question: u64, reply: Reply) {
         let _ = self.commands.send(Command::Answer(question, reply));
     }
