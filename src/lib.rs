@@ -76,6 +76,7 @@
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the startup notebook's run, while one can type | its end, or the next input, which takes it |
 //! | `typing` | standard input while something runs | the end of the run |
+//! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
 //! | `background`, `signals` | what happens between runs; signals, and the terminal's mode after a stop | the end of the process |
 //!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started

@@ -6,11 +6,13 @@
 //! A hang-up is a save point: the turn stops, what is there is committed, children end, the terminal is given back, and
 //! then we die by the same signal, so that whoever waits sees it.
 
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::signal::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 use signal_hook::iterator::{Handle, Signals, SignalsInfo};
@@ -125,13 +127,35 @@ pub(super) fn listen(
         .name("signals".into())
         .spawn(listen)
         .map_err(failed)?;
-    Ok(())
+    notice_hang_up().map_err(failed)
 }
 
-/// The terminal is gone, and whoever leads its session kept the signal from us: we end as if it had come.
-pub(super) fn hang_up() {
-    // A process may always signal itself.
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP);
+/// Sends us the signal of a hang-up when the terminal is gone: whoever leads its session may keep it from us, and a
+/// reader of keys that is no more told of a terminal that left would read nothing from it for ever.
+///
+/// # Errors
+/// When a thread cannot be had.
+fn notice_hang_up() -> std::io::Result<()> {
+    static NOTICED: Once = Once::new();
+    let mut begun = Ok(());
+    NOTICED.call_once(|| {
+        let wait = || {
+            let stdin = std::io::stdin();
+            // Nothing is asked for, so only the end is told.
+            let mut terminal = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
+            while poll(&mut terminal, None) == Err(rustix::io::Errno::INTR) {}
+            // A process may always signal itself.
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::HUP,
+            );
+        };
+        begun = std::thread::Builder::new()
+            .name("hang-up".into())
+            .spawn(wait)
+            .map(drop);
+    });
+    begun
 }
 
 /// While it lives, a signal that ends us gives the terminal back first; for a time without a session.
@@ -163,6 +187,7 @@ pub(super) fn watch(restorer: Restorer) -> Result<Watch, Report> {
         .name("signals".into())
         .spawn(listen)
         .map_err(failed)?;
+    notice_hang_up().map_err(failed)?;
     Ok(Watch(handle))
 }
 

@@ -17,7 +17,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
 use crate::terminal::hands::Hands;
-use crate::terminal::signals::hang_up;
 use crate::terminal::told::{self, News, Told};
 
 const CTRL_C: u8 = 0x03;
@@ -164,10 +163,8 @@ impl Typing {
                 match rustix::io::read(&stdin, &mut chunk) {
                     Ok(count) if count > 0 => keys.take(&chunk[..count]),
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-                    Ok(_) | Err(_) => {
-                        hang_up();
-                        break;
-                    }
+                    // The terminal is gone; the thread that hears of it ends the program.
+                    Ok(_) | Err(_) => break,
                 }
             }
         };

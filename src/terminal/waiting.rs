@@ -20,7 +20,6 @@ use crate::report::Report;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background::Background;
 use crate::terminal::keys::gate::{self, SharedGate, pass};
-use crate::terminal::signals::hang_up;
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
@@ -103,8 +102,7 @@ impl Waiting {
                 polled => polled?,
             };
             if sources[1].revents().intersects(GONE) {
-                hang_up();
-                // The thread that hears signals ends the program.
+                // The thread that hears of it ends the program.
                 loop {
                     std::thread::park();
                 }
