@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::display::Showing;
 use crate::screen::ScreenError;
-use crate::session::{AnswerEvent, SessionEvent, TurnOutcome};
+use crate::session::{AnswerEvent, EndEvent, SessionEvent, TurnOutcome};
 
 /// Collects what a prompt brought.
 #[derive(Debug, Default)]
@@ -51,11 +51,11 @@ impl Showing for Json {
             }
             SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => self.tools.push(line),
             SessionEvent::Notice(notice) if notice.warning => self.refused = Some(notice.message),
-            SessionEvent::TurnEnded {
+            SessionEvent::End(EndEvent::Turn {
                 outcome,
                 usage,
                 took,
-            } => {
+            }) => {
                 let (status, error) = match outcome {
                     TurnOutcome::Complete => ("complete", None),
                     TurnOutcome::Interrupted => ("interrupted", None),
@@ -70,30 +70,14 @@ impl Showing for Json {
                 }));
             }
             // No part of the answer.
-            SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::Output { .. }
-            | SessionEvent::Display(_)
-            | SessionEvent::Clear { .. }
-            | SessionEvent::Page(_)
-            | SessionEvent::InputRequested { .. }
-            | SessionEvent::Raised(_)
-            | SessionEvent::CellEnded { .. }
+            SessionEvent::Begin(_)
+            | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)
-            | SessionEvent::Asked(_)
-            | SessionEvent::QuestionOver(_)
-            | SessionEvent::AgentCell { .. }
-            | SessionEvent::Replaying { .. }
-            | SessionEvent::Earlier(_)
-            | SessionEvent::ReplayEnded(_)
-            | SessionEvent::Text(_)
-            | SessionEvent::Verbatim(_)
-            | SessionEvent::Help(_)
+            | SessionEvent::Question(_)
+            | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::Told(_)
             | SessionEvent::Notice(_)
-            | SessionEvent::Refill(_)
-            | SessionEvent::NotRun
-            | SessionEvent::ToolReturned { .. }
-            | SessionEvent::Leave(_)
+            | SessionEvent::After(_)
             | SessionEvent::RuntimeDied { .. } => {}
         }
         Ok(())

@@ -17,8 +17,8 @@ use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
-    EditorWish, Loading, Next, PICK_USAGE, Run, SessionEvent, SessionHandle, Submission,
-    TurnOutcome,
+    AfterEvent, CellEvent, EditorWish, EndEvent, Loading, Next, PICK_USAGE, Run, SessionEvent,
+    SessionHandle, Submission, TurnOutcome,
 };
 use json::Json;
 use plain::Plain;
@@ -142,7 +142,7 @@ fn show_on(
     let mut ended = Ended::default();
     follow(run, &options.screen, view, |event| {
         note(event, &mut ended);
-        if let SessionEvent::InputRequested { call, prompt, .. } = event {
+        if let SessionEvent::Cell(CellEvent::InputRequested { call, prompt, .. }) = event {
             session.reply_input(*call, answer_input(prompt, options)?);
         }
         Ok::<(), Report>(())
@@ -153,15 +153,15 @@ fn show_on(
 /// Takes from an event what the exit code depends on.
 fn note(event: &SessionEvent, ended: &mut Ended) {
     match event {
-        SessionEvent::Raised(error) if error.name == "SystemExit" => {
+        SessionEvent::Cell(CellEvent::Raised(error)) if error.name == "SystemExit" => {
             ended.left = true;
             ended.code = exit_status(&error.value);
         }
-        SessionEvent::Leave(status) => {
+        SessionEvent::After(AfterEvent::Leave(status)) => {
             ended.left = true;
             ended.code = *status;
         }
-        SessionEvent::CellEnded { ending, .. } if ended.code == 0 && !ended.left => {
+        SessionEvent::Cell(CellEvent::Ended { ending, .. }) if ended.code == 0 && !ended.left => {
             ended.code = match ending {
                 Ending::Ok => 0,
                 Ending::Interrupted => INTERRUPTED,
@@ -169,7 +169,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             };
             ended.left = ended.code == INTERRUPTED;
         }
-        SessionEvent::TurnEnded { outcome, .. } => {
+        SessionEvent::End(EndEvent::Turn { outcome, .. }) => {
             ended.code = match outcome {
                 TurnOutcome::Complete => 0,
                 TurnOutcome::Interrupted => INTERRUPTED,
@@ -178,29 +178,22 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             ended.left = ended.code == INTERRUPTED;
         }
         SessionEvent::Notice(notice) if notice.warning && ended.code == 0 => ended.code = 1,
-        SessionEvent::Numbered { .. }
-        | SessionEvent::CellStarted
-        | SessionEvent::Output { .. }
-        | SessionEvent::Display(_)
-        | SessionEvent::Clear { .. }
-        | SessionEvent::Page(_)
-        | SessionEvent::InputRequested { .. }
-        | SessionEvent::Raised(_)
-        | SessionEvent::CellEnded { .. }
+        SessionEvent::Begin(_)
+        | SessionEvent::Cell(
+            CellEvent::Started
+            | CellEvent::Output { .. }
+            | CellEvent::Display(_)
+            | CellEvent::Clear { .. }
+            | CellEvent::InputRequested { .. }
+            | CellEvent::Raised(_)
+            | CellEvent::Ended { .. },
+        )
         | SessionEvent::Answer(_)
-        | SessionEvent::Asked(_)
-        | SessionEvent::QuestionOver(_)
-        | SessionEvent::AgentCell { .. }
-        | SessionEvent::Replaying { .. }
-        | SessionEvent::Earlier(_)
-        | SessionEvent::ReplayEnded(_)
-        | SessionEvent::Text(_)
-        | SessionEvent::Verbatim(_)
-        | SessionEvent::Help(_)
+        | SessionEvent::Question(_)
+        | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+        | SessionEvent::Told(_)
         | SessionEvent::Notice(_)
-        | SessionEvent::Refill(_)
-        | SessionEvent::NotRun
-        | SessionEvent::ToolReturned { .. }
+        | SessionEvent::After(AfterEvent::Refill(_))
         | SessionEvent::RuntimeDied { .. } => {}
     }
 }

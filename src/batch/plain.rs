@@ -4,7 +4,9 @@ use crate::display::{Showing, died};
 use crate::output::mime::TerminalForm;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
+use crate::session::{
+    AnswerEvent, CellEvent, EndEvent, Notice, SessionEvent, ToldEvent, TurnOutcome,
+};
 
 /// Shows one run without a terminal.
 pub(super) struct Plain {
@@ -80,15 +82,19 @@ impl Plain {
 impl Showing for Plain {
     fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
         match event {
-            SessionEvent::Output {
+            SessionEvent::Cell(CellEvent::Output {
                 stream: OutputStream::Stderr,
                 bytes,
                 ..
-            } => self.screen.raw_err(&bytes),
-            SessionEvent::Output { bytes, .. } => self.screen.raw_out(&bytes),
-            SessionEvent::Display(display) => self.value(display.bundle.for_terminal(usize::MAX)),
-            SessionEvent::Page(bundle) => self.value(bundle.for_terminal(usize::MAX)),
-            SessionEvent::Raised(error) if error.name == "SystemExit" => {
+            }) => self.screen.raw_err(&bytes),
+            SessionEvent::Cell(CellEvent::Output { bytes, .. }) => self.screen.raw_out(&bytes),
+            SessionEvent::Cell(CellEvent::Display(display)) => {
+                self.value(display.bundle.for_terminal(usize::MAX))
+            }
+            SessionEvent::Told(ToldEvent::Page(bundle)) => {
+                self.value(bundle.for_terminal(usize::MAX))
+            }
+            SessionEvent::Cell(CellEvent::Raised(error)) if error.name == "SystemExit" => {
                 // As Python: a number is the status, anything else is said.
                 match error.value.trim() {
                     "" | "None" => Ok(()),
@@ -96,26 +102,28 @@ impl Showing for Plain {
                     value => self.screen.notice(value),
                 }
             }
-            SessionEvent::Raised(error) => self.screen.notice(&error.plain()),
-            SessionEvent::Text(text) | SessionEvent::Verbatim(text) | SessionEvent::Help(text) => {
+            SessionEvent::Cell(CellEvent::Raised(error)) => self.screen.notice(&error.plain()),
+            SessionEvent::Told(
+                ToldEvent::Text(text) | ToldEvent::Verbatim(text) | ToldEvent::Help(text),
+            ) => {
                 self.screen.untrusted(&text)?;
                 self.screen.trusted(b"\n")
             }
             SessionEvent::Notice(notice) => self.notice(&notice),
-            SessionEvent::ReplayEnded(replayed) => self.notice(&replayed.notice()),
+            SessionEvent::End(EndEvent::Replay(replayed)) => self.notice(&replayed.notice()),
             SessionEvent::RuntimeDied { death, restarting } => {
                 self.notice(&died(&death.to_string(), restarting))
             }
             SessionEvent::Answer(event) => self.answer(event),
-            SessionEvent::TurnEnded {
+            SessionEvent::End(EndEvent::Turn {
                 outcome: TurnOutcome::Failed(failure),
                 ..
-            } => self.notice(&Notice {
+            }) => self.notice(&Notice {
                 message: format!("error: {}", failure.message),
                 hints: failure.hints,
                 warning: true,
             }),
-            SessionEvent::TurnEnded { .. } => {
+            SessionEvent::End(EndEvent::Turn { .. }) => {
                 if std::mem::take(&mut self.open_line) {
                     self.screen.raw_out(b"\n")
                 } else {
@@ -123,20 +131,17 @@ impl Showing for Plain {
                 }
             }
             // Where nobody looks on, these say nothing.
-            SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::Clear { .. }
-            | SessionEvent::InputRequested { .. }
-            | SessionEvent::CellEnded { .. }
-            | SessionEvent::Asked(_)
-            | SessionEvent::QuestionOver(_)
-            | SessionEvent::AgentCell { .. }
-            | SessionEvent::Replaying { .. }
-            | SessionEvent::Earlier(_)
-            | SessionEvent::Refill(_)
-            | SessionEvent::NotRun
-            | SessionEvent::ToolReturned { .. }
-            | SessionEvent::Leave(_) => Ok(()),
+            SessionEvent::Begin(_)
+            | SessionEvent::Cell(
+                CellEvent::Started
+                | CellEvent::Clear { .. }
+                | CellEvent::InputRequested { .. }
+                | CellEvent::Ended { .. },
+            )
+            | SessionEvent::Question(_)
+            | SessionEvent::End(EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::Told(ToldEvent::Earlier(_))
+            | SessionEvent::After(_) => Ok(()),
         }
     }
 

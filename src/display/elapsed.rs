@@ -1,7 +1,7 @@
 //! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line; with
 //! it what was typed ahead. What a cell took stays below it.
 //!
-//! In: when a run begins, prints and ends, and the clock. Out: a title and a passing line through the one writer, once a
+//! In: the events of a run (when it begins, prints and ends), and the clock. Out: a title and a passing line through the one writer, once a
 //! second. Invariants: nothing before two seconds; the line stands in an empty row only, and is gone before anything
 //! else is written (the writer sees to that); the title is given back at the end.
 
@@ -12,6 +12,7 @@ use nu_ansi_term::Style;
 use super::asking::{Ahead, print};
 use super::rows::Rows;
 use crate::screen::{Screen, ScreenError};
+use crate::session::{BeginEvent, CellEvent, EndEvent, RunKind, SessionEvent};
 use crate::text::cut;
 use crate::text::escape::visible;
 
@@ -24,6 +25,8 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) struct Elapsed {
     screen: Screen,
     running: Option<Running>,
+    /// What the cell that ended took, when that was long.
+    took: Option<Duration>,
 }
 
 struct Running {
@@ -42,11 +45,45 @@ impl Elapsed {
         Elapsed {
             screen,
             running: None,
+            took: None,
+        }
+    }
+
+    /// Takes an event of the run; a cell `in_turn` ends no run.
+    pub(super) fn meet(&mut self, event: &SessionEvent, in_turn: bool) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Begin(
+                BeginEvent::Input {
+                    kind: RunKind::Cell | RunKind::Prompt,
+                    line,
+                }
+                | BeginEvent::AgentCell { line, .. },
+            ) => {
+                self.begin(*line);
+                Ok(())
+            }
+            SessionEvent::Cell(CellEvent::Ended { .. }) if !in_turn => {
+                self.took = self.taken();
+                self.end()
+            }
+            SessionEvent::End(EndEvent::Turn { .. }) => self.end(),
+            SessionEvent::Begin(BeginEvent::Input { .. } | BeginEvent::Step { .. })
+            | SessionEvent::Cell(_)
+            | SessionEvent::Answer(_)
+            | SessionEvent::Question(_)
+            | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::Told(_)
+            | SessionEvent::Notice(_)
+            | SessionEvent::After(_)
+            | SessionEvent::RuntimeDied { .. } => {
+                self.printed();
+                Ok(())
+            }
         }
     }
 
     /// The input of this In number begins.
-    pub(super) fn begin(&mut self, line: u32) {
+    fn begin(&mut self, line: u32) {
         let now = Instant::now();
         let titled = self.running.take().is_some_and(|earlier| earlier.titled);
         self.running = Some(Running {
@@ -59,7 +96,7 @@ impl Elapsed {
     }
 
     /// Something was printed.
-    pub(super) fn printed(&mut self) {
+    fn printed(&mut self) {
         if let Some(running) = &mut self.running {
             running.printed = Instant::now();
         }
@@ -77,13 +114,16 @@ impl Elapsed {
     }
 
     /// How long it took, when that was long and there is a terminal to show it on.
-    pub(super) fn taken(&self) -> Option<Duration> {
+    fn taken(&self) -> Option<Duration> {
         let running = self.running.as_ref().filter(|_| self.screen.rich())?;
         Some(running.since.elapsed()).filter(|taken| *taken >= PATIENCE)
     }
 
-    /// Says what a cell took that is over; it stays, below what the cell has shown.
-    pub(super) fn keep(&self, taken: Duration) -> Result<(), ScreenError> {
+    /// Says what a cell took that is over, if that was long; it stays, below what the cell has shown.
+    pub(super) fn keep(&mut self) -> Result<(), ScreenError> {
+        let Some(taken) = self.took.take() else {
+            return Ok(());
+        };
         let mut row = Rows::new(usize::from(self.screen.size().columns));
         let text = format!("took {}", exact(taken));
         row.text(0, &text, Style::new().dimmed());

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::asking::Talk;
 use crate::screen::ScreenError;
-use crate::session::{AnswerEvent, SessionEvent};
+use crate::session::{AnswerEvent, CellEvent, EndEvent, QuestionEvent, SessionEvent};
 
 /// Events held back; with more, no further ones are taken.
 const MOST: usize = 512;
@@ -30,45 +30,38 @@ impl Held {
     /// Takes an event while the user is asked: what ends the question does so, the rest waits.
     pub(super) fn hold(&mut self, event: SessionEvent, talk: &mut Talk) -> Result<(), ScreenError> {
         match &event {
-            SessionEvent::QuestionOver(id) => {
+            SessionEvent::Question(QuestionEvent::Over(id)) => {
                 talk.over(*id)?;
                 self.events.retain(
-                    |held| !matches!(held, SessionEvent::Asked(question) if question.id == *id),
+                    |held| !matches!(held, SessionEvent::Question(QuestionEvent::Asked(question)) if question.id == *id),
                 );
                 return Ok(());
             }
-            SessionEvent::TurnEnded { .. } | SessionEvent::RuntimeDied { .. } => {
+            SessionEvent::End(EndEvent::Turn { .. }) | SessionEvent::RuntimeDied { .. } => {
                 self.forget_questions(talk)?;
             }
-            SessionEvent::CellEnded { .. }
+            SessionEvent::Cell(CellEvent::Ended { .. })
             | SessionEvent::Answer(AnswerEvent::ToolRan { .. } | AnswerEvent::Denied { .. }) => {
                 talk.input_over()?;
             }
             // The end of the command brings all of it.
             SessionEvent::Answer(AnswerEvent::CommandOutput { .. }) => return Ok(()),
             // All else waits as it is.
-            SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::Output { .. }
-            | SessionEvent::Display(_)
-            | SessionEvent::Clear { .. }
-            | SessionEvent::Page(_)
-            | SessionEvent::InputRequested { .. }
-            | SessionEvent::Raised(_)
+            SessionEvent::Begin(_)
+            | SessionEvent::Cell(
+                CellEvent::Started
+                | CellEvent::Output { .. }
+                | CellEvent::Display(_)
+                | CellEvent::Clear { .. }
+                | CellEvent::InputRequested { .. }
+                | CellEvent::Raised(_),
+            )
             | SessionEvent::Answer(_)
-            | SessionEvent::Asked(_)
-            | SessionEvent::AgentCell { .. }
-            | SessionEvent::Replaying { .. }
-            | SessionEvent::Earlier(_)
-            | SessionEvent::ReplayEnded(_)
-            | SessionEvent::Text(_)
-            | SessionEvent::Verbatim(_)
-            | SessionEvent::Help(_)
+            | SessionEvent::Question(QuestionEvent::Asked(_))
+            | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::Told(_)
             | SessionEvent::Notice(_)
-            | SessionEvent::Refill(_)
-            | SessionEvent::NotRun
-            | SessionEvent::ToolReturned { .. }
-            | SessionEvent::Leave(_) => {}
+            | SessionEvent::After(_) => {}
         }
         self.events.push_back(event);
         Ok(())
@@ -79,7 +72,8 @@ impl Held {
         let asks = |event: &SessionEvent| {
             matches!(
                 event,
-                SessionEvent::Asked(_) | SessionEvent::InputRequested { .. }
+                SessionEvent::Question(QuestionEvent::Asked(_))
+                    | SessionEvent::Cell(CellEvent::InputRequested { .. })
             )
         };
         self.events.retain(|held| !asks(held));

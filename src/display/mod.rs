@@ -32,7 +32,10 @@ use crate::markdown::Appearance;
 use crate::output::mime::MimeBundle;
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
-use crate::session::{Notice, RunKind, SessionEvent};
+use crate::session::{
+    AfterEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind, SessionEvent,
+    ToldEvent,
+};
 use crate::text::escape::visible_lines;
 use answer::AnswerView;
 use asking::Talk;
@@ -64,8 +67,6 @@ pub struct Display {
     talk: Talk,
     keyboard: Option<Arc<dyn Keyboard>>,
     elapsed: Elapsed,
-    /// What the cell that ended took, when that was long.
-    took: Option<Duration>,
     /// There is a keyboard to turn pages with.
     pages: bool,
     held: Held,
@@ -92,7 +93,6 @@ impl Display {
             talk: Talk::new(screen.clone(), appearance, keyboard.clone()),
             keyboard,
             elapsed: Elapsed::new(screen.clone()),
-            took: None,
             held: Held::default(),
             appearance,
             pictures,
@@ -107,34 +107,55 @@ impl Display {
     }
 
     fn show(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
-        self.clock(&event)?;
+        self.elapsed.meet(&event, self.answer.is_some())?;
         match event {
-            SessionEvent::Output { bytes, foreign, .. } => match &mut self.answer {
-                Some(answer) if !self.in_cell => answer.output(&bytes),
-                _ => {
-                    if let Some(replay) = &mut self.replay {
-                        replay.settle()?;
-                    }
-                    self.cell.output(&bytes, foreign)
-                }
-            },
-            SessionEvent::Display(display) => {
+            SessionEvent::Begin(event) => self.begin(event),
+            SessionEvent::Cell(event) => self.of_cell(event),
+            SessionEvent::End(event) => self.end(event),
+            SessionEvent::Told(event) => {
                 self.settle_views()?;
-                self.cell.display(&display)
+                self.tell(event)
             }
-            SessionEvent::Page(bundle) => {
+            SessionEvent::Answer(event) => {
+                let answer = self.answer.get_or_insert_with(|| {
+                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
+                });
+                answer.on(event)?;
+                let folded = answer.take_folded();
+                self.aftermath.folded = folded.or(self.aftermath.folded.take());
+                Ok(())
+            }
+            SessionEvent::Notice(notice) => {
                 self.settle_views()?;
-                self.page(&bundle)
+                say(&self.screen, &notice)
             }
-            SessionEvent::Raised(error) => {
-                if let Some(replay) = &mut self.replay {
-                    replay.raised()?;
-                }
+            SessionEvent::After(AfterEvent::Refill(text)) => {
+                self.aftermath.refill = text;
+                Ok(())
+            }
+            SessionEvent::After(AfterEvent::Leave(status)) => {
+                self.aftermath.leave = Some(status);
+                Ok(())
+            }
+            SessionEvent::RuntimeDied { death, restarting } => {
                 self.settle_views()?;
-                self.cell.raised(&error)
+                let hint = "`%ipycodex replay` runs the cells before it again";
+                say(
+                    &self.screen,
+                    &died(&death.to_string(), restarting).hint(hint),
+                )
             }
-            SessionEvent::Clear { .. } => self.cell.clear(),
-            SessionEvent::AgentCell {
+            SessionEvent::Question(QuestionEvent::Asked(question)) => {
+                self.make_room()?;
+                self.talk.ask(question)
+            }
+            SessionEvent::Question(QuestionEvent::Over(_)) => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, event: BeginEvent) -> Result<(), ScreenError> {
+        match event {
+            BeginEvent::AgentCell {
                 line,
                 title,
                 source,
@@ -147,19 +168,7 @@ impl Display {
                 self.in_cell = true;
                 self.screen.flush()
             }
-            SessionEvent::CellEnded { ending, .. } => {
-                self.in_cell = false;
-                if self.answer.is_none() {
-                    self.aftermath.cell_ended(&ending);
-                }
-                if let Some(replay) = &mut self.replay {
-                    replay.ended(&ending)?;
-                }
-                self.cell.end()?;
-                let took = self.took.take().filter(|_| self.replay.is_none());
-                took.map_or(Ok(()), |took| self.elapsed.keep(took))
-            }
-            SessionEvent::Replaying {
+            BeginEvent::Step {
                 step,
                 of,
                 line,
@@ -172,26 +181,78 @@ impl Display {
                 let replay = self.replay.get_or_insert_with(fresh);
                 replay.begin((step, of), line, kind, &source)
             }
-            SessionEvent::Earlier(earlier) => {
-                self.settle_views()?;
-                show_earlier(&self.screen, &self.appearance, &earlier)
+            BeginEvent::Input {
+                kind: RunKind::Prompt,
+                ..
+            } => {
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
+                Ok(())
             }
-            SessionEvent::ReplayEnded(replayed) => {
+            BeginEvent::Input { .. } => Ok(()),
+        }
+    }
+
+    fn of_cell(&mut self, event: CellEvent) -> Result<(), ScreenError> {
+        match event {
+            CellEvent::Output { bytes, foreign, .. } => match &mut self.answer {
+                Some(answer) if !self.in_cell => answer.output(&bytes),
+                _ => {
+                    if let Some(replay) = &mut self.replay {
+                        replay.settle()?;
+                    }
+                    self.cell.output(&bytes, foreign)
+                }
+            },
+            CellEvent::Display(display) => {
+                self.settle_views()?;
+                self.cell.display(&display)
+            }
+            CellEvent::Raised(error) => {
+                if let Some(replay) = &mut self.replay {
+                    replay.raised()?;
+                }
+                self.settle_views()?;
+                self.cell.raised(&error)
+            }
+            CellEvent::Clear { .. } => self.cell.clear(),
+            CellEvent::Ended { ending, .. } => {
+                self.in_cell = false;
+                if self.answer.is_none() {
+                    self.aftermath.cell_ended(&ending);
+                }
+                if let Some(replay) = &mut self.replay {
+                    replay.ended(&ending)?;
+                }
+                self.cell.end()?;
+                match self.replay {
+                    Some(_) => Ok(()),
+                    None => self.elapsed.keep(),
+                }
+            }
+            // A cell with a terminal of its own asks there; without one the front-end answers.
+            CellEvent::InputRequested {
+                call,
+                prompt,
+                password,
+            } if self.answer.is_some() => {
+                self.settle_views()?;
+                self.talk.input(call, &prompt, password)
+            }
+            CellEvent::Started | CellEvent::InputRequested { .. } => Ok(()),
+        }
+    }
+
+    fn end(&mut self, event: EndEvent) -> Result<(), ScreenError> {
+        match event {
+            EndEvent::Replay(replayed) => {
                 self.settle_views()?;
                 self.replay = None;
                 self.aftermath.replay_ended(&replayed);
                 say(&self.screen, &replayed.notice())
             }
-            SessionEvent::Answer(event) => {
-                let answer = self.answer.get_or_insert_with(|| {
-                    AnswerView::new(self.screen.clone(), self.appearance, self.pictures.clone())
-                });
-                answer.on(event)?;
-                let folded = answer.take_folded();
-                self.aftermath.folded = folded.or(self.aftermath.folded.take());
-                Ok(())
-            }
-            SessionEvent::TurnEnded {
+            EndEvent::Turn {
                 outcome,
                 usage,
                 took,
@@ -205,67 +266,7 @@ impl Display {
                     None => Ok(()),
                 }
             }
-            SessionEvent::Text(text) => {
-                self.settle_views()?;
-                let width = usize::from(self.screen.size().columns);
-                let rows = crate::text::hanging(&visible_lines(&text), width, 0);
-                self.screen.trusted(format!("{rows}\n").as_bytes())
-            }
-            SessionEvent::Verbatim(text) => {
-                self.settle_views()?;
-                // A skill's code is among it: what hides or reorders is spelled.
-                self.screen.trusted(visible_lines(&text).as_bytes())?;
-                self.screen.trusted(b"\n")
-            }
-            SessionEvent::Help(page) => {
-                self.settle_views()?;
-                let columns = usize::from(self.screen.size().columns);
-                self.screen
-                    .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
-            }
-            SessionEvent::Notice(notice) => {
-                self.settle_views()?;
-                say(&self.screen, &notice)
-            }
-            SessionEvent::Refill(text) => {
-                self.aftermath.refill = text;
-                Ok(())
-            }
-            SessionEvent::Leave(status) => {
-                self.aftermath.leave = Some(status);
-                Ok(())
-            }
-            SessionEvent::RuntimeDied { death, restarting } => {
-                self.settle_views()?;
-                let hint = "`%ipycodex replay` runs the cells before it again";
-                say(
-                    &self.screen,
-                    &died(&death.to_string(), restarting).hint(hint),
-                )
-            }
-            SessionEvent::Numbered {
-                kind: RunKind::Prompt,
-                ..
-            } => {
-                let pictures = self.pictures.clone();
-                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
-                self.answer = Some(answer);
-                Ok(())
-            }
-            SessionEvent::Asked(question) => {
-                self.make_room()?;
-                self.talk.ask(question)
-            }
-            // A cell with a terminal of its own asks there; without one the front-end answers.
-            SessionEvent::InputRequested {
-                call,
-                prompt,
-                password,
-            } if self.answer.is_some() => {
-                self.settle_views()?;
-                self.talk.input(call, &prompt, password)
-            }
-            SessionEvent::NotRun => {
+            EndEvent::NotRun => {
                 self.settle_views()?;
                 say(
                     &self.screen,
@@ -273,56 +274,28 @@ impl Display {
                 )
             }
             // Whoever called a tool by itself shows what came of it.
-            SessionEvent::ToolReturned { .. }
-            | SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::QuestionOver(_)
-            | SessionEvent::InputRequested { .. } => Ok(()),
+            EndEvent::Call { .. } => Ok(()),
         }
     }
 
-    /// What an event means for the time that is shown.
-    fn clock(&mut self, event: &SessionEvent) -> Result<(), ScreenError> {
+    fn tell(&mut self, event: ToldEvent) -> Result<(), ScreenError> {
         match event {
-            SessionEvent::Numbered {
-                kind: RunKind::Cell | RunKind::Prompt,
-                line,
+            ToldEvent::Page(bundle) => self.page(&bundle),
+            ToldEvent::Earlier(earlier) => show_earlier(&self.screen, &self.appearance, &earlier),
+            ToldEvent::Text(text) => {
+                let width = usize::from(self.screen.size().columns);
+                let rows = crate::text::hanging(&visible_lines(&text), width, 0);
+                self.screen.trusted(format!("{rows}\n").as_bytes())
             }
-            | SessionEvent::AgentCell { line, .. } => {
-                self.elapsed.begin(*line);
-                Ok(())
+            ToldEvent::Verbatim(text) => {
+                // A skill's code is among it: what hides or reorders is spelled.
+                self.screen.trusted(visible_lines(&text).as_bytes())?;
+                self.screen.trusted(b"\n")
             }
-            SessionEvent::CellEnded { .. } if self.answer.is_none() => {
-                self.took = self.elapsed.taken();
-                self.elapsed.end()
-            }
-            SessionEvent::TurnEnded { .. } => self.elapsed.end(),
-            SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::Output { .. }
-            | SessionEvent::Display(_)
-            | SessionEvent::Clear { .. }
-            | SessionEvent::Page(_)
-            | SessionEvent::InputRequested { .. }
-            | SessionEvent::Raised(_)
-            | SessionEvent::CellEnded { .. }
-            | SessionEvent::Answer(_)
-            | SessionEvent::Asked(_)
-            | SessionEvent::QuestionOver(_)
-            | SessionEvent::Replaying { .. }
-            | SessionEvent::Earlier(_)
-            | SessionEvent::ReplayEnded(_)
-            | SessionEvent::Text(_)
-            | SessionEvent::Verbatim(_)
-            | SessionEvent::Help(_)
-            | SessionEvent::Notice(_)
-            | SessionEvent::Refill(_)
-            | SessionEvent::NotRun
-            | SessionEvent::ToolReturned { .. }
-            | SessionEvent::Leave(_)
-            | SessionEvent::RuntimeDied { .. } => {
-                self.elapsed.printed();
-                Ok(())
+            ToldEvent::Help(page) => {
+                let columns = usize::from(self.screen.size().columns);
+                self.screen
+                    .trusted(help::page(&page, columns, self.screen.colour()).as_bytes())
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
 use crate::session::shown::Shown;
@@ -118,7 +118,7 @@ impl CellRun {
         self.voice = Voice::Skipped;
     }
 
-    fn tell(&self, event: SessionEvent) {
+    fn tell(&self, event: impl Into<SessionEvent>) {
         if self.voice == Voice::Loud {
             self.out.send(event);
         }
@@ -133,7 +133,7 @@ impl CellRun {
         let mut text = self.shown.text();
         if !text.is_empty() {
             text.push('\n');
-            self.out.send(SessionEvent::Output {
+            self.out.send(CellEvent::Output {
                 stream: OutputStream::Stdout,
                 bytes: text.into_bytes(),
                 foreign: false,
@@ -145,7 +145,7 @@ impl CellRun {
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
             RuntimeEvent::Started { .. } if self.whose != Whose::Skill => {
-                self.out.send(SessionEvent::CellStarted);
+                self.out.send(CellEvent::Started);
             }
             RuntimeEvent::Output {
                 stream,
@@ -154,7 +154,7 @@ impl CellRun {
                 ..
             } => {
                 self.shown.push(&bytes);
-                self.tell(SessionEvent::Output {
+                self.tell(CellEvent::Output {
                     stream,
                     bytes,
                     foreign,
@@ -162,26 +162,26 @@ impl CellRun {
             }
             RuntimeEvent::Display { display, .. } => {
                 self.shown.display(&display);
-                self.tell(SessionEvent::Display(display));
+                self.tell(CellEvent::Display(display));
             }
             RuntimeEvent::Error { error, .. } => {
                 self.speak_up();
                 self.shown.error(&error);
                 self.raised = Some(error.summary());
-                self.tell(SessionEvent::Raised(error));
+                self.tell(CellEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
                 self.shown = Shown::new(KEPT);
-                self.tell(SessionEvent::Clear { wait });
+                self.tell(CellEvent::Clear { wait });
             }
-            RuntimeEvent::Page { bundle, .. } => self.tell(SessionEvent::Page(bundle)),
+            RuntimeEvent::Page { bundle, .. } => self.tell(ToldEvent::Page(bundle)),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,
                 password,
                 ..
             } => {
-                self.out.send(SessionEvent::InputRequested {
+                self.out.send(CellEvent::InputRequested {
                     call,
                     prompt,
                     password,
@@ -190,11 +190,11 @@ impl CellRun {
             RuntimeEvent::ExitRequested { code, .. } => {
                 self.leaving = true;
                 if self.is_users() {
-                    self.out.send(SessionEvent::Leave(code));
+                    self.out.send(AfterEvent::Leave(code));
                 }
             }
             RuntimeEvent::NextInput { text, .. } if self.is_users() => {
-                self.out.send(SessionEvent::Refill(text));
+                self.out.send(AfterEvent::Refill(text));
             }
             RuntimeEvent::Finished { finish, .. } => return self.finish(finish, history),
             _ => {}
@@ -263,12 +263,12 @@ impl CellRun {
                 if !matches!(self.whose, Whose::Agent(_) | Whose::Skill) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
-                    self.out.send(SessionEvent::Notice(notice));
+                    self.out.send(notice);
                 }
                 // There is nobody to ask, but leaving must be possible.
                 let leaves = matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()");
                 if leaves && self.is_users() {
-                    self.out.send(SessionEvent::Leave(0));
+                    self.out.send(AfterEvent::Leave(0));
                 }
                 CellStep::Ended(remains)
             }
@@ -276,7 +276,7 @@ impl CellRun {
             _ => CellStep::Ended(remains),
         };
         if self.whose != Whose::Skill {
-            self.out.send(SessionEvent::CellEnded {
+            self.out.send(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,
             });

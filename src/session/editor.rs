@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
 use crate::markdown::Theme;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, SessionEvent, ToldEvent};
 use crate::session::run::RunSender;
 
 /// Something only an editor can do. It comes before the end of the run that wants it.
@@ -66,7 +66,10 @@ impl Wishing {
             )),
             Some(EditorWish::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
-                SessionEvent::Text(format!("code_theme: {in_force}\n{}", names.join(", ")))
+                SessionEvent::Told(ToldEvent::Text(format!(
+                    "code_theme: {in_force}\n{}",
+                    names.join(", ")
+                )))
             }
         };
         out.send(told);
@@ -105,7 +108,7 @@ mod tests {
             };
             assert!(matches!(
                 *event,
-                SessionEvent::Notice(_) | SessionEvent::Text(_)
+                SessionEvent::Notice(_) | SessionEvent::Told(ToldEvent::Text(_))
             ));
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::runtime::RuntimeEvent;
 use crate::session::Closed;
-use crate::session::events::SessionEvent;
+use crate::session::events::CellEvent;
 use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
 
@@ -40,7 +40,7 @@ impl Session {
                             foreign,
                             ..
                         } => {
-                            self.background.send(SessionEvent::Output {
+                            self.background.send(CellEvent::Output {
                                 stream,
                                 bytes,
                                 foreign,

@@ -1,8 +1,8 @@
 //! What a session tells a front-end.
 //!
 //! Text in events is foreign unless it says otherwise: the front-end makes it safe when it writes it. What only an editor
-//! can do is no event but an [`EditorWish`](super::EditorWish). Front-ends name every event: a new one is a compile
-//! error where somebody forgot it.
+//! can do is no event but an [`EditorWish`](super::EditorWish). Events come in groups, and a front-end names each group,
+//! or each event of a group it looks into: a new one is a compile error where somebody forgot it.
 
 use std::time::Duration;
 
@@ -17,16 +17,73 @@ use crate::session::replay::Replayed;
 /// Something that happened in a run, or in the background.
 #[derive(Debug, Clone)]
 pub enum SessionEvent {
+    /// Something takes a number and begins.
+    Begin(BeginEvent),
+    /// Of the cell that runs, or from the interpreter between two cells.
+    Cell(CellEvent),
+    /// A piece of the answer.
+    Answer(AnswerEvent),
+    /// The user is asked, or no longer.
+    Question(QuestionEvent),
+    /// Something is over.
+    End(EndEvent),
+    /// What a command has to show.
+    Told(ToldEvent),
+    /// One thing the user should know.
+    Notice(Notice),
+    /// The front-end's part, when the run is over.
+    After(AfterEvent),
+    /// The interpreter is gone.
+    RuntimeDied {
+        /// How.
+        death: Death,
+        /// A new one is being started.
+        restarting: bool,
+    },
+}
+
+/// What begins; its own events follow.
+#[derive(Debug, Clone)]
+pub enum BeginEvent {
     /// The input took this number and is about to be worked on.
-    Numbered {
+    Input {
         /// `n` of `In [n]`.
         line: u32,
         /// What it is.
         kind: RunKind,
     },
-    /// The interpreter began with the cell: from now on it may read.
-    CellStarted,
-    /// Bytes of the cell, as written.
+    /// A cell the agent runs: what follows up to its end is the cell's, as with one of the user.
+    AgentCell {
+        /// The number it took.
+        line: u32,
+        /// What it is for, in the agent's words; may be empty.
+        title: String,
+        /// Python.
+        source: String,
+    },
+    /// A step of a replay: what follows up to its cell's end is the cell's. An exchange has nothing to follow.
+    Step {
+        /// Which, from 1 on.
+        step: usize,
+        /// Of how many.
+        of: usize,
+        /// The number it has.
+        line: u32,
+        /// A cell or a prompt.
+        kind: RunKind,
+        /// As it would be typed.
+        source: String,
+        /// What the cell shows is told only if it fails.
+        quiet: bool,
+    },
+}
+
+/// What happens in a cell.
+#[derive(Debug, Clone)]
+pub enum CellEvent {
+    /// The interpreter began with it: from now on it may read.
+    Started,
+    /// Bytes, as written.
     Output {
         /// Where it was written.
         stream: OutputStream,
@@ -42,9 +99,7 @@ pub enum SessionEvent {
         /// Not before new output.
         wait: bool,
     },
-    /// Help for the pager.
-    Page(MimeBundle),
-    /// The cell asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
+    /// It asks for a line; answer with [`SessionHandle::reply_input`](super::SessionHandle::reply_input).
     InputRequested {
         /// To be named in the reply.
         call: u64,
@@ -53,58 +108,31 @@ pub enum SessionEvent {
         /// Do not echo.
         password: bool,
     },
-    /// The cell raised.
+    /// It raised.
     Raised(CellError),
-    /// The cell ended.
-    CellEnded {
+    /// It ended.
+    Ended {
         /// How.
         ending: Ending,
         /// What was typed and not read.
         typeahead: Vec<u8>,
     },
-    /// A piece of the answer.
-    Answer(AnswerEvent),
-    /// The tool that was called by itself returned.
-    ToolReturned {
-        /// For the caller: text and pictures, in order.
-        content: Vec<InputPart>,
-        /// False for exceptions and refusals.
-        success: bool,
-    },
+}
+
+/// What becomes of a question.
+#[derive(Debug, Clone)]
+pub enum QuestionEvent {
     /// The user is asked; answer with [`SessionHandle::answer`](super::SessionHandle::answer).
     Asked(Question),
     /// The question of this id needs no answer any more.
-    QuestionOver(u64),
-    /// A cell the agent runs begins: what follows up to its `CellEnded` is the cell's, as with one of the user.
-    AgentCell {
-        /// The number it took.
-        line: u32,
-        /// What it is for, in the agent's words; may be empty.
-        title: String,
-        /// Python.
-        source: String,
-    },
-    /// A step of a replay begins: what follows up to its `CellEnded` is the cell's. An exchange has nothing to follow.
-    Replaying {
-        /// Which, from 1 on.
-        step: usize,
-        /// Of how many.
-        of: usize,
-        /// The number it has.
-        line: u32,
-        /// A cell or a prompt.
-        kind: RunKind,
-        /// As it would be typed.
-        source: String,
-        /// What the cell shows is told only if it fails.
-        quiet: bool,
-    },
-    /// The conversation goes on in this session: what it held so far.
-    Earlier(Box<Earlier>),
-    /// The replay is over.
-    ReplayEnded(Replayed),
-    /// The turn ended; nothing more of the answer comes.
-    TurnEnded {
+    Over(u64),
+}
+
+/// What is over. A cell's end is the cell's own, since the turn or the replay it is part of goes on.
+#[derive(Debug, Clone)]
+pub enum EndEvent {
+    /// The turn; nothing more of the answer comes.
+    Turn {
         /// How.
         outcome: TurnOutcome,
         /// Tokens, when the agent told.
@@ -112,27 +140,57 @@ pub enum SessionEvent {
         /// From submit to end.
         took: Duration,
     },
+    /// The replay.
+    Replay(Replayed),
+    /// The tool that was called by itself returned.
+    Call {
+        /// For the caller: text and pictures, in order.
+        content: Vec<InputPart>,
+        /// False for exceptions and refusals.
+        success: bool,
+    },
+    /// The input was not run: one before it failed, and whoever sent that one wanted the rest stopped.
+    NotRun,
+}
+
+/// What is shown as a whole.
+#[derive(Debug, Clone)]
+pub enum ToldEvent {
     /// Lines a command printed; our own text around foreign values. Two blanks part columns.
     Text(String),
     /// Lines that are shown as they are: what is sent, code that runs.
     Verbatim(String),
     /// A page of help: our own markdown.
     Help(String),
-    /// One thing the user should know.
-    Notice(Notice),
-    /// The input was not run: one before it failed, and whoever sent that one wanted the rest stopped.
-    NotRun,
-    /// Text that goes back into the editor.
+    /// Help for the pager.
+    Page(MimeBundle),
+    /// The conversation goes on in this session: what it held so far.
+    Earlier(Box<Earlier>),
+}
+
+/// What a front-end does when the run is over.
+#[derive(Debug, Clone)]
+pub enum AfterEvent {
+    /// This text goes back into the editor.
     Refill(String),
     /// The user asked to leave with this status.
     Leave(i32),
-    /// The interpreter is gone.
-    RuntimeDied {
-        /// How.
-        death: Death,
-        /// A new one is being started.
-        restarting: bool,
-    },
+}
+
+/// A group's event is an event of the session.
+macro_rules! groups {
+    ($($group:ident($event:ident)),*) => {
+        $(impl From<$event> for SessionEvent {
+            fn from(event: $event) -> Self {
+                SessionEvent::$group(event)
+            }
+        })*
+    };
+}
+
+groups! {
+    Begin(BeginEvent), Cell(CellEvent), Answer(AnswerEvent), Question(QuestionEvent), End(EndEvent), Told(ToldEvent),
+    Notice(Notice), After(AfterEvent)
 }
 
 /// What an input turned out to be.

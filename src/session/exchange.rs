@@ -224,7 +224,7 @@ impl Session {
     fn do_for_turn(&mut self, action: TurnAction) -> Option<ToolReturn> {
         match action {
             TurnAction::Show(event) => {
-                self.out_or_background().send(SessionEvent::Answer(event));
+                self.out_or_background().send(event);
             }
             TurnAction::CallTool(call) => return self.call_tool(call),
             TurnAction::Ask(question) => {

@@ -9,7 +9,7 @@ use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
-use crate::session::events::{Notice, RunKind, SessionEvent};
+use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::floor::{Holder, UserCell, Work};
 use crate::session::prompt::Prompt;
 use crate::session::replay::Purpose;
@@ -55,7 +55,7 @@ impl Session {
         let private = !submission.store_history;
         match classify(&source, submission.mode) {
             Input::Empty => {}
-            Input::Leave => out.send(SessionEvent::Leave(0)),
+            Input::Leave => out.send(AfterEvent::Leave(0)),
             Input::Command { line } => {
                 let number = self.number(&source, RunKind::Command, private, &out);
                 self.command(&line, number, &out);
@@ -63,7 +63,7 @@ impl Session {
             Input::Prompt(prompt) => {
                 let hint = prompt.hint.map(Notice::note);
                 for notice in self.unsaid.take().into_iter().chain(hint) {
-                    out.send(SessionEvent::Notice(notice));
+                    out.send(notice);
                 }
                 let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
@@ -129,7 +129,7 @@ impl Session {
         } else {
             self.take_number(source)
         };
-        out.send(SessionEvent::Numbered { line, kind });
+        out.send(BeginEvent::Input { line, kind });
         line
     }
 

@@ -74,7 +74,7 @@ impl Session {
         }
         let language = &self.runtime.able().language;
         let message = format!("the {language} runtime cannot be restarted from here");
-        out.send(SessionEvent::Notice(Notice::warning(message)));
+        out.send(Notice::warning(message));
     }
 
     /// Ends the interpreter, if one runs, and starts one; `out` is told where that cannot be done.

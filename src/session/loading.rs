@@ -17,7 +17,7 @@ use crate::notebook::{
 };
 use crate::report::Report;
 use crate::runtime::Place;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::Notice;
 use crate::session::replay::{Replay, Step};
 use crate::session::run::RunSender;
 use crate::session::saving::read_text;
@@ -81,7 +81,7 @@ impl Session {
         self.later(out, read, move |session, (read, dialog), out| match read {
             Ok(Some(loaded)) => session.replay_loaded(loaded, &loading, &dialog, out),
             Ok(None) => {}
-            Err(report) => out.send(SessionEvent::Notice(notice(&report))),
+            Err(report) => out.send(notice(&report)),
         });
     }
 
@@ -94,14 +94,14 @@ impl Session {
     ) {
         for fault in &loaded.broken {
             let message = format!("{}: {fault}; it was left out", loading.shown);
-            out.send(SessionEvent::Notice(Notice::note(message)));
+            out.send(Notice::note(message));
         }
         if loaded.left_out > 0 {
             let message = format!(
                 "{}: {} of its cells are prompts or commands and were left out",
                 loading.shown, loaded.left_out
             );
-            out.send(SessionEvent::Notice(Notice::note(message)));
+            out.send(Notice::note(message));
         }
         let said = if loading.startup {
             String::new()

@@ -42,7 +42,10 @@ mod tests;
 pub use crate::history::{Earlier, EarlierEntry};
 pub use commands::listing;
 pub use editor::{EditorWish, EditorWishes, PICK_USAGE, Pick};
-pub use events::{AnswerEvent, Notice, RunKind, SessionEvent, TurnOutcome};
+pub use events::{
+    AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
+    SessionEvent, ToldEvent, TurnOutcome,
+};
 pub use handle::{SessionHandle, start};
 pub use loading::{Loading, missing};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
@@ -137,7 +140,7 @@ pub struct Submission {
     /// Whether there is somebody who answers questions about it; `None`: as in the whole session.
     pub asks: Option<bool>,
     /// When the cell fails, inputs that wait behind it are not run: each of their runs tells
-    /// [`NotRun`](SessionEvent::NotRun).
+    /// [`EndEvent::NotRun`].
     pub stop_on_error: bool,
 }
 

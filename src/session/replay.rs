@@ -1,7 +1,7 @@
 //! Replaying: cells run again and exchanges recorded again, step by step, without anybody typing them.
 //!
-//! In: a [`Replay`]; out: a run with a [`Replaying`](SessionEvent::Replaying) before each step, the cell's own events
-//! and one [`ReplayEnded`](SessionEvent::ReplayEnded). Invariants: one step at a time and nothing between two; the first
+//! In: a [`Replay`]; out: a run with a [`Step`](BeginEvent::Step) before each step, the cell's own events
+//! and one [`EndEvent::Replay`]. Invariants: one step at a time and nothing between two; the first
 //! cell that does not end well stops it, except when the user skipped it; a cell that runs under its old number is
 //! not recorded again. Nobody answers `input()` here, and a cell that asks to leave the shell or to fill the editor is
 //! not heeded: it did so when it was typed.
@@ -15,7 +15,7 @@ use crate::history::{Outcome, PromptStart};
 use crate::input::{is_ours, prompt_source};
 use crate::runtime::{Ending, Execute, Place, RuntimeRequest};
 use crate::session::cell::{CellRun, Remains, Whose};
-use crate::session::events::{Notice, RunKind, SessionEvent};
+use crate::session::events::{BeginEvent, EndEvent, Notice, RunKind, ToldEvent};
 use crate::session::floor::{Holder, UserCell};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -236,19 +236,19 @@ impl ReplayRun {
         match self.purpose {
             Purpose::File { said } if whole && so_far.skipped == 0 => {
                 if !said.is_empty() {
-                    out.send(SessionEvent::Text(said));
+                    out.send(ToldEvent::Text(said));
                 }
                 false
             }
             purpose => {
-                out.send(SessionEvent::ReplayEnded(so_far));
+                out.send(EndEvent::Replay(so_far));
                 whole && purpose == Purpose::Again { all: true }
             }
         }
     }
 
     fn tell(&self, line: u32, kind: RunKind, source: &str) {
-        self.out.send(SessionEvent::Replaying {
+        self.out.send(BeginEvent::Step {
             step: self.so_far.of - self.steps.len(),
             of: self.so_far.of,
             line,

@@ -14,7 +14,7 @@ use crate::output::mime::MimeBundle;
 use crate::report::Report;
 use crate::runtime::{Answer, RuntimeRequest};
 use crate::session::Command;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, SessionEvent, ToldEvent};
 use crate::session::replay::{Purpose, Replay, Step};
 use crate::session::run::RunSender;
 use crate::session::slots::Waiter;
@@ -105,15 +105,13 @@ impl Session {
             let chosen = choose(cells, &again.lines, session.numbering.gone_before());
             if chosen.cells.is_empty() {
                 let why = nothing(&again.lines, &chosen);
-                return out.send(SessionEvent::Notice(Notice::note(why)));
+                return out.send(Notice::note(why));
             }
             if again.show {
                 return out.send(listed(&chosen));
             }
             if !chosen.left_out.is_empty() {
-                out.send(SessionEvent::Notice(Notice::note(left_out(
-                    &chosen.left_out,
-                ))));
+                out.send(Notice::note(left_out(&chosen.left_out)));
             }
             let steps = chosen.cells.into_iter().map(|cell| Step::Cell {
                 source: cell.source,
@@ -158,7 +156,7 @@ impl Session {
         }
         self.numbering.on_change(start);
         if let Some(earlier) = earlier {
-            out.send(SessionEvent::Earlier(Box::new(earlier)));
+            out.send(ToldEvent::Earlier(Box::new(earlier)));
         }
         let history = self.history.clone();
         let cells = async move { history.cells().await };
@@ -166,7 +164,7 @@ impl Session {
             let gone = session.gone(cells);
             session.later(out, gone, |_, gone, out| {
                 if let Some(notice) = gone {
-                    out.send(SessionEvent::Notice(notice));
+                    out.send(notice);
                 }
             });
         });
@@ -174,7 +172,7 @@ impl Session {
 }
 
 fn tell(report: &Report, out: &RunSender) {
-    out.send(SessionEvent::Notice(notice(report)));
+    out.send(notice(report));
 }
 
 /// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its number
@@ -289,9 +287,9 @@ fn listed(chosen: &Chosen) -> SessionEvent {
     let short = lines.len() <= PRINTED;
     let text = lines.join("\n");
     if short {
-        SessionEvent::Text(text)
+        SessionEvent::Told(ToldEvent::Text(text))
     } else {
-        SessionEvent::Page(MimeBundle::plain(text))
+        SessionEvent::Told(ToldEvent::Page(MimeBundle::plain(text)))
     }
 }
 
@@ -362,7 +360,7 @@ mod tests {
             cells: recorded(&[(9, "a", true), (10, "for x in y:\n    z\x1b[2J", true)]),
             left_out: vec![3],
         };
-        let SessionEvent::Text(text) = listed(&chosen) else {
+        let SessionEvent::Told(ToldEvent::Text(text)) = listed(&chosen) else {
             panic!("short");
         };
         assert_eq!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::runtime::{Answer, RecordPlace, RequestId, RuntimeEvent};
 use crate::session::Command;
 use crate::session::cell::CellStep;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::prompt::PromptEvent;
 use crate::session::slots::Waiter;
@@ -20,8 +20,7 @@ impl Session {
                     return;
                 }
                 let message = "a new interpreter is ready; the variables of the old one are gone";
-                self.out_or_background()
-                    .send(SessionEvent::Notice(Notice::note(message)));
+                self.out_or_background().send(Notice::note(message));
             }
             RuntimeEvent::StartFailed(failure) => {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
@@ -30,7 +29,7 @@ impl Session {
                     Some(Holder::Cell(_) | Holder::Recording { .. }) => {}
                     // Nobody sits before a prompt: an input that needs it says it.
                     None if !self.setup.asks => self.unsaid = Some(notice),
-                    _ => self.out_or_background().send(SessionEvent::Notice(notice)),
+                    _ => self.out_or_background().send(notice),
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
@@ -52,13 +51,12 @@ impl Session {
                     "the connection to the {language} interpreter was lost: {why}"
                 ));
                 let notice = notice.hint("what ran may run on, and its variables may be there");
-                self.out_or_background().send(SessionEvent::Notice(notice));
+                self.out_or_background().send(notice);
                 self.tools_go_on();
                 self.on_floor(FloorEvent::DeathTold);
             }
             RuntimeEvent::Notice(text) => {
-                self.out_or_background()
-                    .send(SessionEvent::Notice(Notice::note(text)));
+                self.out_or_background().send(Notice::note(text));
             }
             RuntimeEvent::Answered { id, answer } => self.on_answer(id, answer),
             RuntimeEvent::RecordRequested { call, .. } => self.on_record_requested(call),
@@ -130,20 +128,20 @@ impl Session {
                 foreign,
                 ..
             } => {
-                out.send(SessionEvent::Output {
+                out.send(CellEvent::Output {
                     stream,
                     bytes,
                     foreign,
                 });
             }
-            RuntimeEvent::Display { display, .. } => out.send(SessionEvent::Display(display)),
+            RuntimeEvent::Display { display, .. } => out.send(CellEvent::Display(display)),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,
                 password,
                 ..
             } => {
-                out.send(SessionEvent::InputRequested {
+                out.send(CellEvent::InputRequested {
                     call,
                     prompt,
                     password,

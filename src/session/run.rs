@@ -122,11 +122,11 @@ impl Drop for Sending {
 
 impl RunSender {
     /// Sends at once. Senders of many events wait for [`RunSender::ready`] first.
-    pub(super) fn send(&self, event: SessionEvent) {
+    pub(super) fn send(&self, event: impl Into<SessionEvent>) {
         let Sending(flow) = &*self.0;
         // A front-end that went away does not stop the session.
         if Arc::strong_count(flow) > 1 {
-            flow.queue().events.push_back(event);
+            flow.queue().events.push_back(event.into());
             flow.wake();
         }
     }
@@ -163,14 +163,15 @@ pub(super) fn stream() -> (RunSender, Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::events::ToldEvent;
 
     fn event(text: &str) -> SessionEvent {
-        SessionEvent::Text(text.into())
+        SessionEvent::Told(ToldEvent::Text(text.into()))
     }
 
     fn text(event: Option<SessionEvent>) -> String {
         match event {
-            Some(SessionEvent::Text(text)) => text,
+            Some(SessionEvent::Told(ToldEvent::Text(text))) => text,
             other => panic!("{other:?}"),
         }
     }

@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::runtime::{RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::{Asking, AskingEvent};
 use crate::session::commands::recorded_sessions;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{EndEvent, Notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
 use crate::session::handle::{Command, Shared};
@@ -89,9 +89,7 @@ pub(super) fn run(
         .enable_time()
         .build()
     else {
-        background.send(SessionEvent::Notice(Notice::warning(
-            "could not start the session's timer",
-        )));
+        background.send(Notice::warning("could not start the session's timer"));
         return;
     };
     let Parts {
@@ -184,7 +182,7 @@ impl Session {
                     Some(command) => self.on_command(command),
                     None => return,
                 },
-                Some(report) = reports.recv() => self.background.send(SessionEvent::Notice(notice(&report))),
+                Some(report) = reports.recv() => self.background.send(notice(&report)),
                 event = self.runtime.next(), if keeps_up => self.on_runtime(event),
                 event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
@@ -305,11 +303,11 @@ impl Session {
                 FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
                 FloorAction::StoppedWaiting(out) => {
-                    out.send(SessionEvent::Notice(Notice::note("stopped waiting")));
+                    out.send(Notice::note("stopped waiting"));
                     self.free_floor(None);
                 }
                 FloorAction::NotRun(waiting) => {
-                    let tell = |out: &RunSender| out.send(SessionEvent::NotRun);
+                    let tell = |out: &RunSender| out.send(EndEvent::NotRun);
                     waiting.iter().for_each(tell);
                 }
                 FloorAction::Free(replay) => self.free_floor(replay),

@@ -13,7 +13,7 @@ use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{Next, Run, SessionEvent};
+use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
 use crate::terminal::snapshot::{Shared, look};
 use crate::terminal::waiting::Bell;
 
@@ -39,7 +39,7 @@ impl Teller {
     /// What an event says; each text ends in a newline.
     pub(super) fn tell(&mut self, event: SessionEvent) -> Vec<String> {
         let mut told = Vec::new();
-        if let SessionEvent::Output { bytes, .. } = event {
+        if let SessionEvent::Cell(CellEvent::Output { bytes, .. }) = event {
             let mut safe = Vec::new();
             self.filter.push(&bytes, &mut safe);
             self.partial.push_str(&String::from_utf8_lossy(&safe));
@@ -53,32 +53,28 @@ impl Teller {
             SessionEvent::RuntimeDied { death, restarting } => {
                 notice_text(&died(&death.to_string(), restarting), &self.screen)
             }
-            SessionEvent::Display(display) => display.bundle.for_model() + "\n",
-            SessionEvent::Raised(error) => error.lines(self.screen.colour()).join("\n") + "\n",
-            SessionEvent::ReplayEnded(replayed) => notice_text(&replayed.notice(), &self.screen),
+            SessionEvent::Cell(CellEvent::Display(display)) => display.bundle.for_model() + "\n",
+            SessionEvent::Cell(CellEvent::Raised(error)) => {
+                error.lines(self.screen.colour()).join("\n") + "\n"
+            }
+            SessionEvent::End(EndEvent::Replay(replayed)) => {
+                notice_text(&replayed.notice(), &self.screen)
+            }
             // What a cell left without a line end.
-            SessionEvent::CellEnded { .. } => String::new(),
+            SessionEvent::Cell(CellEvent::Ended { .. }) => String::new(),
             // Of these nothing happens between runs, or it says nothing there.
-            SessionEvent::Output { .. }
-            | SessionEvent::Numbered { .. }
-            | SessionEvent::CellStarted
-            | SessionEvent::Clear { .. }
-            | SessionEvent::Page(_)
-            | SessionEvent::InputRequested { .. }
+            SessionEvent::Cell(
+                CellEvent::Output { .. }
+                | CellEvent::Started
+                | CellEvent::Clear { .. }
+                | CellEvent::InputRequested { .. },
+            )
+            | SessionEvent::Begin(_)
             | SessionEvent::Answer(_)
-            | SessionEvent::Asked(_)
-            | SessionEvent::QuestionOver(_)
-            | SessionEvent::AgentCell { .. }
-            | SessionEvent::Replaying { .. }
-            | SessionEvent::Earlier(_)
-            | SessionEvent::TurnEnded { .. }
-            | SessionEvent::Text(_)
-            | SessionEvent::Verbatim(_)
-            | SessionEvent::Help(_)
-            | SessionEvent::Refill(_)
-            | SessionEvent::NotRun
-            | SessionEvent::ToolReturned { .. }
-            | SessionEvent::Leave(_) => return told,
+            | SessionEvent::Question(_)
+            | SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::Told(_)
+            | SessionEvent::After(_) => return told,
         };
         told.extend(self.rest());
         if !text.is_empty() {

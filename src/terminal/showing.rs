@@ -9,7 +9,7 @@ use crate::display::{Aftermath, Display, Pictures, follow, page, say};
 use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
-use crate::session::{Notice, Run, RunKind, SessionEvent};
+use crate::session::{BeginEvent, CellEvent, Notice, Run, RunKind, SessionEvent};
 use crate::terminal::Shell;
 use crate::terminal::ground::Asked;
 use crate::terminal::hands::Hands;
@@ -48,40 +48,32 @@ impl Shell {
         let mut typing = target.and_then(|target| self.type_at(target, &hands));
         let shown = follow(run, &self.screen, &mut display, |event| {
             match event {
-                SessionEvent::Numbered { kind, .. } => {
+                SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     typing = self.begin_typing(*kind, &hands);
                 }
-                SessionEvent::Replaying { .. } if typing.is_none() => {
+                SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
                     typing = self.type_at(Target::Replay(self.cells()), &hands);
                 }
-                SessionEvent::CellStarted => {
+                SessionEvent::Cell(CellEvent::Started) => {
                     // In a turn nobody knew that a cell comes.
                     hands.set_cell(self.cells());
                     hands.open();
                 }
-                SessionEvent::CellEnded { typeahead, .. } => hands.close(typeahead),
-                SessionEvent::Output { .. }
-                | SessionEvent::Display(_)
-                | SessionEvent::Clear { .. }
-                | SessionEvent::Page(_)
-                | SessionEvent::InputRequested { .. }
-                | SessionEvent::Raised(_)
+                SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => hands.close(typeahead),
+                SessionEvent::Begin(BeginEvent::AgentCell { .. } | BeginEvent::Step { .. })
+                | SessionEvent::Cell(
+                    CellEvent::Output { .. }
+                    | CellEvent::Display(_)
+                    | CellEvent::Clear { .. }
+                    | CellEvent::InputRequested { .. }
+                    | CellEvent::Raised(_),
+                )
                 | SessionEvent::Answer(_)
-                | SessionEvent::Asked(_)
-                | SessionEvent::QuestionOver(_)
-                | SessionEvent::AgentCell { .. }
-                | SessionEvent::Replaying { .. }
-                | SessionEvent::Earlier(_)
-                | SessionEvent::ReplayEnded(_)
-                | SessionEvent::TurnEnded { .. }
-                | SessionEvent::Text(_)
-                | SessionEvent::Verbatim(_)
-                | SessionEvent::Help(_)
+                | SessionEvent::Question(_)
+                | SessionEvent::End(_)
+                | SessionEvent::Told(_)
                 | SessionEvent::Notice(_)
-                | SessionEvent::Refill(_)
-                | SessionEvent::NotRun
-                | SessionEvent::ToolReturned { .. }
-                | SessionEvent::Leave(_)
+                | SessionEvent::After(_)
                 | SessionEvent::RuntimeDied { .. } => {}
             }
             Ok::<(), Report>(())

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::screen::Screen;
-use crate::session::{Next, Run, SessionEvent};
+use crate::session::{BeginEvent, Next, Run, SessionEvent};
 use crate::terminal::background::{Background, Teller};
 use crate::terminal::editor::Repaint;
 
@@ -41,7 +41,7 @@ impl Startup {
                 match run.next_blocking(Some(SOON)) {
                     Next::Nothing => {}
                     Next::Event(event) => {
-                        begun |= matches!(*event, SessionEvent::Replaying { .. });
+                        begun |= matches!(*event, SessionEvent::Begin(BeginEvent::Step { .. }));
                         for text in teller.tell(*event) {
                             background.say(&text);
                         }

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use crate::agent::{AgentReply, Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, QuestionEvent};
 use crate::session::question::{About, Choice, Question, Reply};
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
@@ -229,9 +229,9 @@ impl Session {
     fn do_asking(&mut self, action: AskingAction) {
         let out = self.out_or_background();
         match action {
-            AskingAction::Show(question) => out.send(SessionEvent::Asked(question)),
-            AskingAction::Over(id) => out.send(SessionEvent::QuestionOver(id)),
-            AskingAction::Note(line) => out.send(SessionEvent::Notice(Notice::note(line))),
+            AskingAction::Show(question) => out.send(QuestionEvent::Asked(question)),
+            AskingAction::Over(id) => out.send(QuestionEvent::Over(id)),
+            AskingAction::Note(line) => out.send(Notice::note(line)),
             AskingAction::Record(decided) => self.history.decided(decided),
             AskingAction::Deliver(
                 Asker::Agent {

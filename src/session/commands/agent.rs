@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::agent::{AgentFailure, Capabilities, Facts, Limit, Login, Lookup, Model, Usage};
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, ToldEvent};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
 
@@ -47,12 +47,12 @@ impl Session {
         let models = self.look_up(Lookup::Models);
         self.later(out, models, move |_, found, out| match found {
             Some(Ok(Facts::Models(models))) if !models.is_empty() => {
-                out.send(SessionEvent::Text(model_list(&models, &current)));
+                out.send(ToldEvent::Text(model_list(&models, &current)));
             }
-            Some(Err(failure)) => out.send(SessionEvent::Notice(unknown("models", &failure))),
+            Some(Err(failure)) => out.send(unknown("models", &failure)),
             _ => {
                 let message = "the agent does not tell which models there are";
-                out.send(SessionEvent::Notice(Notice::note(message)));
+                out.send(Notice::note(message));
             }
         });
     }
@@ -69,7 +69,7 @@ impl Session {
                 let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
                 let notice =
                     Notice::warning(message).hint(format!("it lists {}", names.join(", ")));
-                out.send(SessionEvent::Notice(notice));
+                out.send(notice);
             }
         });
     }
@@ -80,20 +80,17 @@ impl Session {
         let limits = self.look_up(Lookup::Limits);
         let turns = async move { (history.turns().await, limits.await) };
         self.later(out, turns, |_, (turns, limits), out| {
-            out.send(SessionEvent::Text(usage_table(&turns)));
+            out.send(ToldEvent::Text(usage_table(&turns)));
             match limits {
                 Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
                     let now = SystemTime::now().duration_since(UNIX_EPOCH);
                     let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
                     let lines: Vec<String> =
                         limits.iter().map(|limit| limit_line(limit, now)).collect();
-                    out.send(SessionEvent::Text(lines.join("\n")));
+                    out.send(ToldEvent::Text(lines.join("\n")));
                 }
                 Some(Err(failure)) => {
-                    out.send(SessionEvent::Notice(unknown(
-                        "limits of the account",
-                        &failure,
-                    )));
+                    out.send(unknown("limits of the account", &failure));
                 }
                 _ => {}
             }
@@ -109,24 +106,24 @@ impl Session {
             Login::Unneeded | Login::Command { .. } => &[],
         };
         let Some(wanted) = method.filter(|_| !known.is_empty()) else {
-            return out.send(SessionEvent::Text(ways_in(&able)));
+            return out.send(ToldEvent::Text(ways_in(&able)));
         };
         if !known.iter().any(|known| known.id == wanted) {
             let message = format!("there is no way to log in called '{wanted}'");
             let notice = Notice::warning(message).hint(ways_in(&able));
-            return out.send(SessionEvent::Notice(notice));
+            return out.send(notice);
         }
         let done = agent.log_in(&wanted);
         self.later(out, done, |_, done, out| match done {
-            Ok(Ok(())) => out.send(SessionEvent::Text("Logged in.".to_owned())),
+            Ok(Ok(())) => out.send(ToldEvent::Text("Logged in.".to_owned())),
             Ok(Err(failure)) => {
                 let mut notice = Notice::warning(failure.message);
                 notice.hints = failure.hints;
-                out.send(SessionEvent::Notice(notice));
+                out.send(notice);
             }
             Err(_) => {
                 let message = "the agent ended before it had logged in";
-                out.send(SessionEvent::Notice(Notice::warning(message)));
+                out.send(Notice::warning(message));
             }
         });
     }

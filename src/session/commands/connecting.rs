@@ -2,7 +2,7 @@
 //! record, as with any thread that does not hold the conversation.
 
 use crate::config::AgentChoice;
-use crate::session::events::SessionEvent;
+use crate::session::events::ToldEvent;
 use crate::session::run::RunSender;
 use crate::session::task::{Session, notice};
 
@@ -12,7 +12,7 @@ impl Session {
         let connect = match (self.setup.agents)(&choice) {
             Ok(connect) => connect,
             Err(report) => {
-                out.send(SessionEvent::Notice(notice(&report)));
+                out.send(notice(&report));
                 return false;
             }
         };
@@ -25,7 +25,7 @@ impl Session {
         self.history.provider(&choice.to_string());
         let text = format!("self.agent='{choice}'");
         self.choices.agent = choice;
-        out.send(SessionEvent::Text(text));
+        out.send(ToldEvent::Text(text));
         true
     }
 }

@@ -18,7 +18,7 @@ use crate::history::{History, SessionRow};
 use crate::magics::{Order, View, for_now};
 use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::editor::{EditorWish, Pick};
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, ToldEvent};
 use crate::session::floor::{Holder, Ticket};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -43,7 +43,7 @@ impl Session {
             able: &able,
         };
         match crate::magics::run(line, &view) {
-            Err(line) => out.send(SessionEvent::Notice(Notice::warning(line))),
+            Err(line) => out.send(Notice::warning(line)),
             Ok(orders) => {
                 for order in orders {
                     self.carry_out_order(order, number, out);
@@ -54,21 +54,21 @@ impl Session {
 
     fn carry_out_order(&mut self, order: Order, number: u32, out: &RunSender) {
         match order {
-            Order::Say(text) => out.send(SessionEvent::Text(text)),
-            Order::Note(text) => out.send(SessionEvent::Notice(Notice::note(text))),
+            Order::Say(text) => out.send(ToldEvent::Text(text)),
+            Order::Note(text) => out.send(Notice::note(text)),
             Order::Keep { name, value } => self.keep_setting(name, value, out),
-            Order::Help(page) => out.send(SessionEvent::Help(page)),
+            Order::Help(page) => out.send(ToldEvent::Help(page)),
             Order::Themes(in_force) => self.wish(EditorWish::ShowThemes(in_force), out),
             Order::UseAgent(choice) => {
                 let note = for_now("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
-                    out.send(SessionEvent::Notice(Notice::note(note)));
+                    out.send(Notice::note(note));
                 }
             }
             Order::DescribeAgent => {
                 let told = self.exchanges.offers.listing();
                 if !told.is_empty() {
-                    out.send(SessionEvent::Text(told));
+                    out.send(ToldEvent::Text(told));
                 }
             }
             Order::Choose(choices) => self.choices = *choices,
@@ -79,7 +79,7 @@ impl Session {
                 let sessions = recorded_sessions(&self.history, self.cwd.clone(), false);
                 let sessions = async { listing(&sessions.await) };
                 self.later(out, sessions, |_, text, out| {
-                    out.send(SessionEvent::Text(text))
+                    out.send(ToldEvent::Text(text))
                 });
             }
             Order::Show(preview) => self.preview(preview, number, out),
@@ -171,7 +171,7 @@ impl Session {
         };
         self.later(out, deleted, |_, (deleted, session), out| {
             let text = format!("Deleted {deleted} AI prompts from session {session}.");
-            out.send(SessionEvent::Text(text));
+            out.send(ToldEvent::Text(text));
         });
     }
 
@@ -183,7 +183,7 @@ impl Session {
         };
         self.later(out, dialog, |session, dialog, out| {
             session.shelf.look_through(&dialog);
-            out.send(SessionEvent::Text(session.shelf.listing()));
+            out.send(ToldEvent::Text(session.shelf.listing()));
         });
     }
 
@@ -202,7 +202,7 @@ impl Session {
         let session = async move { history.session().await.map_or(0, |start| start.number) };
         self.later(out, session, move |_, session, out| {
             let text = format!("Session {session} is named '{name}'.");
-            out.send(SessionEvent::Text(text));
+            out.send(ToldEvent::Text(text));
         });
     }
 
@@ -223,7 +223,7 @@ impl Session {
             self.interrupt();
         } else {
             let message = "nothing is running";
-            out.send(SessionEvent::Notice(Notice::note(message)));
+            out.send(Notice::note(message));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, ToldEvent};
 use crate::session::loading::{Loading, with_suffix};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, Target, write_file};
@@ -45,7 +45,7 @@ impl Session {
         let path = self.setup.notebooks.file(file, &self.cwd);
         let Some(form) = FileForm::of(&path) else {
             let message = format!("export writes .ipynb, .md, .html and .py, not '{file}'");
-            return out.send(SessionEvent::Notice(Notice::warning(message)));
+            return out.send(Notice::warning(message));
         };
         let target = Target {
             path,
@@ -74,14 +74,14 @@ impl Session {
         self.later(out, written, move |_, written, out| match written {
             Ok(session) => {
                 let text = format!("{done} {} to {shown}.", session.counted());
-                out.send(SessionEvent::Text(text));
+                out.send(ToldEvent::Text(text));
                 if done == "Saved"
                     && let Some(notice) = failing(&session)
                 {
-                    out.send(SessionEvent::Notice(notice));
+                    out.send(notice);
                 }
             }
-            Err(report) => out.send(SessionEvent::Notice(notice(&report))),
+            Err(report) => out.send(notice(&report)),
         });
     }
 }
@@ -97,7 +97,7 @@ async fn write(history: History, target: Target, out: RunSender) -> Result<Saved
             if told.elapsed() >= PATIENT {
                 told = Instant::now();
                 let message = format!("writing `{name}`: {done} of {of}");
-                out.send(SessionEvent::Notice(Notice::note(message)));
+                out.send(Notice::note(message));
             }
         };
         write_file(&session, &title, &target, progress).map(|()| session)

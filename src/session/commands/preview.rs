@@ -9,7 +9,7 @@ use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
 use crate::magics::Shown;
-use crate::session::events::SessionEvent;
+use crate::session::events::{SessionEvent, ToldEvent};
 use crate::session::prompt::{Prompt, named_in};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -57,9 +57,9 @@ impl Preview {
         match self.shown {
             Shown::Context => {
                 let text = context(request, beside, dialog, thread, &self.left_out);
-                SessionEvent::Verbatim(text)
+                SessionEvent::Told(ToldEvent::Verbatim(text))
             }
-            Shown::Tools => SessionEvent::Text(tools(request, dialog)),
+            Shown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::config::{ConfigFile, Setting, When};
 use crate::magics::kept;
 use crate::report::Report;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, ToldEvent};
 use crate::session::run::RunSender;
 use crate::session::task::{Session, notice};
 
@@ -25,9 +25,9 @@ impl Session {
         self.firmly_later(out, work, move |session, written, out| {
             let failed = || Report::failure(format!("`{name}` could not be written"));
             match written.unwrap_or_else(|_| Err(failed())) {
-                Err(report) => out.send(SessionEvent::Notice(notice(&report))),
+                Err(report) => out.send(notice(&report)),
                 Ok(stands) => {
-                    out.send(SessionEvent::Text(kept(
+                    out.send(ToldEvent::Text(kept(
                         name,
                         stands.as_ref(),
                         &session.setup.config_file,
@@ -45,7 +45,7 @@ impl Session {
         let row = Setting::named(name).filter(|row| row.when == When::Now);
         if row.is_none_or(|row| row.set_from(&mut choices, value).is_err()) {
             let message = "from the next start on";
-            return out.send(SessionEvent::Notice(Notice::note(message)));
+            return out.send(Notice::note(message));
         }
         if name == "agent" {
             self.use_agent(choices.agent, out);

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use crate::dialog::{Dialog, display_form};
 use crate::input::is_ours;
 use crate::output::mime::MimeBundle;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{Notice, ToldEvent};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
 
@@ -31,7 +31,7 @@ impl Session {
         let dialog = async move { history.dialog().await };
         self.later(out, dialog, move |session, dialog, out| {
             match chosen(&dialog, &lines, number) {
-                Err(why) => out.send(SessionEvent::Notice(Notice::warning(why))),
+                Err(why) => out.send(Notice::warning(why)),
                 Ok(chosen) => {
                     for line in &chosen {
                         session.history.hide(*line..=*line, hidden);
@@ -39,7 +39,7 @@ impl Session {
                     let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
                     let done = if hidden { "Hidden" } else { "Shown" };
                     let text = format!("{done}: {}", lines.join(", "));
-                    out.send(SessionEvent::Text(text));
+                    out.send(ToldEvent::Text(text));
                 }
             }
         });
@@ -59,7 +59,7 @@ impl Session {
                 named(&last.prompt),
                 line = last.line,
             );
-            out.send(SessionEvent::Text(text));
+            out.send(ToldEvent::Text(text));
         });
     }
 
@@ -83,11 +83,11 @@ impl Session {
             let text = conversation(&dialog);
             if text.is_empty() {
                 let message = "nothing has been run or said yet";
-                out.send(SessionEvent::Notice(Notice::note(message)));
+                out.send(Notice::note(message));
             } else if text.lines().count() <= PRINTED {
-                out.send(SessionEvent::Verbatim(text));
+                out.send(ToldEvent::Verbatim(text));
             } else {
-                out.send(SessionEvent::Page(MimeBundle::plain(text)));
+                out.send(ToldEvent::Page(MimeBundle::plain(text)));
             }
         });
     }
@@ -95,7 +95,7 @@ impl Session {
 
 fn nothing_to_take_back(out: &RunSender) {
     let message = "there is no exchange to take back";
-    out.send(SessionEvent::Notice(Notice::warning(message)));
+    out.send(Notice::warning(message));
 }
 
 /// The In numbers of entries meant by `lines`; a number alone must be one, a range must hold one.

@@ -4,7 +4,7 @@ use super::*;
 use crate::output::transcript::TranscriptText;
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Whose;
-use crate::session::events::SessionEvent;
+use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::outputs::Outputs;
 use crate::session::replay::{Purpose, ReplayStop, Replayed, Step};
 use crate::session::run::{Next, Run, stream};
@@ -197,7 +197,7 @@ fn ended(run: &Run) -> Replayed {
     loop {
         match run.next_blocking(None) {
             Next::Event(event) => {
-                if let SessionEvent::ReplayEnded(replayed) = *event {
+                if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
                     return replayed;
                 }
             }

@@ -27,7 +27,9 @@ use std::time::Instant;
 use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
 use crate::session::commands::Preview;
-use crate::session::events::{AnswerEvent, Notice, SessionEvent, TurnOutcome};
+use crate::session::events::{
+    AfterEvent, AnswerEvent, EndEvent, Notice, SessionEvent, TurnOutcome,
+};
 
 use expand::Mentioned;
 use offered::Offered;
@@ -367,7 +369,8 @@ impl Prompt {
     }
 
     fn give_back(&self) -> Option<PromptAction> {
-        let back = || PromptAction::Show(SessionEvent::Refill(self.source.clone()));
+        let back =
+            || PromptAction::Show(SessionEvent::After(AfterEvent::Refill(self.source.clone())));
         self.preview.is_none().then(back)
     }
 
@@ -377,11 +380,11 @@ impl Prompt {
         usage: Option<crate::agent::Usage>,
         around: &Around<'_>,
     ) -> PromptAction {
-        PromptAction::Show(SessionEvent::TurnEnded {
+        PromptAction::Show(SessionEvent::End(EndEvent::Turn {
             outcome,
             usage,
             took: around.now.saturating_duration_since(self.started),
-        })
+        }))
     }
 }
 

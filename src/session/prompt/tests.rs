@@ -38,9 +38,9 @@ fn found(name: &str) -> ToolLookup {
 
 fn word(action: &PromptAction) -> String {
     match action {
-        PromptAction::Show(SessionEvent::Refill(text)) => format!("back {text}"),
+        PromptAction::Show(SessionEvent::After(AfterEvent::Refill(text))) => format!("back {text}"),
         PromptAction::Show(SessionEvent::Notice(notice)) => notice.message.clone(),
-        PromptAction::Show(SessionEvent::TurnEnded { outcome, .. }) => match outcome {
+        PromptAction::Show(SessionEvent::End(EndEvent::Turn { outcome, .. })) => match outcome {
             TurnOutcome::Complete => "complete".into(),
             TurnOutcome::Interrupted => "interrupted".into(),
             TurnOutcome::Failed(_) => "failed".into(),

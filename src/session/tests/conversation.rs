@@ -147,7 +147,7 @@ fn the_conversation_is_told_as_it_was_seen() {
     let run = stage.submit("%ipycodex history");
     let mut paged = None;
     while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
-        if let SessionEvent::Page(bundle) = *event {
+        if let SessionEvent::Told(ToldEvent::Page(bundle)) = *event {
             paged = bundle.text("text/plain");
         }
     }

@@ -17,7 +17,7 @@ fn returned(run: &Run) -> (Vec<String>, String, bool) {
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) => match *event {
-                SessionEvent::ToolReturned { content, success } => {
+                SessionEvent::End(EndEvent::Call { content, success }) => {
                     let ended = run.next_blocking(Some(Duration::from_secs(60)));
                     assert!(matches!(ended, Next::Ended), "{ended:?}");
                     let text = content.into_iter().find_map(|part| match part {
@@ -26,7 +26,7 @@ fn returned(run: &Run) -> (Vec<String>, String, bool) {
                     });
                     return (words, text.unwrap_or_default(), success);
                 }
-                SessionEvent::CellStarted => {}
+                SessionEvent::Cell(CellEvent::Started) => {}
                 event => words.push(word(&event)),
             },
             other => panic!("{other:?} after {words:?}"),

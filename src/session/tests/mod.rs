@@ -15,6 +15,7 @@ mod stops;
 mod suggestions;
 mod taken_back;
 mod tools;
+mod words;
 mod work;
 
 use std::time::Duration;
@@ -25,6 +26,8 @@ use std::sync::{Arc, Mutex};
 
 use super::handle::Command;
 use super::*;
+pub(super) use words::{word, words};
+
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
 use crate::agent::{AgentEvent, AgentReply, Sandbox, Search, ToolCall, TurnId};
@@ -369,76 +372,5 @@ impl Stage {
             InputPart::Image(_) => None,
         });
         text.expect("a prompt is text")
-    }
-}
-
-pub(super) fn words(run: &Run) -> Vec<String> {
-    let mut words = Vec::new();
-    loop {
-        match run.next_blocking(Some(Duration::from_secs(60))) {
-            Next::Ended => return words,
-            Next::Nothing => panic!("nothing for 20 s after {words:?}"),
-            Next::Event(event) if matches!(*event, SessionEvent::CellStarted) => {}
-            Next::Event(event) => words.push(word(&event)),
-        }
-    }
-}
-
-pub(super) fn word(event: &SessionEvent) -> String {
-    match event {
-        SessionEvent::Numbered { line, .. } => format!("[{line}]"),
-        SessionEvent::Output { bytes, .. } => String::from_utf8_lossy(bytes).trim_end().to_owned(),
-        SessionEvent::Display(display) => format!("= {}", display.bundle.for_model()),
-        SessionEvent::CellEnded { ending, .. } => format!("{ending:?}"),
-        SessionEvent::Answer(AnswerEvent::Text { delta, .. }) => format!("> {delta}"),
-        SessionEvent::Answer(AnswerEvent::ToolRan { line, .. }) => line.clone(),
-        SessionEvent::Answer(AnswerEvent::CommandStarted { command, .. }) => {
-            format!("⌛ {command}")
-        }
-        SessionEvent::Answer(AnswerEvent::CommandRan {
-            command, output, ..
-        }) => format!("🔧 {command} => {output}"),
-        SessionEvent::Answer(AnswerEvent::ToolStarted { call }) => format!("{call}…"),
-        SessionEvent::Answer(AnswerEvent::Planned(steps)) => {
-            let steps: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
-            format!("plan {}", steps.join(", "))
-        }
-        SessionEvent::Answer(AnswerEvent::Worked(activity)) => match activity.ended() {
-            Some(line) => line,
-            None => format!("⌛ {}", activity.told()),
-        },
-        SessionEvent::Answer(AnswerEvent::FilesChanged(files)) => {
-            let files = files
-                .iter()
-                .map(|file| format!("{} {}", file.change.word(), file.path));
-            files.collect::<Vec<_>>().join(", ")
-        }
-        SessionEvent::TurnEnded { outcome, .. } => match outcome {
-            TurnOutcome::Failed(failure) => format!("Failed {}", failure.message),
-            other => format!("{other:?}"),
-        },
-        SessionEvent::Notice(notice) => notice.message.clone(),
-        SessionEvent::Refill(text) => format!("refill {text}"),
-        SessionEvent::Text(text) | SessionEvent::Verbatim(text) => text.clone(),
-        SessionEvent::Raised(error) => error.summary(),
-        SessionEvent::AgentCell {
-            line,
-            title,
-            source,
-        } => format!("({line}) {title}|{source}"),
-        SessionEvent::Replaying {
-            step,
-            of,
-            line,
-            source,
-            ..
-        } => format!("({step}/{of}) [{line}] {source}"),
-        SessionEvent::Earlier(earlier) => {
-            format!("earlier {}: {}", earlier.session, earlier.entries.len())
-        }
-        SessionEvent::ReplayEnded(replayed) => replayed.notice().message,
-        SessionEvent::Asked(question) => format!("? {}", question.id),
-        SessionEvent::QuestionOver(id) => format!("over {id}"),
-        other => format!("{other:?}"),
     }
 }

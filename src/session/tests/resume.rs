@@ -174,7 +174,7 @@ fn what_a_stopped_replay_left_is_named() {
     loop {
         match run.next_blocking(Some(Duration::from_secs(60))) {
             Next::Event(event) => {
-                if let SessionEvent::ReplayEnded(replayed) = *event {
+                if let SessionEvent::End(EndEvent::Replay(replayed)) = *event {
                     let hints = replayed.notice().hints;
                     return assert_eq!(hints, ["`%ipycodex replay 2-3` goes on after it"]);
                 }

@@ -103,10 +103,16 @@ fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
         stage.run(".first"),
         ["[1]", "the agent's mode is now `plan`", "> one", "Complete"]
     );
+    let mut listed = stage.run("%ipycodex agent");
+    // What comes after the turn may come after this input, too.
+    for _ in 0..100 {
+        if !listed[2].contains("review") {
+            listed = stage.run("%ipycodex agent");
+        }
+    }
     assert_eq!(
-        stage.run("%ipycodex agent"),
+        listed[1..],
         [
-            "[2]",
             "self.agent='demo'",
             "title: Sums\nmode: plan (one of code, plan)\n./review"
         ]
@@ -149,7 +155,7 @@ fn an_agents_own_options_are_offered_and_what_was_chosen_goes_back() {
         let run = stage.submit(".go");
         let mut offered = Vec::new();
         while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
-            if let SessionEvent::Asked(question) = *event {
+            if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
                 offered = question.choices();
                 stage.session.answer(question.id, Reply::Chosen(choice));
             }

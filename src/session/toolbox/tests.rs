@@ -12,7 +12,7 @@ use crate::config::RunCells;
 use crate::output::MODEL_CHARACTERS;
 use crate::session::question::{About, Choice, Reply};
 use crate::session::tests::{Stage, calls, says, stage_with, word, words};
-use crate::session::{Next, Run, SessionEvent};
+use crate::session::{CellEvent, Next, QuestionEvent, Run, SessionEvent};
 
 fn auto(turns: Vec<Vec<AgentEvent>>) -> Stage {
     stage_with(turns, |parts| parts.choices.run_cells = RunCells::Auto)
@@ -38,11 +38,11 @@ pub(in crate::session) fn answering(stage: &Stage, run: &Run, replies: &[Reply])
             }
             Next::Nothing => panic!("nothing for 20 s after {words:?}"),
             Next::Event(event) => {
-                if let SessionEvent::Asked(question) = &*event {
+                if let SessionEvent::Question(QuestionEvent::Asked(question)) = &*event {
                     let reply = replies.next().expect("an answer").clone();
                     stage.session.answer(question.id, reply);
                 }
-                if !matches!(*event, SessionEvent::CellStarted) {
+                if !matches!(*event, SessionEvent::Cell(CellEvent::Started)) {
                     words.push(word(&event));
                 }
             }
@@ -215,7 +215,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
             Next::Ended => break,
             Next::Nothing => panic!("{abouts:?}"),
             Next::Event(event) => {
-                if let SessionEvent::Asked(question) = *event {
+                if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
                     stage
                         .session
                         .answer(question.id, Reply::Chosen(Choice::Once));
@@ -272,7 +272,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
     let run = stage.submit(".go");
     let mut asked = Vec::new();
     while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
-        if let SessionEvent::Asked(question) = *event {
+        if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
             let session = Reply::Chosen(Choice::Session);
             stage.session.answer(question.id, session);
             asked.push(question.about);

@@ -12,7 +12,7 @@ use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::events::{BeginEvent, EndEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::floor::Holder;
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{Choice, Reply};
@@ -54,7 +54,7 @@ impl Session {
 
     /// Its result goes to whoever called.
     fn call_returned(&mut self, result: ToolReturn) {
-        self.out_or_background().send(SessionEvent::ToolReturned {
+        self.out_or_background().send(EndEvent::Call {
             content: result.content,
             success: result.success,
         });
@@ -163,7 +163,7 @@ impl Session {
         let (line, stdin, whose) = match shown_as {
             ShownAs::Cell { title } => {
                 let line = self.take_number(&source);
-                out.send(SessionEvent::AgentCell {
+                out.send(BeginEvent::AgentCell {
                     line,
                     title,
                     source: source.clone(),
@@ -172,7 +172,7 @@ impl Session {
             }
             ShownAs::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
-                out.send(SessionEvent::Verbatim(shown));
+                out.send(ToldEvent::Verbatim(shown));
                 (None, self.tool_stdin(), Whose::Skill)
             }
         };
