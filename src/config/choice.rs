@@ -6,7 +6,62 @@ use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
-use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice};
+/// Which agent answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentChoice {
+    /// `codex`
+    Codex,
+    /// `demo`
+    Demo,
+    /// `acp:COMMAND ARGUMENTS`: the command line.
+    Acp(String),
+}
+
+/// What runs cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuntimeChoice {
+    /// `embedded`
+    Embedded,
+    /// `jupyter:NAME`: a kernelspec or a connection file.
+    Jupyter(String),
+    /// `gateway:URL`, or `gateway:auto`.
+    Gateway(String),
+}
+
+/// Whether the model may run cells in the live session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCells {
+    /// `ask`
+    Ask,
+    /// `auto`
+    Auto,
+    /// `off`
+    Off,
+}
+
+/// How pictures are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Images {
+    /// `auto`
+    Auto,
+    /// `kitty`
+    Kitty,
+    /// `iterm2`
+    Iterm2,
+    /// `blocks`
+    Blocks,
+    /// `off`
+    Off,
+}
+
+/// Keys of the line editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditMode {
+    /// `emacs`
+    Emacs,
+    /// `vi`
+    Vi,
+}
 
 /// A setting that is one of a few words.
 pub trait Choice: Copy + PartialEq + Sized + 'static {

@@ -5,17 +5,73 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::{Effort, Search};
 use crate::environment::Environment;
 use crate::markdown::Background;
 use crate::report::Report;
+use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
-use super::{Choices, ConfigFlags, Keymap, Paths, SETTINGS, Settings};
+use super::{AgentChoice, Choices, Keymap, Paths, RuntimeChoice, SETTINGS};
 
 /// The system prompt for users without one of their own.
 const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
+
+/// What the command line may set; what is absent is decided by the environment, the file or the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConfigFlags {
+    /// `--model`
+    pub model: Option<String>,
+    /// `--completion-model`
+    pub completion_model: Option<String>,
+    /// `--think`
+    pub think: Option<Effort>,
+    /// `--search`
+    pub search: Option<Search>,
+    /// `--code-theme`
+    pub code_theme: Option<String>,
+    /// `--agent`
+    pub agent: Option<AgentChoice>,
+    /// `--python`
+    pub python: Option<PathBuf>,
+    /// `--runtime`
+    pub runtime: Option<RuntimeChoice>,
+    /// `--hist-file`
+    pub hist_file: Option<PathBuf>,
+    /// `--config-dir`
+    pub config_dir: Option<PathBuf>,
+    /// `--color`
+    pub color: Option<ColorChoice>,
+    /// `--no-ipython`
+    pub no_ipython: bool,
+    /// `-p`: turns the file's `prompt_mode` round.
+    pub prompt_mode: bool,
+    /// `--no-record`
+    pub no_record: bool,
+}
+
+/// What holds for this run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What the file can set, flags and environment applied.
+    pub choices: Choices,
+    /// What the line editor's keys do.
+    pub keys: Arc<Keymap>,
+    /// When output is coloured.
+    pub color: ColorChoice,
+    /// IPython's shell is used where it can be imported.
+    pub ipython: bool,
+    /// Sessions are recorded.
+    pub record: bool,
+    /// The command that starts Codex, without its arguments; never empty.
+    pub codex_command: Vec<String>,
+    /// The instructions of the user (`sysp.txt`), or ours.
+    pub system_prompt: String,
+    /// Where everything is.
+    pub paths: Paths,
+}
 
 /// Reads the settings file and the system prompt and decides what holds. What is wrong is reported, and counts as not
 /// written.
