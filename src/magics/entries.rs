@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::magics::{Magic, Order, View};
+use super::order::{Magic, Order, View};
 
 /// A row of the table.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {

@@ -3,7 +3,7 @@
 //! A name is the rest of the line; quotes around it are not part of it, and `-f` before it orders that a file that is
 //! there is replaced.
 
-use crate::magics::{Magic, Order, View, unquoted};
+use super::order::{Magic, Order, View, unquoted};
 
 /// `save [FILE]`.
 pub(super) const SAVE: Magic = Magic {

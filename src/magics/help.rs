@@ -1,26 +1,24 @@
 //! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
 
+use super::order::Usage;
+use super::setting;
 use crate::config::{GROUPS, Keymap, Row, Setting};
-use crate::magics::{Magic, Order, Usage, View, commands, setting, unknown};
 
-/// The row of the table.
-pub(super) const ROW: Magic = Magic {
-    name: "help",
-    arguments: "[COMMAND|keys]",
-    help: "list the commands, explain one, or list the keys",
-    run: help,
-};
-
-fn help(_: &Magic, name: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
+/// The page that explains the command or setting `name`, all of `commands` when it is empty, or the keys. None when
+/// there is nothing of that name.
+pub(super) fn page(
+    name: &str,
+    commands: impl Iterator<Item = Usage>,
+    keymap: &Keymap,
+) -> Option<String> {
     if name == "keys" {
-        return Ok(vec![Order::Help(keys(view.keys))]);
+        return Some(keys(keymap));
     }
-    let mut rows: Vec<Usage> = commands()
+    let mut rows: Vec<Usage> = commands
         .filter(|usage| name.is_empty() || usage.name == name)
         .collect();
     if rows.is_empty() {
-        let row = Setting::named(name).ok_or_else(|| unknown(name))?;
-        rows.push(setting::usage(row));
+        rows.push(setting::usage(Setting::named(name)?));
     }
     let mut page = String::from("|:-|:-|\n|after `%ipycodex`|does|\n|:-|:-|\n");
     for row in rows {
@@ -29,7 +27,7 @@ fn help(_: &Magic, name: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
         page.push_str(&format!("|`{}`|{}|\n", usage.trim_end(), row.help));
     }
     page.push_str("|-|-|\n");
-    Ok(vec![Order::Help(page)])
+    Some(page)
 }
 
 /// Every action of the editor with the chords in force, the user's own marked.

@@ -6,158 +6,18 @@
 mod entries;
 mod files;
 mod help;
+mod order;
 mod resume;
 mod setting;
 mod values;
 
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
-
-use crate::agent::Capabilities;
-use crate::config::{AgentChoice, Choices, Keymap};
 use crate::text::similar::did_you_mean;
 
+pub use order::{Again, Order, Shown, Usage, View};
 pub use setting::{for_now, kept, without_effect};
 pub use values::{Values, values};
 
-/// What a command may know.
-#[derive(Debug)]
-pub struct View<'a> {
-    /// The choices in force.
-    pub choices: &'a Choices,
-    /// Files worth naming: label and path.
-    pub places: &'a [(String, PathBuf)],
-    /// What the editor's keys do.
-    pub keys: &'a Keymap,
-    /// What the agent can.
-    pub able: &'a Capabilities,
-}
-
-/// What a command asks for; carried out in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
-    /// Print this.
-    Say(String),
-    /// Worth knowing.
-    Note(String),
-    /// Show this page of help, in markdown.
-    Help(String),
-    /// Show the themes for code, this one being in force.
-    Themes(String),
-    /// Answer with this agent from now on.
-    UseAgent(AgentChoice),
-    /// Tell what the agent has told of itself.
-    DescribeAgent,
-    /// These choices from now on.
-    Choose(Box<Choices>),
-    /// Write a setting into the settings file, and put it into force; without a value, tell what stands there.
-    Keep {
-        /// Which.
-        name: &'static str,
-        /// As the file has it.
-        value: Option<serde_json::Value>,
-    },
-    /// Delete the session's exchanges; the context begins here.
-    Reset,
-    /// List the sessions of this directory.
-    ListSessions,
-    /// Tell what the next prompt would send.
-    Show(Shown),
-    /// List the models; this one is chosen (empty: none).
-    ListModels(String),
-    /// Warn when the agent does not list this model.
-    CheckModel(String),
-    /// Take entries out of the conversation, or back in.
-    Hide {
-        /// Their In numbers.
-        lines: Vec<RangeInclusive<u32>>,
-        /// Out.
-        hidden: bool,
-    },
-    /// Take the last exchange out of the conversation.
-    Undo,
-    /// The same, and send its prompt again.
-    Retry,
-    /// Print the conversation so far.
-    ShowHistory,
-    /// Save the session as a notebook.
-    Save {
-        /// As typed, with its suffix; `None`: the startup notebook.
-        file: Option<String>,
-        /// Whatever is there is replaced.
-        force: bool,
-    },
-    /// Run a notebook or script.
-    Load(String),
-    /// Write the session in the form the suffix names.
-    Export {
-        /// As typed.
-        file: String,
-        /// Whatever is there is replaced.
-        force: bool,
-    },
-    /// List the skills.
-    ListSkills,
-    /// Print tokens and limits.
-    ShowUsage,
-    /// Log in this way; without one, print how.
-    Login(Option<String>),
-    /// Name the session.
-    Rename(String),
-    /// Prompts instead of cells in the editor, and back.
-    TogglePrompts,
-    /// Let the user pick the session to go on with.
-    PickSession,
-    /// End the session here and go on with the one of this number or name.
-    Resume(String),
-    /// Run cells of the record again.
-    Replay(Again),
-    /// Interrupt what runs.
-    Interrupt,
-    /// End the interpreter and start a new one.
-    RestartRuntime,
-}
-
-/// What is to be run again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// In numbers; none: all that ran in an interpreter that is gone.
-    pub lines: Vec<RangeInclusive<u32>>,
-    /// Only tell what would run.
-    pub show: bool,
-}
-
-/// What of the next prompt is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// All of it, with sizes.
-    Context,
-    /// The tools it would offer, and where each is named.
-    Tools,
-}
-
-/// A command as it is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
-    /// What stands after `%ipycodex`.
-    pub name: String,
-    /// What may follow.
-    pub arguments: String,
-    /// One line.
-    pub help: String,
-}
-
-/// A command.
-#[derive(Debug)]
-struct Magic {
-    /// The word after `%ipycodex`.
-    name: &'static str,
-    /// What may follow, for the help.
-    arguments: &'static str,
-    /// One line.
-    help: &'static str,
-    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
-}
+use order::{Magic, alone, plain, unquoted};
 
 /// Every command that is no setting's.
 const TABLE: &[Magic] = &[
@@ -248,31 +108,16 @@ const TABLE: &[Magic] = &[
         "end the interpreter and start a new one; its variables are lost",
         |magic, rest, _| alone(magic, rest, Order::RestartRuntime),
     ),
-    help::ROW,
-];
-
-/// A row for a command that takes no arguments.
-const fn plain(
-    name: &'static str,
-    help: &'static str,
-    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
-) -> Magic {
     Magic {
-        name,
-        arguments: "",
-        help,
-        run,
-    }
-}
-
-/// `order`, when nothing follows the command.
-fn alone(magic: &Magic, rest: &str, order: Order) -> Result<Vec<Order>, String> {
-    if rest.is_empty() {
-        Ok(vec![order])
-    } else {
-        Err(format!("{} takes no arguments, got '{rest}'", magic.name))
-    }
-}
+        name: "help",
+        arguments: "[COMMAND|keys]",
+        help: "list the commands, explain one, or list the keys",
+        run: |_, name, view| match help::page(name, commands(), view.keys) {
+            Some(page) => Ok(vec![Order::Help(page)]),
+            None => Err(unknown(name)),
+        },
+    },
+];
 
 fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
     let name = unquoted(name).trim();
@@ -285,19 +130,6 @@ fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
         ));
     }
     Ok(vec![Order::Rename(name.to_owned())])
-}
-
-/// `''` and `""` stand for the empty value; quotes around a value are not part of it.
-fn unquoted(value: &str) -> &str {
-    for quote in ['\'', '"'] {
-        if let Some(inner) = value
-            .strip_prefix(quote)
-            .and_then(|rest| rest.strip_suffix(quote))
-        {
-            return inner;
-        }
-    }
-    value
 }
 
 /// Works a command line off: what stands after `%ipycodex`.

@@ -1,7 +1,7 @@
 //! Commands about sessions taken up: `resume 43` changes to one, `replay 3-5` runs cells of this one again.
 
 use super::entries::ranges;
-use crate::magics::{Again, Magic, Order, View};
+use super::order::{Again, Magic, Order, View, unquoted};
 
 /// The row of `resume`.
 pub(super) const RESUME: Magic = Magic {
@@ -20,7 +20,7 @@ pub(super) const REPLAY: Magic = Magic {
 };
 
 fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
-    let wanted = super::unquoted(wanted).trim();
+    let wanted = unquoted(wanted).trim();
     if wanted.is_empty() {
         return Ok(vec![Order::PickSession]);
     }

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::order::{Magic, Order, Usage, View, unquoted};
 use crate::agent::Capabilities;
 use crate::config::{Choices, SETTINGS, Setting, Values, When};
-use crate::magics::{Magic, Order, Usage, View, unquoted};
 use crate::text::similar::did_you_mean;
 
 /// Words that are told in a usage line; more characters of them go to the help.

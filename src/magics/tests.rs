@@ -1,8 +1,11 @@
 //! Commands as data: a line in, orders or the error line out.
 
+use std::path::PathBuf;
+
 use super::*;
 use crate::agent::Capabilities;
 use crate::agent::Effort;
+use crate::config::{Choices, Keymap};
 
 fn choices() -> Choices {
     Choices {

@@ -1,7 +1,7 @@
 //! What may follow a command, for whoever completes it.
 
+use super::setting;
 use crate::config::{self, Setting};
-use crate::magics::setting;
 
 /// What may follow a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
