@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-use crate::terminal::typing::editable;
+use crate::text::escape::editable;
 use crate::text::keys::{Decoder, is_control};
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";

@@ -14,8 +14,8 @@ use crate::output::filter::{Filter, Policy};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{CellEvent, EndEvent, Next, Run, SessionEvent};
+use crate::terminal::bell::Bell;
 use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::waiting::Bell;
 
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;

@@ -21,6 +21,7 @@ use crate::screen::Screen;
 use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::background::Background;
+use crate::terminal::bell::Bell;
 use crate::terminal::blocks::{Blocks, Got, Wish};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
@@ -35,8 +36,8 @@ use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::reverse_search::{LookBack, Taken};
 use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::typing::editable;
-use crate::terminal::waiting::{self, Bell, Waiting};
+use crate::terminal::waiting::{self, Waiting};
+use crate::text::escape::editable;
 use crate::text::keys::Decoder;
 
 /// Paints the label and the input again, from any thread.

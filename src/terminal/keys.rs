@@ -1,7 +1,7 @@
 //! The keys: what each does, decided by the keymap and, where it matters, by the text typed.
 //!
-//! In go the terminal's events, out come the line editor's. Under it stands the editor's own emacs or vi mode, which gets
-//! the keys nobody bound: it types characters and knows vi's commands. A chord of several keys, Esc before a key (emacs),
+//! In go the terminal's events, out come the line editor's. Under it stands the editor's own emacs or vi mode
+//! (`machine`), which gets the keys nobody bound. A chord of several keys, Esc before a key (emacs),
 //! Enter, Tab, Backspace, colons and cuts are decided here. Invariant: a key that came in one read with one that ends
 //! the editor's reading is not lost (`gate`).
 //!
@@ -10,17 +10,17 @@
 pub(super) mod does;
 pub(super) mod edits;
 pub(super) mod gate;
+mod machine;
 pub(super) mod ring;
 pub(super) mod typed;
-mod vi;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use reedline::{
-    EditCommand, EditMode, Emacs, Keybindings, PromptEditMode, PromptViMode, ReedlineEvent,
-    ReedlineRawEvent, ValidationResult, Validator, Vi, default_vi_visual_keybindings,
+    EditCommand, EditMode, PromptEditMode, PromptViMode, ReedlineEvent, ReedlineRawEvent,
+    ValidationResult, Validator,
 };
 
 use crate::config::{self, KeyAction, Keymap, Meaning, Stroke};
@@ -28,9 +28,10 @@ use crate::input::{Completeness, Mode, completeness};
 use crate::terminal::action::Action;
 use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::typing::editable;
+use crate::text::escape::editable;
 use edits::Change;
 use gate::{SharedGate, pass};
+use machine::Machine;
 use ring::Ring;
 use typed::Typed;
 
@@ -70,9 +71,7 @@ pub(super) struct Setup {
 pub(super) struct Keys {
     setup: Setup,
     /// The editor's own keys, for what nobody bound.
-    machine: Box<dyn EditMode>,
-    /// vi's own keys while something is selected.
-    visual: Keybindings,
+    machine: Machine,
     /// The beginning of a chord.
     begun: Vec<Stroke>,
     /// When Esc was pressed last: it makes the next key one with Alt.
@@ -85,20 +84,10 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn new(setup: Setup) -> Self {
-        let visual = default_vi_visual_keybindings();
-        let none = Keybindings::empty;
-        let machine: Box<dyn EditMode> = match setup.edit_mode {
-            config::EditMode::Emacs => Box::new(Emacs::new(none())),
-            config::EditMode::Vi => Box::new(Vi::new(
-                none(),
-                reedline::default_vi_normal_keybindings(),
-                visual.clone(),
-            )),
-        };
-        let mut keys = Keys {
+        let machine = Machine::new(setup.edit_mode);
+        let keys = Keys {
             setup,
             machine,
-            visual,
             begun: Vec::new(),
             escaped: None,
             typed: None,
@@ -106,6 +95,24 @@ impl Keys {
         };
         keys.tell_mode();
         keys
+    }
+
+    /// Lets the label know vi's mode.
+    fn tell_mode(&self) {
+        look(&self.setup.snapshot).vi = self.machine.vi();
+    }
+
+    /// True for what ends vi's insert mode. The editor carries all keys of one read out in the mode they end in: what
+    /// was typed before has to be in the text already.
+    fn leaves_inserting(&self, event: &Event) -> bool {
+        let Event::Key(key) = event else { return false };
+        if self.machine.vi() != Some(PromptViMode::Insert) {
+            return false;
+        }
+        let stroke = Stroke::new(key.code, key.modifiers);
+        stroke.is_escape()
+            || (key.modifiers.contains(KeyModifiers::ALT)
+                && self.meaning(stroke) == Meaning::Nothing)
     }
 
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
@@ -149,7 +156,7 @@ impl Keys {
                 edit(vec![EditCommand::InsertString(text)])
             }
             gate::RESUMED => Action::Resumed.event(),
-            event => self.machine(event),
+            event => self.machine.event(event),
         };
         let empty = self
             .typed
@@ -159,7 +166,7 @@ impl Keys {
             pass(&self.setup.gate).close();
             look(&self.setup.snapshot).submitted |= does::submits(&event);
             if does::submits(&event) || event == ReedlineEvent::CtrlC {
-                self.insert_mode();
+                self.machine.insert_mode();
             }
         }
         if self
@@ -172,24 +179,13 @@ impl Keys {
         event
     }
 
-    fn machine(&mut self, event: Event) -> ReedlineEvent {
-        match ReedlineRawEvent::try_from(event) {
-            Ok(raw) => self.machine.parse_event(raw),
-            Err(()) => ReedlineEvent::None,
-        }
-    }
-
-    fn machine_key(&mut self, code: KeyCode) -> ReedlineEvent {
-        self.machine(Event::Key(code.into()))
-    }
-
     fn key(&mut self, key: KeyEvent) -> ReedlineEvent {
         let mut stroke = Stroke::new(key.code, key.modifiers);
         if stroke.is_escape() {
             self.begun.clear();
             self.forget_cuts();
-            if self.vi().is_some() {
-                return self.machine(Event::Key(key));
+            if self.machine.vi().is_some() {
+                return self.machine.event(Event::Key(key));
             }
             self.escaped = Some(Instant::now());
             return ReedlineEvent::Esc;
@@ -226,10 +222,10 @@ impl Keys {
     fn meaning(&self, stroke: Stroke) -> Meaning {
         let strokes = [self.begun.as_slice(), &[stroke]].concat();
         let meaning = self.setup.keymap.meaning(&strokes);
-        if self.inserts() {
+        if self.machine.inserts() {
             return meaning;
         }
-        let of_vi = strokes[0].is_of_vi() || self.selects_by_itself(strokes[0]);
+        let of_vi = strokes[0].is_of_vi() || self.machine.selects_by_itself(strokes[0]);
         match meaning {
             _ if of_vi => Meaning::Nothing,
             Meaning::Actions(mut actions) => {
@@ -327,12 +323,12 @@ impl Keys {
     fn enter(&mut self) -> ReedlineEvent {
         let Some(mut typed) = self.typed.clone() else {
             // Keys came faster than they were painted: the validator decides on what is there when it is Enter's turn.
-            self.insert_mode();
+            self.machine.insert_mode();
             let enter = ReedlineEvent::Multiple(vec![ReedlineEvent::Enter, Action::Indent.event()]);
             // Only a single event ends a history search.
             return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
         };
-        if self.inserts() {
+        if self.machine.inserts() {
             return enter(&typed, self.mode());
         }
         // The cursor stands on a character, and a new line goes behind it.
@@ -340,8 +336,8 @@ impl Keys {
         match enter(&typed, self.mode()) {
             ReedlineEvent::Submit => ReedlineEvent::Submit,
             newline => {
-                self.machine_key(KeyCode::Esc);
-                let append = self.machine_key(KeyCode::Char('a'));
+                self.machine.key(KeyCode::Esc);
+                let append = self.machine.key(KeyCode::Char('a'));
                 ReedlineEvent::Multiple(vec![append, newline])
             }
         }
@@ -349,20 +345,20 @@ impl Keys {
 
     /// A key that is bound to nothing.
     fn unbound(&mut self, key: KeyEvent) -> ReedlineEvent {
-        let typing = (key.modifiers - KeyModifiers::SHIFT).is_empty() && self.inserts();
+        let typing = (key.modifiers - KeyModifiers::SHIFT).is_empty() && self.machine.inserts();
         match key.code {
             // C1 control characters come as characters; they would be painted as they are.
             KeyCode::Char(c) if c.is_control() => ReedlineEvent::None,
             KeyCode::Char(':') if typing => {
                 let mode = self.mode();
                 self.change(|typed| edits::colon(typed, mode))
-                    .unwrap_or_else(|| self.machine(Event::Key(key)))
+                    .unwrap_or_else(|| self.machine.event(Event::Key(key)))
             }
             // The editor's own event for it cannot leave the mode from here.
-            KeyCode::Delete if self.vi() == Some(PromptViMode::Visual) => {
-                self.machine_key(KeyCode::Char('d'))
+            KeyCode::Delete if self.machine.vi() == Some(PromptViMode::Visual) => {
+                self.machine.key(KeyCode::Char('d'))
             }
-            _ => self.machine(Event::Key(key)),
+            _ => self.machine.event(Event::Key(key)),
         }
     }
 }

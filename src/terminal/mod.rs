@@ -8,6 +8,7 @@
 mod action;
 mod ahead;
 mod background;
+mod bell;
 mod blocks;
 mod complete;
 mod editor;
@@ -52,20 +53,22 @@ use crate::markdown::{Appearance, warm_up};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{EditorWishes, Loading, Notice, Run, SessionHandle, Submission};
+use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
 use background::{Background, Printer};
+use bell::Bell;
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
 pub use greeting::Greeting;
 use keys::gate::{self, SharedGate};
 use prompt::Label;
+use showing::Showing;
 use signals::{Attached, Listeners};
 use snapshot::Snapshot;
 use startup::Startup;
 use told::Told;
 use typing::Target;
-use waiting::Bell;
+use wishes::Wishes;
 
 /// Lines of background output that may wait in the editor.
 const PRINTER_LINES: usize = 1024;
@@ -199,24 +202,35 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         Box::new(move |draft, take| suggests.suggest(draft, take)),
         move |text| sayer.say(text),
     );
+    let screen = options.screen;
     let mut shell = Shell {
         startup,
         session: session.clone(),
-        wishes: session.editor_wishes(),
-        screen: options.screen,
-        appearance: options.appearance,
-        pictures: options.pictures,
+        wishes: Wishes {
+            coming: session.editor_wishes(),
+            screen: screen.clone(),
+            guard: guard.clone(),
+            record: options.record,
+        },
+        showing: Showing {
+            session: session.clone(),
+            screen: screen.clone(),
+            guard: guard.clone(),
+            appearance: options.appearance,
+            pictures: options.pictures,
+            attached,
+            told,
+            lent,
+            gate: editor.gate(),
+            ground: editor.ground().clone(),
+            asks_background: options.asks_background,
+            early: Vec::new(),
+            environment: options.environment,
+        },
+        screen,
         editor,
         background,
-        guard,
-        attached,
-        told,
-        asks_background: options.asks_background,
         ending,
-        lent,
-        early: Vec::new(),
-        environment: options.environment,
-        record: options.record,
     };
     if let Some(greeting) = &options.greeting {
         let width = usize::from(shell.screen.size().columns);
@@ -227,7 +241,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         say(&shell.screen, &crate::session::report_notice(report))?;
     }
     if options.resumed {
-        shell.early = shell.await_background()?;
+        shell.showing.early = shell.showing.await_background()?;
         shell.show_resumed()?;
     }
     let status = match shell
@@ -242,7 +256,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         }
     };
     shell.leave()?;
-    if let Some(guard) = &shell.guard {
+    if let Some(guard) = guard {
         guard.restore();
     }
     Ok(status)
@@ -253,35 +267,24 @@ struct Shell {
     startup: Option<Startup>,
     session: SessionHandle,
     /// What only an editor can do.
-    wishes: EditorWishes,
+    wishes: Wishes,
+    /// What runs.
+    showing: Showing,
     screen: Screen,
-    appearance: Appearance,
-    pictures: Pictures,
     editor: Editor,
     background: Background,
-    guard: Option<Arc<TerminalGuard>>,
-    attached: Attached,
-    told: Told,
-    /// The terminal may still be asked for its background.
-    asks_background: bool,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
-    /// Another program has the terminal.
-    lent: Arc<AtomicBool>,
-    /// Typed during what came before an input, and read by nobody.
-    early: Vec<u8>,
-    environment: Environment,
-    record: [PathBuf; 2],
 }
 
 impl Shell {
     /// Reads and runs inputs; `loaded` tells how what came before the first went.
     fn work(&mut self, loaded: Ended) -> Result<i32, Report> {
-        let early = std::mem::take(&mut self.early);
+        let early = std::mem::take(&mut self.showing.early);
         self.editor.type_ahead(&early);
         let mut begin_with = self.begin_with(String::new(), loaded);
         let mut replacing = None;
-        self.ask_background_by_the_way()?;
+        self.showing.ask_background_by_the_way()?;
         loop {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();
@@ -302,7 +305,7 @@ impl Shell {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
                     let (aftermath, typed) = self.run(text, replaces)?;
-                    self.editor.set_theme(self.appearance().theme);
+                    self.editor.set_theme(self.showing.appearance().theme);
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
                     }
@@ -340,7 +343,7 @@ impl Shell {
     /// What the session held when it was taken up; what of it the interpreter lacks is said once it is known.
     fn show_resumed(&self) -> Result<(), Report> {
         if let Some(earlier) = self.session.earlier() {
-            show_earlier(&self.screen, &self.appearance(), &earlier)?;
+            show_earlier(&self.screen, &self.showing.appearance(), &earlier)?;
             self.session.look_for_gone();
         }
         Ok(())
@@ -361,8 +364,8 @@ impl Shell {
         for file in files {
             self.finish_startup()?;
             let run = self.session.load(file);
-            let (aftermath, early) = self.show(&run)?;
-            self.early = early;
+            let (aftermath, early) = self.showing.show(&run)?;
+            self.showing.early = early;
             ended = aftermath.ended;
         }
         Ok(ended)
@@ -374,8 +377,8 @@ impl Shell {
             self.show_background()?;
             let note = "waiting for startup.ipynb; Ctrl-C stops it";
             say(&self.screen, &Notice::note(note))?;
-            let target = Target::Replay(self.cells());
-            (_, self.early) = self.show_from(&rest, Some(target))?;
+            let target = Target::Replay(self.showing.cells());
+            (_, self.showing.early) = self.showing.show_from(&rest, Some(target))?;
         }
         self.show_background()
     }
@@ -391,9 +394,10 @@ impl Shell {
             ..Submission::default()
         };
         let run = self.session.submit(submission);
-        let (mut aftermath, mut typed) = self.show(&run)?;
+        let (mut aftermath, mut typed) = self.showing.show(&run)?;
         while let Some(wish) = self.wishes.take() {
-            if let Some(id) = self.grant(wish)? {
+            let theme = self.showing.appearance().theme;
+            if let Some(id) = self.wishes.grant(wish, &mut self.editor, theme)? {
                 let rest;
                 (aftermath, rest) = self.run(format!("%ipycodex resume {id}"), None)?;
                 typed.extend(rest);

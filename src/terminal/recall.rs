@@ -15,7 +15,7 @@ use reedline::{
 };
 
 use crate::history::{Further, Recall};
-use crate::terminal::typing::editable;
+use crate::text::escape::editable;
 
 /// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {

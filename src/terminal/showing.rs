@@ -2,22 +2,47 @@
 //!
 //! In: a [`Run`]. Out: what is left to do, and what was typed meanwhile and read by nobody.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::display::{Aftermath, Display, Pictures, follow, page, say};
+use crate::environment::Environment;
 use crate::markdown::{Appearance, Background, Theme};
 use crate::report::Report;
 use crate::runtime::CellTerminal;
-use crate::session::{BeginEvent, CellEvent, Notice, Run, RunKind, SessionEvent};
-use crate::terminal::Shell;
-use crate::terminal::ground::Asked;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{BeginEvent, CellEvent, Notice, Run, RunKind, SessionEvent, SessionHandle};
+use crate::terminal::ground::{Asked, Ground};
 use crate::terminal::hands::Hands;
-use crate::terminal::keys::gate::pass;
+use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::query;
+use crate::terminal::signals::Attached;
+use crate::terminal::told::Told;
 use crate::terminal::typing::{Signal, Target, Typing};
 
-impl Shell {
+/// The screen and the keyboard while something runs.
+pub(super) struct Showing {
+    pub(super) session: SessionHandle,
+    pub(super) screen: Screen,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    pub(super) appearance: Appearance,
+    pub(super) pictures: Pictures,
+    pub(super) attached: Attached,
+    pub(super) told: Told,
+    /// Another program has the terminal.
+    pub(super) lent: Arc<AtomicBool>,
+    /// Keys that wait for the editor.
+    pub(super) gate: SharedGate,
+    pub(super) ground: Ground,
+    /// The terminal may still be asked for its background.
+    pub(super) asks_background: bool,
+    /// Typed during what came before, and read by nobody.
+    pub(super) early: Vec<u8>,
+    pub(super) environment: Environment,
+}
+
+impl Showing {
     /// Shows a run to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     pub(super) fn show(&mut self, run: &Run) -> Result<(Aftermath, Vec<u8>), Report> {
         self.show_from(run, None)
@@ -29,9 +54,8 @@ impl Shell {
         run: &Run,
         target: Option<Target>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
-        let gate = self.editor.gate();
-        let hands = Hands::new(self.session.clone(), Arc::clone(&gate));
-        if pass(&gate).take_interrupt() {
+        let hands = Hands::new(self.session.clone(), Arc::clone(&self.gate));
+        if pass(&self.gate).take_interrupt() {
             hands.interrupt_first();
         }
         hands.add_ahead(&std::mem::take(&mut self.early));
@@ -102,7 +126,7 @@ impl Shell {
         if self.asks_background && self.screen.colour() && self.screen.rich() {
             self.screen.trusted(query::BACKGROUND)?;
             self.screen.flush()?;
-            self.editor.ground().wait();
+            self.ground.wait();
         }
         Ok(())
     }
@@ -114,7 +138,7 @@ impl Shell {
         if !asks || !self.screen.colour() || !self.screen.rich() {
             return Ok(Vec::new());
         }
-        match self.editor.ground().stop() {
+        match self.ground.stop() {
             Asked::Heard => return Ok(Vec::new()),
             Asked::No => self.screen.trusted(query::BACKGROUND)?,
             // An answer that is late comes before the next one, or never.

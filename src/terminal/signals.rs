@@ -22,9 +22,9 @@ use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
+use crate::terminal::bell::Bell;
 use crate::terminal::keys::gate;
 use crate::terminal::told::Told;
-use crate::terminal::waiting::Bell;
 
 /// How long the session may take to commit and to end its children.
 const SAVE: Duration = Duration::from_millis(1800);

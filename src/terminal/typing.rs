@@ -7,7 +7,6 @@
 //! no byte is read once the run is over; through the same pipe it is told what the signal thread has heard (`told`). In
 //! the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
 
-use std::borrow::Cow;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -42,20 +41,6 @@ const BACKGROUND_PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-
-/// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
-pub(super) fn editable(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
-    if text.chars().all(plain) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let spelled = text.chars().map(|c| match c {
-        c if plain(c) => c.to_string(),
-        c => format!("\\x{:02x}", u32::from(c)),
-    });
-    Cow::Owned(spelled.collect())
-}
 
 /// Where the keys go.
 pub(super) enum Target {
@@ -316,23 +301,6 @@ impl<F: Fn(Signal)> Keys<F> {
         }
         if tries == 2 {
             (self.on_signal)(Signal::InterruptedTwice);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::editable;
-
-    #[test]
-    fn the_editor_holds_no_control_characters() {
-        for (text, held) in [
-            ("a = 'ä'\n\tb", "a = 'ä'\n\tb"),
-            ("'\x1b[2J\x07'", "'\\x1b[2J\\x07'"),
-            ("\u{9b}2J\x7f\0", "\\x9b2J\\x7f\\x00"),
-            ("a\r\nb\rc", "a\nb\nc"),
-        ] {
-            assert_eq!(editable(text), held);
         }
     }
 }

@@ -8,17 +8,16 @@
 //! brings held keys is sent by the thread that waits, when it waits: at another moment it could take from who asks for
 //! the cursor the answer of the terminal, and sent by several threads it never lets the editor come to its keys.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use reedline::{Completer, CompletionResult, CompletionStatus};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::report::Report;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::background::Background;
+use crate::terminal::bell::Bell;
 use crate::terminal::keys::gate::{self, SharedGate, pass};
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
@@ -29,51 +28,6 @@ const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NV
 
 /// How many answers of the terminal may have been read before a key. Each look takes one out of its way.
 const ANSWERS: usize = 4;
-
-/// Wakes the editor, from any thread; clones are the same bell.
-#[derive(Clone)]
-pub(super) struct Bell(Arc<Ring>);
-
-struct Ring(OwnedFd);
-
-impl Bell {
-    /// A bell nobody has rung.
-    ///
-    /// # Errors
-    /// When the system has no descriptor for it.
-    pub(super) fn new() -> Result<Self, Report> {
-        let ring = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let ring = ring.map_err(|error| {
-            Report::failure("could not get ready to read the terminal").because(error)
-        })?;
-        Ok(Bell(Arc::new(Ring(ring))))
-    }
-
-    /// The editor wakes, at once or when it waits the next time.
-    pub(super) fn ring(&self) {
-        self.0.wake_by_ref();
-    }
-
-    /// What rings it.
-    pub(super) fn waker(&self) -> Waker {
-        Waker::from(Arc::clone(&self.0))
-    }
-
-    fn hush(&self) {
-        let _ = rustix::io::read(&self.0.0, &mut [0; 8]);
-    }
-}
-
-impl Wake for Ring {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // One that takes no more has been rung.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
-    }
-}
 
 /// What the editor waits for.
 pub(super) struct Waiting {
@@ -94,7 +48,7 @@ impl Waiting {
                 break;
             }
             let mut sources = [
-                PollFd::new(&self.bell.0.0, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.bell.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::IN),
             ];
             match poll(&mut sources, None) {

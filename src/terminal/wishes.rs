@@ -1,39 +1,57 @@
 //! What only an editor can do: a session picked, prompt mode toggled, the themes for code shown.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::display::{say, theme_rows};
 use crate::history::Archive;
 use crate::markdown::Theme;
 use crate::report::Report;
-use crate::session::{EditorWish, Pick};
-use crate::terminal::Shell;
+use crate::screen::Screen;
+use crate::screen::guard::TerminalGuard;
+use crate::session::{EditorWish, EditorWishes, Pick};
+use crate::terminal::editor::Editor;
 use crate::terminal::picker::{self, Picked};
 
-impl Shell {
-    /// Grants a wish; the session the user picked, when it was that.
-    pub(super) fn grant(&mut self, wish: EditorWish) -> Result<Option<i64>, Report> {
+/// Takes wishes of the session and grants them.
+pub(super) struct Wishes {
+    pub(super) coming: EditorWishes,
+    pub(super) screen: Screen,
+    pub(super) guard: Option<Arc<TerminalGuard>>,
+    /// The record, and the directory of what was too long for it.
+    pub(super) record: [PathBuf; 2],
+}
+
+impl Wishes {
+    pub(super) fn take(&mut self) -> Option<EditorWish> {
+        self.coming.take()
+    }
+
+    /// Grants a wish; the session the user picked, when it was that. `theme` is the one of answers.
+    pub(super) fn grant(
+        &self,
+        wish: EditorWish,
+        editor: &mut Editor,
+        theme: Theme,
+    ) -> Result<Option<i64>, Report> {
         match wish {
-            EditorWish::TogglePrompts => self.toggle_prompts()?,
-            EditorWish::ShowThemes(in_force) => self.show_themes(&in_force)?,
+            EditorWish::TogglePrompts => {
+                editor.toggle_prompts();
+                let state = if editor.prompts() { "ON" } else { "OFF" };
+                self.print(&format!("Prompt mode {state}\n"))?;
+            }
+            EditorWish::ShowThemes(in_force) => {
+                let shown = Theme::named(&in_force).unwrap_or_default().like(theme);
+                let rows = theme_rows(shown, self.screen.colour()).join("\n");
+                self.print(&format!("{rows}\n"))?;
+            }
             EditorWish::PickSession(among) => return self.pick(&among),
         }
         Ok(None)
     }
 
-    /// `%ipycodex prompt`.
-    fn toggle_prompts(&mut self) -> Result<(), Report> {
-        self.editor.toggle_prompts();
-        let state = if self.editor.prompts() { "ON" } else { "OFF" };
-        self.screen
-            .trusted(format!("Prompt mode {state}\n").as_bytes())?;
-        Ok(())
-    }
-
-    /// `%ipycodex code_theme`: the themes with a line of code each.
-    fn show_themes(&self, in_force: &str) -> Result<(), Report> {
-        let theme = Theme::named(in_force).unwrap_or_default();
-        let theme = theme.like(self.appearance().theme);
-        let rows = theme_rows(theme, self.screen.colour()).join("\n");
-        Ok(self.screen.trusted(format!("{rows}\n").as_bytes())?)
+    fn print(&self, text: &str) -> Result<(), Report> {
+        Ok(self.screen.trusted(text.as_bytes())?)
     }
 
     /// `%ipycodex resume` alone: the session the user picks. What cannot be picked from is said.
@@ -50,9 +68,7 @@ impl Shell {
         match picked {
             Ok(Picked::Session(id)) => return Ok(Some(id)),
             Ok(Picked::Cancelled) => {}
-            Ok(Picked::Nothing) => self
-                .screen
-                .trusted(b"No sessions found for this directory.\n")?,
+            Ok(Picked::Nothing) => self.print("No sessions found for this directory.\n")?,
             Err(report) => say(&self.screen, &crate::session::report_notice(&report))?,
         }
         Ok(None)

@@ -44,6 +44,20 @@ pub fn xml_attribute(text: &str) -> Cow<'_, str> {
     rewrite(text, special, push_xml)
 }
 
+/// Text as the editor may hold it, which paints it as it is: control characters are spelled as Python spells them.
+pub fn editable(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let spelled = text.chars().map(|c| match c {
+        c if plain(c) => c.to_string(),
+        c => format!("\\x{:02x}", u32::from(c)),
+    });
+    Cow::Owned(spelled.collect())
+}
+
 /// Replaces the characters `special` names; borrows when there is none.
 fn rewrite<'a>(
     text: &'a str,
@@ -107,6 +121,18 @@ mod tests {
     use super::*;
     use crate::properties;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_editor_holds_no_control_characters() {
+        for (text, held) in [
+            ("a = 'ä'\n\tb", "a = 'ä'\n\tb"),
+            ("'\x1b[2J\x07'", "'\\x1b[2J\\x07'"),
+            ("\u{9b}2J\x7f\0", "\\x9b2J\\x7f\\x00"),
+            ("a\r\nb\rc", "a\nb\nc"),
+        ] {
+            assert_eq!(editable(text), held);
+        }
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_shown() {

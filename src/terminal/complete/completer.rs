@@ -18,7 +18,7 @@ use crate::terminal::complete::rules::{Keep, Source, source};
 use crate::terminal::complete::sources::Sources;
 use crate::terminal::complete::wait::{Told, briefly, look};
 use crate::terminal::snapshot::{self, Shared};
-use crate::terminal::typing::editable;
+use crate::text::escape::editable;
 use crate::text::escape::visible;
 use crate::text::offset::CodePoints;
 

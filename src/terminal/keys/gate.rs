@@ -14,7 +14,7 @@ use crossterm::event::Event;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::terminal::ahead::{Lines, is_ctrl_c, is_enter};
-use crate::terminal::waiting::Bell;
+use crate::terminal::bell::Bell;
 
 /// Stands among the keys for a stop of the program that is over; terminals are not asked to tell this.
 pub(in crate::terminal) const RESUMED: Event = Event::FocusGained;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::history::{Facts, Typed};
-use crate::terminal::typing::editable;
 use crate::text::entry::Entry;
+use crate::text::escape::editable;
 use crate::text::needle::Needle;
 
 /// What was looked up.
