@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
+use ipycodex::runtime::connect::{PythonPlan, RuntimeEvents, RuntimePlan, connect};
 use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest};
 
 use crate::lines::LinePeer;
@@ -93,8 +93,7 @@ pub struct Ours {
 
 impl Ours {
     pub fn start(home: &Home, python: &Path, no_ipython: bool) -> Result<Ours, String> {
-        let (runtime, events) = connect(RuntimePlan {
-            kind: RuntimeKind::Embedded,
+        let (runtime, events) = connect(RuntimePlan::Embedded(PythonPlan {
             interpreter: Some(PathBuf::from(python)),
             no_ipython,
             cwd: home.work(),
@@ -102,7 +101,7 @@ impl Ours {
             terminal: None,
             cache_dir: home.path().join("cache/ipycodex"),
             script: None,
-        });
+        }));
         let mut ours = Ours {
             runtime,
             events,

@@ -14,7 +14,7 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::Stdin;
-use crate::runtime::connect::{RuntimeKind, RuntimePlan, ScriptRun};
+use crate::runtime::connect::{PythonPlan, RuntimePlan, ScriptRun};
 use crate::screen::Screen;
 use crate::session::{
     self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlannedRuntime, Run,
@@ -35,7 +35,7 @@ pub struct Wanted {
     /// Who answers `input()`.
     pub stdin: Stdin,
     /// The interpreter starts before it is needed.
-    pub python_at_once: bool,
+    pub runtime_at_once: bool,
     /// The script that is run or loaded first.
     pub script: Option<ScriptRun>,
 }
@@ -109,7 +109,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
-    let at_once = wanted.python_at_once && !wanted.cells_own_a_terminal;
+    let at_once = wanted.runtime_at_once && !wanted.cells_own_a_terminal;
     let able = crate::runtime::connect::capabilities(&runtime);
     let connect: ConnectRuntime = if at_once {
         let started = crate::runtime::connect::connect(runtime);
@@ -133,7 +133,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         places: places(paths),
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
-        python_at_once: wanted.python_at_once,
+        runtime_at_once: wanted.runtime_at_once,
         asks: wanted.cells_own_a_terminal,
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
@@ -187,12 +187,11 @@ fn runtime_plan(
     screen: &Screen,
     cwd: PathBuf,
 ) -> Result<RuntimePlan, Report> {
-    let kind = match &settings.choices.runtime {
-        RuntimeChoice::Embedded => RuntimeKind::Embedded,
+    match &settings.choices.runtime {
+        RuntimeChoice::Embedded => {}
         other => return Err(unavailable("runtime", &other.to_string(), "embedded")),
-    };
-    Ok(RuntimePlan {
-        kind,
+    }
+    Ok(RuntimePlan::Embedded(PythonPlan {
         interpreter: settings.choices.python.clone(),
         no_ipython: !settings.ipython,
         cwd,
@@ -200,7 +199,7 @@ fn runtime_plan(
         terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
         cache_dir: settings.paths.cache_dir.clone(),
         script: wanted.script.clone(),
-    })
+    }))
 }
 
 /// How another agent would be connected.

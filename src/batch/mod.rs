@@ -13,6 +13,7 @@ use std::io::Read;
 use crate::display::{Display, Pictures, Showing, follow, theme_rows};
 use crate::input::Mode;
 use crate::markdown::{Appearance, Theme};
+use crate::output::traceback::CellError;
 use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
@@ -153,9 +154,12 @@ fn show_on(
 /// Takes from an event what the exit code depends on.
 fn note(event: &SessionEvent, ended: &mut Ended) {
     match event {
-        SessionEvent::Cell(CellEvent::Raised(error)) if error.name == "SystemExit" => {
+        SessionEvent::Cell(CellEvent::Raised(CellError {
+            leaves: Some(leaving),
+            ..
+        })) => {
             ended.left = true;
-            ended.code = exit_status(&error.value);
+            ended.code = leaving.status;
         }
         SessionEvent::After(AfterEvent::Leave(status)) => {
             ended.left = true;
@@ -195,16 +199,6 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
         | SessionEvent::Notice(_)
         | SessionEvent::After(AfterEvent::Refill(_))
         | SessionEvent::RuntimeDied { .. } => {}
-    }
-}
-
-/// What `sys.exit(value)` means, from the exception's text.
-fn exit_status(value: &str) -> i32 {
-    match value.trim() {
-        "" | "None" => 0,
-        number => number
-            .parse::<i64>()
-            .map_or(1, |number| i32::from(number.to_le_bytes()[0])),
     }
 }
 
@@ -301,21 +295,6 @@ pub fn as_text(bytes: Vec<u8>, name: &str) -> Result<String, Report> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exit_statuses_are_pythons() {
-        for (value, status) in [
-            ("", 0),
-            ("None", 0),
-            ("0", 0),
-            ("3", 3),
-            ("256", 0),
-            ("-1", 255),
-            ("no", 1),
-        ] {
-            assert_eq!(exit_status(value), status, "{value}");
-        }
-    }
 
     #[test]
     fn invalid_text_names_the_place() {

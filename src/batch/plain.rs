@@ -2,6 +2,7 @@
 
 use crate::display::{Showing, died};
 use crate::output::mime::TerminalForm;
+use crate::output::traceback::CellError;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{
@@ -94,14 +95,13 @@ impl Showing for Plain {
             SessionEvent::Told(ToldEvent::Page(bundle)) => {
                 self.value(bundle.for_terminal(usize::MAX))
             }
-            SessionEvent::Cell(CellEvent::Raised(error)) if error.name == "SystemExit" => {
-                // As Python: a number is the status, anything else is said.
-                match error.value.trim() {
-                    "" | "None" => Ok(()),
-                    value if value.parse::<i64>().is_ok() => Ok(()),
-                    value => self.screen.notice(value),
-                }
-            }
+            SessionEvent::Cell(CellEvent::Raised(CellError {
+                leaves: Some(leaving),
+                ..
+            })) => match leaving.words {
+                Some(words) => self.screen.notice(&words),
+                None => Ok(()),
+            },
             SessionEvent::Cell(CellEvent::Raised(error)) => self.screen.notice(&error.plain()),
             SessionEvent::Told(
                 ToldEvent::Text(text) | ToldEvent::Verbatim(text) | ToldEvent::Help(text),

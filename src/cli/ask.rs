@@ -45,7 +45,7 @@ pub(super) fn run(
         once: false,
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
-        python_at_once: false,
+        runtime_at_once: false,
         script: None,
     };
     let Assembly {

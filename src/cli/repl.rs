@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         once: false,
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
-        python_at_once: true,
+        runtime_at_once: true,
         script: load::script(&load),
     };
     let Assembly {

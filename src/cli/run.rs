@@ -113,7 +113,7 @@ fn run(work: Work, arguments: &Arguments, environment: &Environment) -> Result<i
         } else {
             Stdin::Refuse
         },
-        python_at_once: true,
+        runtime_at_once: true,
         script: work.script,
     };
     let Assembly {

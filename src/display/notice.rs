@@ -16,7 +16,7 @@ const HINT: usize = 8;
 /// What is said of a dead interpreter.
 pub fn died(cause: &str, restarting: bool) -> Notice {
     let notice = Notice::warning(format!(
-        "the Python interpreter ended ({cause}); its variables are lost"
+        "the interpreter ended ({cause}); its variables are lost"
     ));
     if restarting {
         notice.hint("a fresh one is starting; the cell was not run again (Up brings it back)")

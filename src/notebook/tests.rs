@@ -46,6 +46,7 @@ fn session() -> SavedSession {
         name: "ValueError".into(),
         value: "bad <b>".into(),
         traceback: vec!["Traceback".into(), "ValueError: bad <b>".into()],
+        leaves: None,
     };
     SavedSession::new(
         vec![

@@ -181,6 +181,7 @@ impl Serialize for Outputs<'_> {
                 name,
                 value,
                 traceback,
+                ..
             }) => Output::Error {
                 ename: name,
                 evalue: value,

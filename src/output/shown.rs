@@ -140,6 +140,7 @@ impl Layout {
                         name: name.clone(),
                         value: value.clone(),
                         traceback,
+                        leaves: None,
                     }));
                 }
                 What::Again => {}
@@ -256,6 +257,7 @@ mod tests {
             name: "E".into(),
             value: "v".into(),
             traceback: vec!["Traceback".into(), "E: v".into()],
+            leaves: None,
         };
         let same = |shown: &[CellOutput]| check(shown, shown);
         same(&[]);

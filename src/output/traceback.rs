@@ -17,6 +17,17 @@ pub struct CellError {
     pub value: String,
     /// Lines as the interpreter rendered them, possibly with SGR colours; untrusted.
     pub traceback: Vec<String>,
+    /// It is how code ends its program, and no fault: what a program of its own would have left behind.
+    pub leaves: Option<Leaving>,
+}
+
+/// How code wanted its program to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaving {
+    /// The exit status.
+    pub status: i32,
+    /// Last words for whoever ran the program.
+    pub words: Option<String>,
 }
 
 impl CellError {
@@ -125,6 +136,7 @@ mod tests {
             name: name.into(),
             value: value.into(),
             traceback: traceback.iter().map(|&line| line.into()).collect(),
+            leaves: None,
         }
     }
 

@@ -17,20 +17,18 @@ pub(super) const EVENTS_IN_FLIGHT: usize = 256;
 /// What a runtime tells, in order. Bounded: who stops reading stops the interpreter's output, not its memory's growth.
 pub type RuntimeEvents = tokio::sync::mpsc::Receiver<RuntimeEvent>;
 
-/// Which runtime.
+/// Which runtime, and everything it needs to know, resolved and immutable.
 #[derive(Debug)]
-pub enum RuntimeKind {
+pub enum RuntimePlan {
     /// A Python found on this machine that runs our embedded runner.
-    Embedded,
+    Embedded(PythonPlan),
     /// Plays a script; for tests.
     Scripted(Script),
 }
 
-/// Everything a runtime needs to know, resolved and immutable.
-#[derive(Debug)]
-pub struct RuntimePlan {
-    /// Which runtime.
-    pub kind: RuntimeKind,
+/// What the embedded runtime needs to know.
+#[derive(Debug, Clone)]
+pub struct PythonPlan {
     /// The interpreter the user asked for; `None`: look for one. When set, no other is tried.
     pub interpreter: Option<PathBuf>,
     /// Use the small engine even where IPython is installed.
@@ -60,23 +58,26 @@ pub struct ScriptRun {
 
 /// The interpreter that will be tried first. Looks for files, and starts nothing.
 pub fn interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
-    super::python::first(plan)
+    match plan {
+        RuntimePlan::Embedded(plan) => super::python::first(plan),
+        RuntimePlan::Scripted(_) => None,
+    }
 }
 
 /// What a runtime of this plan can do, as far as that is known before it is started.
 pub fn capabilities(plan: &RuntimePlan) -> Capabilities {
-    match &plan.kind {
-        RuntimeKind::Embedded => super::python::capabilities(plan.terminal.is_some()),
-        RuntimeKind::Scripted(script) => script.able.clone(),
+    match plan {
+        RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
+        RuntimePlan::Scripted(script) => script.able.clone(),
     }
 }
 
 /// Starts a runtime. Its first events may be there before the first request.
 pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
-    let runtime: Box<dyn Runtime> = match plan.kind {
-        RuntimeKind::Embedded => Box::new(PythonRuntime::start(plan, sender)),
-        RuntimeKind::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
+    let runtime: Box<dyn Runtime> = match plan {
+        RuntimePlan::Embedded(plan) => Box::new(PythonRuntime::start(plan, sender)),
+        RuntimePlan::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
     };
     (runtime, events)
 }

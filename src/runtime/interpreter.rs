@@ -5,14 +5,16 @@ use std::fmt;
 /// What is known of a started interpreter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuntimeInfo {
-    /// Process id.
-    pub pid: u32,
-    /// Path it was started from.
-    pub executable: String,
-    /// `3.11.7`.
-    pub python: String,
-    /// IPython's version, or `None` with the built-in engine.
-    pub ipython: Option<String>,
+    /// What its cells are written in, as a reader of English knows it: `Python`, `R`.
+    pub language: String,
+    /// The language's version: `3.11.7`.
+    pub version: String,
+    /// How it introduces itself, in a line: `IPython 9.1.0`; empty where it has nothing to say beside the language.
+    pub banner: String,
+    /// Where it runs: the program it was started from, or the address it was found at.
+    pub place: String,
+    /// Its process, where it is one of this machine.
+    pub process: Option<u32>,
     /// From spawn to ready, in ms.
     pub milliseconds: f64,
     /// False for the first one, true after a death.

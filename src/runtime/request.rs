@@ -79,10 +79,10 @@ pub enum RuntimeRequest {
         /// True: run even where writes cannot be prevented.
         unprotected: bool,
     },
-    /// Sets strings in the namespace. Answer: [`Answer::Done`](super::Answer::Done).
+    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::Answer::Done).
     SetVariables {
-        /// Name and text of each.
-        values: Vec<(String, String)>,
+        /// Name and text of each; `None`: there shall be none of that name.
+        values: Vec<(String, Option<String>)>,
     },
     /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
     ReplyInput {

@@ -75,10 +75,11 @@ impl Script {
         scene: impl FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send + 'static,
     ) -> Self {
         let ready = RuntimeEvent::Ready(RuntimeInfo {
-            pid: 0,
-            executable: "/scripted/python3".into(),
-            python: "3.11.7".into(),
-            ipython: None,
+            language: "Python".into(),
+            version: "3.11.7".into(),
+            banner: String::new(),
+            place: "/scripted/python3".into(),
+            process: None,
             milliseconds: 0.0,
             restarted: false,
         });

@@ -25,7 +25,6 @@ pub(super) struct CellRun {
     /// The request it is.
     pub id: RequestId,
     whose: Whose,
-    source: String,
     shown: Shown,
     raised: Option<String>,
     leaving: bool,
@@ -88,17 +87,10 @@ pub(super) enum CellStep {
 }
 
 impl CellRun {
-    pub(super) fn new(
-        id: RequestId,
-        whose: Whose,
-        source: String,
-        out: RunSender,
-        outputs: Outputs,
-    ) -> Self {
+    pub(super) fn new(id: RequestId, whose: Whose, out: RunSender, outputs: Outputs) -> Self {
         CellRun {
             id,
             whose,
-            source,
             shown: Shown::new(KEPT),
             raised: None,
             leaving: false,
@@ -264,11 +256,6 @@ impl CellRun {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);
-                }
-                // There is nobody to ask, but leaving must be possible.
-                let leaves = matches!(self.source.trim(), "exit" | "quit" | "exit()" | "quit()");
-                if leaves && self.is_users() {
-                    self.out.send(AfterEvent::Leave(0));
                 }
                 CellStep::Ended(remains)
             }

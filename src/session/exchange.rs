@@ -314,9 +314,15 @@ impl Session {
             let (out, inbox) = (self.out_or_background().clone(), self.inbox.clone());
             exact_log::append(path, session, &sent, &stored, out, inbox);
         }
+        self.set_last_exchange(Some((exchange.prompt, stored)));
+    }
+
+    /// The last exchange where the user's code finds it; `None`: there is none any more.
+    pub(super) fn set_last_exchange(&mut self, exchange: Option<(String, String)>) {
+        let (prompt, response) = exchange.unzip();
         let values = vec![
-            ("_ai_last_prompt".to_owned(), exchange.prompt),
-            ("_ai_last_response".to_owned(), stored),
+            ("_ai_last_prompt".to_owned(), prompt),
+            ("_ai_last_response".to_owned(), response),
         ];
         self.tell_runtime(RuntimeRequest::SetVariables { values });
     }

@@ -113,10 +113,9 @@ impl Session {
 
     /// Gives the floor to a cell of the user and starts it.
     fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
-        let code = execute.code.clone();
         let request = RuntimeRequest::Execute(execute);
         let id = self.connected_runtime().submit(request);
-        let run = CellRun::new(id, whose, code, out.clone(), self.outputs.clone());
+        let run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
         let cell = UserCell::new(run, None).stopping(stops);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }

@@ -71,8 +71,9 @@ impl Session {
     pub(super) fn begin_load(&mut self, loading: Loading, out: &RunSender) {
         let history = self.history.clone();
         let file = loading.clone();
+        let language = self.runtime.able().language.clone();
         let read = async move {
-            let read = tokio::task::spawn_blocking(move || read(&file)).await;
+            let read = tokio::task::spawn_blocking(move || read(&file, &language)).await;
             let read = read.unwrap_or_else(|error| {
                 Err(Report::failure("the file could not be read").because(error))
             });
@@ -118,7 +119,7 @@ impl Session {
 }
 
 /// `None`: there is nothing to do.
-fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
+fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
     let Loading {
         path,
         shown,
@@ -131,13 +132,13 @@ fn read(loading: &Loading) -> Result<Option<Loaded>, Report> {
         broken,
     } = match found {
         Some(text) if *startup && text.trim().is_empty() => return Ok(None),
-        Some(text) => parse(path, shown, &text)?,
+        Some(text) => parse(path, shown, &text, language)?,
         None if *startup => {
             let old = path.with_extension("json");
             let Some(text) = read_text(&old)?.filter(|text| !text.trim().is_empty()) else {
                 return Ok(None);
             };
-            parse(&old, "startup.json", &text)?
+            parse(&old, "startup.json", &text, language)?
         }
         None => return Err(Report::failure(missing(path, shown))),
     };
@@ -191,7 +192,7 @@ fn suffix(path: &Path) -> String {
     suffix.unwrap_or_default().to_ascii_lowercase()
 }
 
-fn parse(path: &Path, shown: &str, text: &str) -> Result<Parsed, Report> {
+fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed, Report> {
     let wrong = |error| Report::failure(format!("`{shown}` {error}"));
     match suffix(path).as_str() {
         "py" => {
@@ -216,10 +217,11 @@ fn parse(path: &Path, shown: &str, text: &str) -> Result<Parsed, Report> {
         }),
         _ => {
             let notebook = Notebook::parse(text).map_err(wrong)?;
+            let ours = language.to_ascii_lowercase();
             match notebook.language() {
-                Some(other) if !other.to_ascii_lowercase().contains("python") => Err(
-                    Report::failure(format!("`{shown}` is a notebook of {other}, not of Python")),
-                ),
+                Some(other) if !other.to_ascii_lowercase().contains(&ours) => Err(Report::failure(
+                    format!("`{shown}` is a notebook of {other}, not of {language}"),
+                )),
                 _ => Ok(Parsed {
                     session: read_session(&notebook),
                     broken: broken_cells(&notebook),
@@ -268,7 +270,7 @@ mod tests {
         let check = |name: &str, text: &str, expected: &[Step], counted: &str, left_out| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            let loaded = read(&loading(&path, false)).unwrap().unwrap();
+            let loaded = read(&loading(&path, false), "Python").unwrap().unwrap();
             assert_eq!(loaded.steps, expected, "{name}");
             assert_eq!(
                 (loaded.counted.as_str(), loaded.left_out),
@@ -319,7 +321,7 @@ mod tests {
             if let Some(text) = text {
                 std::fs::write(&path, text).unwrap();
             }
-            let report = read(&loading(&path, false)).err().unwrap();
+            let report = read(&loading(&path, false), "Python").err().unwrap();
             assert_eq!(report.message, expected);
         };
         check("a.ipynb", None, "Notebook not found: a.ipynb");
@@ -347,7 +349,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("startup.ipynb");
         let steps = || {
-            read(&loading(&path, true))
+            read(&loading(&path, true), "Python")
                 .unwrap()
                 .map(|loaded| loaded.steps)
         };
@@ -361,12 +363,15 @@ mod tests {
         assert_eq!(steps(), None);
         std::fs::write(&path, r#"{"cells": [{"cell_type": "code"}]}"#).unwrap();
         assert_eq!(
-            read(&loading(&path, true)).unwrap().unwrap().broken,
+            read(&loading(&path, true), "Python")
+                .unwrap()
+                .unwrap()
+                .broken,
             ["cell 1 of 1 has no `source`"]
         );
         std::fs::write(path.with_extension("json"), "{").unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert!(read(&loading(&path, true)).is_err());
+        assert!(read(&loading(&path, true), "Python").is_err());
     }
 
     #[test]

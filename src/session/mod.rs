@@ -103,7 +103,7 @@ pub struct Parts {
     /// True when an earlier session is taken up: its numbering has to be known before the first input.
     pub resumed: bool,
     /// The interpreter starts before it is needed.
-    pub python_at_once: bool,
+    pub runtime_at_once: bool,
     /// There is a user who can be asked.
     pub asks: bool,
     /// Finds the skills.

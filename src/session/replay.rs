@@ -339,7 +339,7 @@ impl Session {
             recorded: again.is_none(),
         };
         let out = replay.out.clone();
-        let mut run = CellRun::new(id, whose, source, out.clone(), self.outputs.clone());
+        let mut run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
         if replay.quiet {
             run.hush();
         }

@@ -107,7 +107,7 @@ pub(super) fn run(
         places,
         keys,
         resumed,
-        python_at_once,
+        runtime_at_once,
         asks,
         skills,
         artifacts,
@@ -143,7 +143,7 @@ pub(super) fn run(
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
     };
-    if python_at_once {
+    if runtime_at_once {
         session.connected_runtime();
     }
     executor.block_on(session.work(inbox, reports));

@@ -15,11 +15,11 @@ fn death(code: &str, cause: &str, arguments: &[&str]) {
     let shell = Shell::start(Home::new(), arguments, SIZE);
     shell.cell(1, "lost = 1");
     shell.cell(2, code);
-    shell.shows("the Python interpreter ended");
+    shell.shows("the interpreter ended");
     let text = shell.text();
     let said = text
         .lines()
-        .find(|line| line.contains("the Python interpreter ended"));
+        .find(|line| line.contains("the interpreter ended"));
     assert!(
         said.is_some_and(|line| line.contains(cause)),
         "{cause}: {text}"
@@ -68,7 +68,7 @@ fn an_interpreter_killed_at_the_prompt_is_said_and_replaced() {
     shell.at_with(2, "half = ");
     let process = rustix::process::Pid::from_raw(process).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
-    shell.pty.wait_for("the Python interpreter ended");
+    shell.pty.wait_for("the interpreter ended");
     shell.at_with(2, "half = ");
     shell.pty.send_line("5; half");
     shell.at(3);

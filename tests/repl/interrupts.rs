@@ -79,7 +79,7 @@ fn the_third_ctrl_c_kills_an_interpreter_that_swallows_them() {
         .wait_for("once more kills the kernel (variables are lost)");
     shell.pty.send(CTRL_C);
     shell.at(3);
-    shell.shows("the Python interpreter ended (killed");
+    shell.shows("the interpreter ended (killed");
     shell.cell(3, "'lost' in globals()");
     shell.shows("Out[3]: False");
 }
@@ -116,7 +116,7 @@ fn however_slowly_they_come_the_third_kills_and_another_key_keeps() {
     press(4);
     shell.pty.send(CTRL_C);
     shell.at(2);
-    shell.shows("the Python interpreter ended (killed");
+    shell.shows("the interpreter ended (killed");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use ipycodex::runtime::connect::{RuntimeEvents, RuntimeKind, RuntimePlan, connect};
+use ipycodex::runtime::connect::{PythonPlan, RuntimeEvents, RuntimePlan, connect};
 use ipycodex::runtime::{
     CellTerminal, Death, Execute, Finish, Interrupter, OutputStream, RequestId, Runtime,
     RuntimeEvent, RuntimeInfo, RuntimeRequest, Stdin, TerminalSize,
@@ -50,14 +50,13 @@ impl Told {
     }
 }
 
-pub(super) fn plan(form: Form) -> (RuntimePlan, tempfile::TempDir) {
+pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let terminal = (form == Form::Terminal).then_some(TerminalSize {
         columns: 90,
         rows: 33,
     });
-    let plan = RuntimePlan {
-        kind: RuntimeKind::Embedded,
+    let plan = PythonPlan {
         interpreter: None,
         no_ipython: true,
         cwd: folder.path().to_owned(),
@@ -75,8 +74,8 @@ impl Bench {
         Bench::with(plan, folder)
     }
 
-    pub(super) fn with(plan: RuntimePlan, folder: tempfile::TempDir) -> Self {
-        let (runtime, events) = connect(plan);
+    pub(super) fn with(plan: PythonPlan, folder: tempfile::TempDir) -> Self {
+        let (runtime, events) = connect(RuntimePlan::Embedded(plan));
         let waiter = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()

@@ -249,3 +249,23 @@ fn a_killed_interpreter_leaves_nothing_of_its_look() {
         await_true(&which, || !is_running(&sleeper));
     }
 }
+
+#[test]
+fn without_an_interpreter_one_can_still_leave() {
+    for (code, leaves) in [("exit", true), (" quit() ", true), ("exit(3)", false)] {
+        let (mut plan, folder) = plan(Form::Pipes);
+        plan.interpreter = Some(folder.path().join("nowhere"));
+        let mut bench = Bench::with(plan, folder);
+        let id = bench.submit(code, Stdin::Refuse);
+        let mut left = false;
+        bench.until(|event| match event {
+            RuntimeEvent::ExitRequested { id: of, code: 0 } if *of == id => {
+                left = true;
+                None
+            }
+            RuntimeEvent::Finished { id: of, .. } if *of == id => Some(()),
+            _ => None,
+        });
+        assert_eq!(left, leaves, "{code}");
+    }
+}

@@ -361,7 +361,11 @@ class Server:
             stdin.give_back(kept)
 
     def set(self, request):
-        self.engine.set_names(request["values"])
+        values = request["values"]
+        self.engine.set_names({name: value for name, value in values.items() if value is not None})
+        for name in values:
+            if values[name] is None:
+                self.engine.ns.pop(name, None)
         return {"set": True}
 
     def run_user_code(self, function):

@@ -82,6 +82,12 @@ impl Kind {
     }
 }
 
+/// True for a cell that does nothing but leave.
+pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
+    let words = ["exit", "quit", "exit()", "quit()"];
+    matches!(request, RuntimeRequest::Execute(cell) if words.contains(&cell.code.trim()))
+}
+
 /// The end of a cell of which nothing else is known.
 pub(super) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
     RuntimeEvent::Finished {

@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::Sender;
 
-use super::connect::RuntimePlan;
+use super::connect::PythonPlan;
 use super::{
     Capabilities, CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent,
     RuntimeRequest, StartFailure,
@@ -36,6 +36,9 @@ use events::Events;
 use map::Kind;
 use owner::Owner;
 use terminal::InnerTerminal;
+
+/// What its cells are written in.
+const LANGUAGE: &str = "Python";
 
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.
@@ -56,7 +59,7 @@ struct Stillborn {
 }
 
 /// The interpreter that a start would try first.
-pub(super) fn first(plan: &RuntimePlan) -> Option<PathBuf> {
+pub(super) fn first(plan: &PythonPlan) -> Option<PathBuf> {
     let search = find::find(plan.interpreter.as_deref(), &plan.cwd, &plan.variables);
     let best = search.candidates.into_iter().next();
     best.map(|candidate| candidate.program)
@@ -68,13 +71,13 @@ pub(super) fn capabilities(terminal: bool) -> Capabilities {
         cells: "Magics, `!command` and top-level await work.".into(),
         terminal,
         comms: false,
-        ..Capabilities::all("Python")
+        ..Capabilities::all(LANGUAGE)
     }
 }
 
 impl PythonRuntime {
     /// Starts a runtime that tells `events`.
-    pub(super) fn start(plan: RuntimePlan, events: Sender<RuntimeEvent>) -> Self {
+    pub(super) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Self {
         let control = Arc::new(Control::new());
         let terminal = plan
             .terminal

@@ -18,13 +18,13 @@ use super::control::Control;
 use super::ends::Ends;
 use super::events::Events;
 use super::interpreter::{Interpreter, Step, death_of};
-use super::map::{Kind, Underway, finished, interrupted, typed_bytes};
+use super::map::{Kind, Underway, finished, interrupted, typed_bytes, wants_to_leave};
 use super::order::Item;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
 use super::wire::{Frame, answered, reply_line, request_line, take_back_line};
 use crate::runtime::Ending;
-use crate::runtime::connect::RuntimePlan;
+use crate::runtime::connect::PythonPlan;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const LAST_CHUNKS: usize = 2048;
 
 /// The state of the thread.
 pub(super) struct Owner {
-    plan: RuntimePlan,
+    plan: PythonPlan,
     control: Arc<Control>,
     terminal: Option<Arc<InnerTerminal>>,
     events: Events,
@@ -68,7 +68,7 @@ enum Leaving {
 
 impl Owner {
     pub(super) fn new(
-        plan: RuntimePlan,
+        plan: PythonPlan,
         control: Arc<Control>,
         terminal: Option<Arc<InnerTerminal>>,
         events: Events,
@@ -131,6 +131,11 @@ impl Owner {
     /// Ends everything that waits for an interpreter.
     fn end_waiting(&self, death: &Death) {
         for (id, request) in self.control.take_requests() {
+            if wants_to_leave(&request) {
+                // There is nobody to ask, but leaving must be possible.
+                self.events
+                    .send(RuntimeEvent::ExitRequested { id, code: 0 });
+            }
             if let Some(kind) = Kind::of(&request) {
                 self.events.send(kind.end(id, death));
             }

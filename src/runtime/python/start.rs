@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
+use super::LANGUAGE;
 use super::control::Control;
 use super::events::Events;
 use super::find::{Candidate, Search, find};
@@ -20,7 +21,7 @@ use super::order::Item;
 use super::stage::stage;
 use super::terminal::InnerTerminal;
 use super::wire::{Frame, PROTOCOL, excerpt};
-use crate::runtime::connect::RuntimePlan;
+use crate::runtime::connect::PythonPlan;
 
 /// How long an interpreter may take until it is ready.
 const BUDGET: Duration = Duration::from_secs(30);
@@ -59,7 +60,7 @@ enum Trial {
 
 /// Starts interpreters for one runtime.
 pub(super) struct Starter<'a> {
-    pub(super) plan: &'a RuntimePlan,
+    pub(super) plan: &'a PythonPlan,
     pub(super) control: &'a Control,
     pub(super) events: &'a Events,
     pub(super) terminal: Option<&'a InnerTerminal>,
@@ -85,7 +86,7 @@ impl Starter<'_> {
                         self.events.send(RuntimeEvent::Notice(format!(
                             "{}; using {}",
                             failures.join("; "),
-                            info.executable
+                            info.place
                         )));
                     }
                     return Start::Up(interpreter, info, early);
@@ -164,12 +165,16 @@ impl Starter<'_> {
             match take_early(&mut interpreter, &mut early) {
                 Some(Ok(ready)) => {
                     let info = RuntimeInfo {
-                        pid: ready.pid,
-                        executable: Some(ready.executable)
+                        language: LANGUAGE.to_owned(),
+                        version: ready.python,
+                        banner: match ready.ipython {
+                            Some(version) => format!("IPython {version}"),
+                            None => String::new(),
+                        },
+                        place: Some(ready.executable)
                             .filter(|path| !path.is_empty())
                             .unwrap_or_else(|| candidate.program.display().to_string()),
-                        python: ready.python,
-                        ipython: ready.ipython,
+                        process: Some(ready.pid),
                         milliseconds: began.elapsed().as_secs_f64() * 1000.0,
                         restarted: self.restarted,
                     };

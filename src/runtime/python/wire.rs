@@ -100,7 +100,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         RuntimeRequest::SetVariables { values } => {
             let values: Map<String, Value> = values
                 .iter()
-                .map(|(name, text)| (name.clone(), Value::String(text.clone())))
+                .map(|(name, text)| (name.clone(), json!(text)))
                 .collect();
             json!({"type": "set", "id": id, "values": values})
         }
@@ -411,7 +411,7 @@ mod tests {
         let line = request_line(
             RequestId(7),
             &RuntimeRequest::SetVariables {
-                values: vec![("a".into(), "x\ny\u{2028}".into())],
+                values: vec![("a".into(), Some("x\ny\u{2028}".into()))],
             },
         )
         .unwrap();

@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 
 use crate::history::{History, SessionRow};
 use crate::magics::{Order, View, for_now};
-use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::editor::{EditorWish, Pick};
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::floor::{Holder, Ticket};
@@ -28,9 +27,6 @@ pub(super) use preview::Preview;
 
 /// What is done in the loop with what a command waited for.
 pub(super) type Then = Box<dyn FnOnce(&mut Session, &RunSender) + Send>;
-
-/// Takes the last exchange out of the namespace; its value is None.
-const FORGET: &str = "any(globals().pop(name, None) and False for name in ('_ai_last_prompt', '_ai_last_response')) or None";
 
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
@@ -155,13 +151,7 @@ impl Session {
     fn reset_conversation(&mut self, out: &RunSender) {
         self.exchanges.thread_known(None);
         self.history.thread(None);
-        if self.runtime.able().references && self.runtime.is_connected() {
-            let execute = Execute {
-                silent: true,
-                ..Execute::aside(FORGET.to_owned())
-            };
-            self.runtime.get().submit(RuntimeRequest::Execute(execute));
-        }
+        self.set_last_exchange(None);
         let history = self.history.clone();
         let deleted = async move {
             let deleted = history.reset().await;

@@ -22,13 +22,7 @@ fn remains(ending: Ending) -> Remains {
 
 fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> Holder {
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
-    let run = CellRun::new(
-        RequestId(1),
-        Whose::User(1),
-        "x".into(),
-        out.clone(),
-        outputs,
-    );
+    let run = CellRun::new(RequestId(1), Whose::User(1), out.clone(), outputs);
     Holder::Cell(Box::new(UserCell::new(run, replay)))
 }
 

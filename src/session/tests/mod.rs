@@ -35,7 +35,7 @@ use crate::config::AgentChoice;
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::connect::{RuntimeKind, RuntimePlan};
+use crate::runtime::connect::RuntimePlan;
 use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
     Answer, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, RuntimeRequest,
@@ -137,16 +137,7 @@ fn stage_of(
     let calls = Arc::clone(&runtime.calls);
     let agent = scripted::Script::new(turns);
     let here = PathBuf::from("/");
-    let runtime = RuntimePlan {
-        kind: RuntimeKind::Scripted(runtime),
-        interpreter: None,
-        no_ipython: false,
-        cwd: here.clone(),
-        variables: Default::default(),
-        terminal: None,
-        cache_dir: here.clone(),
-        script: None,
-    };
+    let runtime = RuntimePlan::Scripted(runtime);
     let plan = AgentPlan {
         kind: AgentKind::Scripted(agent.clone()),
         variables: Default::default(),
@@ -185,7 +176,7 @@ fn stage_of(
         places: Vec::new(),
         keys: Arc::default(),
         resumed: false,
-        python_at_once: true,
+        runtime_at_once: true,
         asks: true,
         skills: Box::new(|| Skills {
             catalog: Catalog::default(),
@@ -245,6 +236,7 @@ fn error() -> CellError {
         name: "ValueError".into(),
         value: "bad".into(),
         traceback: vec!["line 1".into(), "ValueError: bad".into()],
+        leaves: None,
     }
 }
 

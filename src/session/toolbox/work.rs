@@ -185,7 +185,7 @@ impl Session {
         };
         let request = RuntimeRequest::Execute(execute);
         let id = self.connected_runtime().submit(request);
-        let run = CellRun::new(id, whose, source, out, self.outputs.clone());
+        let run = CellRun::new(id, whose, out, self.outputs.clone());
         self.toolbox.runs(line.unwrap_or(0), Box::new(run));
     }
 

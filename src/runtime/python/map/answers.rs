@@ -13,7 +13,7 @@ use super::super::super::{
 use super::super::wire::Raised;
 use super::{INTERRUPTED, Kind};
 use crate::output::mime::MimeBundle;
-use crate::output::traceback::CellError;
+use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
 
 /// What an answer to a request of that kind says.
@@ -203,13 +203,46 @@ pub(super) fn raised(answer: &Map<String, Value>) -> Option<Raised> {
 /// An exception in the words of the contract.
 pub(super) fn cell_error(error: Raised) -> CellError {
     CellError {
+        leaves: (error.ename == "SystemExit").then(|| leaving(&error.evalue)),
         name: error.ename,
         value: error.evalue,
         traceback: error.traceback,
     }
 }
 
+/// What `sys.exit(value)` means, from the exception's text: a number is the status, anything else is said.
+fn leaving(value: &str) -> Leaving {
+    let value = value.trim();
+    let (status, words) = match (value, value.parse::<i64>()) {
+        ("" | "None", _) => (0, None),
+        (_, Ok(number)) => (i32::from(number.to_le_bytes()[0]), None),
+        (words, Err(_)) => (1, Some(words.to_owned())),
+    };
+    Leaving { status, words }
+}
+
 /// A bundle in the words of the contract.
 pub(super) fn bundle_of(entries: Map<String, Value>) -> MimeBundle {
     MimeBundle::new(entries.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_statuses_are_pythons() {
+        for (value, status, words) in [
+            ("", 0, None),
+            ("None", 0, None),
+            ("0", 0, None),
+            ("3", 3, None),
+            ("256", 0, None),
+            ("-1", 255, None),
+            ("no", 1, Some("no")),
+        ] {
+            let words = words.map(str::to_owned);
+            assert_eq!(leaving(value), Leaving { status, words }, "{value}");
+        }
+    }
 }

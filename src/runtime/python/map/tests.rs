@@ -77,7 +77,7 @@ fn frames_become_events() {
         (
             &cell,
             r#"{"type":"error","id":3,"ename":"E","evalue":"v","traceback":["t"]}"#,
-            Some(r#"CellError { name: "E", value: "v", traceback: ["t"] }"#),
+            Some(r#"CellError { name: "E", value: "v", traceback: ["t"], leaves: None }"#),
         ),
         (
             &cell,

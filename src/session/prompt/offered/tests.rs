@@ -277,6 +277,7 @@ fn an_exception_is_told_as_one() {
         name: "ValueError".into(),
         value: "no\0".into(),
         traceback: vec!["secret path".into()],
+        leaves: None,
     };
     let text = "Error: ValueError: no\u{fffd}";
     assert_eq!(
