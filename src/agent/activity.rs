@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::InputPart;
-use crate::dialog::command_line;
+use crate::dialog::{WorkRecord, command_line};
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,12 +78,68 @@ pub struct FilePlace {
     pub line: Option<u32>,
 }
 
+impl WorkStatus {
+    /// In a word, for the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            WorkStatus::Waiting => "waiting",
+            WorkStatus::Running => "running",
+            WorkStatus::Done => "done",
+            WorkStatus::Failed => "failed",
+        }
+    }
+}
+
+impl ActivityKind {
+    /// In a word, for the record.
+    pub fn word(self) -> &'static str {
+        match self {
+            ActivityKind::Read => "read",
+            ActivityKind::Edit => "edit",
+            ActivityKind::Delete => "delete",
+            ActivityKind::Move => "move",
+            ActivityKind::Search => "search",
+            ActivityKind::Fetch => "fetch",
+            ActivityKind::Think => "think",
+            ActivityKind::Mcp => "mcp",
+            ActivityKind::Other => "other",
+        }
+    }
+
+    /// It looks at something: what was found is the agent's to tell.
+    fn looks(self) -> bool {
+        matches!(
+            self,
+            ActivityKind::Read | ActivityKind::Search | ActivityKind::Fetch | ActivityKind::Think
+        )
+    }
+}
+
 impl Activity {
+    /// What the record keeps of it once it has ended.
+    pub fn record(&self) -> Option<WorkRecord> {
+        let success = match self.status {
+            WorkStatus::Waiting | WorkStatus::Running => return None,
+            WorkStatus::Done => true,
+            WorkStatus::Failed => false,
+        };
+        Some(WorkRecord {
+            id: self.id.clone(),
+            kind: self.kind.word(),
+            title: self.told(),
+            result: match success && self.kind.looks() {
+                true => String::new(),
+                false => self.text(),
+            },
+            success,
+        })
+    }
+
     /// Text that came of it.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter_map(|part| match part {
             InputPart::Text(text) => Some(text.as_str()),
-            InputPart::Image(_) => None,
+            InputPart::Image(_) | InputPart::File { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -105,16 +161,12 @@ impl Activity {
 
     /// The line that stays of it; `None` while it goes on.
     pub fn ended(&self) -> Option<String> {
-        let looks = matches!(
-            self.kind,
-            ActivityKind::Read | ActivityKind::Search | ActivityKind::Fetch | ActivityKind::Think
-        );
         let line = || command_line(&self.told(), None, &self.text());
         match self.status {
             WorkStatus::Waiting | WorkStatus::Running => None,
             WorkStatus::Failed => Some(format!("✗ {}", line())),
             // What was looked at is the agent's to tell; what a tool did is told as of those of ours.
-            WorkStatus::Done if looks => Some(self.told()),
+            WorkStatus::Done if self.kind.looks() => Some(self.told()),
             WorkStatus::Done => Some(format!("🔧 {}", line())),
         }
     }
@@ -127,6 +179,22 @@ pub struct FileChange {
     pub path: String,
     /// How.
     pub change: Change,
+}
+
+impl FileChange {
+    /// What the record keeps of changes that were made.
+    pub fn record(changes: &[FileChange]) -> WorkRecord {
+        let told = changes
+            .iter()
+            .map(|change| format!("{} {}", change.change.word(), change.path));
+        WorkRecord {
+            id: String::new(),
+            kind: ActivityKind::Edit.word(),
+            title: told.collect::<Vec<_>>().join(", "),
+            result: String::new(),
+            success: true,
+        }
+    }
 }
 
 /// How a file changes.

@@ -1,7 +1,8 @@
 //! What an agent can and cannot do.
 //!
 //! The session obeys every field: what is not there is not asked of the agent, and the user who asks for it is told so,
-//! once and plainly. It is constant for an agent that is connected.
+//! once and plainly. An agent that learns what it can only when it has started claims the most it may be able to until
+//! then, and makes up for what is not there itself.
 
 use super::Offering;
 

@@ -1,4 +1,4 @@
-//! What an agent can tell outside of turns: its models, the limits of the account.
+//! What an agent can tell outside of turns: its models, the limits of the account, the conversations it keeps.
 
 /// What can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,6 +7,8 @@ pub enum Lookup {
     Models,
     /// [`Facts::Limits`].
     Limits,
+    /// [`Facts::Sessions`].
+    Sessions,
 }
 
 /// What was found.
@@ -16,6 +18,19 @@ pub enum Facts {
     Models(Vec<Model>),
     /// Limits of the account; empty when the agent tells none.
     Limits(Vec<Limit>),
+    /// The conversations the agent keeps of this directory, in its order.
+    Sessions(Vec<Kept>),
+}
+
+/// A conversation that an agent keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Names it.
+    pub id: String,
+    /// What the agent calls it; may be empty.
+    pub title: String,
+    /// When it went on last, in the agent's words; may be empty.
+    pub updated: String,
 }
 
 /// A model.

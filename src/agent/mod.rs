@@ -8,6 +8,8 @@
 //! - every turn ends in exactly one `Finished` or `Failed`; an agent that dies or stays silent is `Failed`.
 //! - an [`AgentEvent::ToolCalled`] and an [`AgentEvent::Asked`] is answered by exactly one [`AgentReply`], or the turn
 //!   ends first.
+//! - calls and questions are told as they come, any number at once: their order and who has the terminal are the
+//!   session's.
 //! - one turn at a time: the session asks for the next one after the end of the last.
 //!
 //! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
@@ -29,12 +31,14 @@ mod suggest;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::dialog::file_entry;
+
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
 pub use capabilities::{Capabilities, Login, ToolRoute};
 pub use digest::ThreadDigest;
-pub use facts::{Facts, Limit, Lookup, Model};
+pub use facts::{Facts, Kept, Limit, Lookup, Model};
 pub use news::{News, Offering, Selection};
 pub use question::{Answer as QuestionAnswer, Choosable, Decision, Field, Question, Subject};
 pub use settings::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
@@ -73,6 +77,19 @@ pub trait Agent: Send {
         let _ = tell.send(Err(AgentFailure {
             kind: FailureKind::Refused,
             message: format!("there is no way to log in called '{method}'"),
+            hints: Vec::new(),
+        }));
+        told
+    }
+
+    /// Sets one of what [`News::Modes`] and [`News::Options`] told, by the ids of the selection and of the value; an agent
+    /// that has none refuses. The receiver fails when the agent is dropped.
+    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        // As above.
+        let _ = tell.send(Err(AgentFailure {
+            kind: FailureKind::Refused,
+            message: format!("'{option}' cannot be set to '{value}'"),
             hints: Vec::new(),
         }));
         told
@@ -120,6 +137,32 @@ pub enum InputPart {
     Text(String),
     /// An image as a `data:` URL.
     Image(String),
+    /// A file, for agents that take it as one.
+    File {
+        /// As the user named it.
+        path: String,
+        /// All of it.
+        text: String,
+    },
+}
+
+impl InputPart {
+    /// A file as text, for agents that take no files; any other part as it is.
+    #[must_use]
+    pub fn without_file(self) -> Self {
+        match self {
+            InputPart::File { path, text } => InputPart::Text(file_entry(&path, &text)),
+            part => part,
+        }
+    }
+
+    /// Text of it, when it is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            InputPart::Text(text) => Some(text),
+            InputPart::Image(_) | InputPart::File { .. } => None,
+        }
+    }
 }
 
 /// A function the agent may call.
@@ -214,6 +257,13 @@ pub enum AgentEvent {
         /// The question.
         question: Question,
     },
+    /// The agent no longer waits for the answer to a call or a question.
+    Withdrawn {
+        /// The turn.
+        turn: TurnId,
+        /// The id of the call or the question.
+        id: String,
+    },
     /// The plan of the turn, as it stands now.
     Planned {
         /// The turn.
@@ -294,6 +344,7 @@ impl AgentEvent {
             | AgentEvent::CommandDenied { turn, .. }
             | AgentEvent::ToolCalled { turn, .. }
             | AgentEvent::Asked { turn, .. }
+            | AgentEvent::Withdrawn { turn, .. }
             | AgentEvent::Planned { turn, .. }
             | AgentEvent::Worked { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }

@@ -35,6 +35,15 @@ pub struct Selection {
     pub values: Vec<Offering>,
 }
 
+impl Selection {
+    /// `mode: plan (one of code, plan)`.
+    pub fn line(&self) -> String {
+        let values = self.values.iter().map(|value| value.id.as_str());
+        let values = values.collect::<Vec<_>>().join(", ");
+        format!("{}: {} (one of {values})", self.of.id, self.current)
+    }
+}
+
 impl Offering {
     /// Name and description, as far as there are any.
     pub fn about(&self) -> String {

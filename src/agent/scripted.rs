@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Limit, Lookup, Model,
+    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Kept, Limit, Lookup, Model,
     SuggestRequest, Suggested, TurnId, TurnRequest,
 };
 
@@ -26,6 +26,8 @@ pub struct Script {
     pub models: Vec<Model>,
     /// The limits of its account.
     pub limits: Vec<Limit>,
+    /// The conversations it keeps.
+    pub kept: Vec<Kept>,
     /// Why it tells no facts at all.
     pub untold: Option<AgentFailure>,
     /// What it says to each request for a completion; one beyond them waits for ever.
@@ -39,6 +41,7 @@ struct Seen {
     replies: Vec<AgentReply>,
     suggest_requests: Vec<SuggestRequest>,
     logins: Vec<String>,
+    chosen: Vec<(String, String)>,
     unanswered: Vec<oneshot::Sender<Suggested>>,
 }
 
@@ -53,6 +56,7 @@ impl Script {
             }),
             models: Vec::new(),
             limits: Vec::new(),
+            kept: Vec::new(),
             untold: None,
             suggested: Vec::new(),
             seen: Arc::default(),
@@ -77,6 +81,11 @@ impl Script {
     /// The ways to log in that were taken, oldest first.
     pub fn logins(&self) -> Vec<String> {
         self.lock().logins.clone()
+    }
+
+    /// What was set of its modes and options, oldest first.
+    pub fn chosen(&self) -> Vec<(String, String)> {
+        self.lock().chosen.clone()
     }
 
     /// How many of the completions without an answer somebody still waits for.
@@ -195,6 +204,7 @@ impl Agent for Scripted {
         let facts = match lookup {
             Lookup::Models => Facts::Models(self.script.models.clone()),
             Lookup::Limits => Facts::Limits(self.script.limits.clone()),
+            Lookup::Sessions => Facts::Sessions(self.script.kept.clone()),
         };
         let facts = self.script.untold.clone().map_or(Ok(facts), Err);
         // Whoever asked may have gone.
@@ -218,6 +228,14 @@ impl Agent for Scripted {
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let (tell, told) = oneshot::channel();
         self.script.lock().logins.push(method.to_owned());
+        let _ = tell.send(self.script.untold.clone().map_or(Ok(()), Err));
+        told
+    }
+
+    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        let chosen = (option.to_owned(), value.to_owned());
+        self.script.lock().chosen.push(chosen);
         let _ = tell.send(self.script.untold.clone().map_or(Ok(()), Err));
         told
     }
@@ -250,6 +268,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::CommandDenied { turn, .. }
         | AgentEvent::ToolCalled { turn, .. }
         | AgentEvent::Asked { turn, .. }
+        | AgentEvent::Withdrawn { turn, .. }
         | AgentEvent::Planned { turn, .. }
         | AgentEvent::Worked { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }

@@ -18,7 +18,7 @@ use crate::output::picture_type;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
-use crate::text::escape::{xml_attribute, xml_text};
+use crate::text::escape::xml_text;
 
 /// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(4);
@@ -101,12 +101,8 @@ fn submission(ask: &Ask, environment: &Environment) -> Result<Submission, Report
     }
     for path in &ask.files {
         let text = batch::as_text(read(path, LARGEST_FILE)?, &format!("`{}`", path.display()))?;
-        let name = path.display().to_string();
-        attached.push(InputPart::Text(format!(
-            "<file path=\"{}\">{}</file>\n",
-            xml_attribute(&name),
-            xml_text(&text)
-        )));
+        let path = path.display().to_string();
+        attached.push(InputPart::File { path, text });
     }
     for path in &ask.images {
         attached.push(InputPart::Image(image(path)?));

@@ -1,7 +1,7 @@
 //! An answer while it comes, its stored form, and the stored form read back.
 //!
-//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call and command (their JSON is
-//! one line, so a result can never end its block). Shown for earlier turns: reasoning as quote, a call as one line.
+//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call, command and piece of work of
+//! the agent's own, and for its plan (their JSON is one line, so a result can never end its block). Shown for earlier turns: reasoning as quote, a call as one line.
 
 use serde_json::{Value, json};
 
@@ -40,6 +40,21 @@ pub struct CommandRecord {
     pub status: String,
 }
 
+/// Work the agent did with tools of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkRecord {
+    /// The agent's id of it.
+    pub id: String,
+    /// What sort of thing it was, in a word: `search`.
+    pub kind: &'static str,
+    /// One line.
+    pub title: String,
+    /// What came of it, as far as that is told.
+    pub result: String,
+    /// False when it failed.
+    pub success: bool,
+}
+
 /// The status of a command that was not allowed: it did not run.
 pub const DENIED: &str = "declined";
 
@@ -54,6 +69,7 @@ enum Block {
     Text { message: u64, text: String },
     Thought { part: u64, text: String },
     Details(String),
+    Plan(String),
 }
 
 impl Answer {
@@ -61,7 +77,7 @@ impl Answer {
     pub fn text(&mut self, message: u64, delta: &str) {
         let tail = self.blocks.iter_mut().rev();
         let known = tail
-            .take_while(|block| !matches!(block, Block::Details(_)))
+            .take_while(|block| !matches!(block, Block::Details(_) | Block::Plan(_)))
             .find_map(|block| match block {
                 Block::Text { message: m, text } if *m == message => Some(text),
                 _ => None,
@@ -124,13 +140,39 @@ impl Answer {
         self.details(&record.command, &data);
     }
 
+    /// Adds work of the agent's own that has ended.
+    pub fn work(&mut self, record: &WorkRecord) {
+        let data = json!({
+            "id": record.id,
+            "work": {"kind": record.kind, "title": record.title},
+            "result": record.result,
+            "success": record.success,
+        });
+        self.details(&record.title, &data);
+    }
+
+    /// Takes the plan, each step with its status in a word; it stays where it came first.
+    pub fn plan(&mut self, steps: &[(&str, &str)]) {
+        let done = steps.iter().filter(|(_, status)| *status == DONE).count();
+        let summary = format!("plan: {done} of {} done", steps.len());
+        let steps = steps
+            .iter()
+            .map(|(step, status)| json!({"step": step, "status": status}));
+        let data = json!({"plan": steps.collect::<Vec<_>>()});
+        let now = details_block(&summary, &data);
+        let known = self.blocks.iter_mut().find_map(|block| match block {
+            Block::Plan(plan) => Some(plan),
+            _ => None,
+        });
+        match known {
+            Some(plan) => *plan = now,
+            None => self.blocks.push(Block::Plan(now)),
+        }
+    }
+
     fn details(&mut self, summary: &str, data: &Value) {
-        // The summary is one line of markup; the whole call stands in the JSON.
-        let summary = html(&summary.replace('\n', " "));
-        self.blocks.push(Block::Details(format!(
-            "{DETAILS}\n<summary><code>{summary}</code></summary>\n\n```json\n{}\n```\n\n</details>\n",
-            python::dumps(data)
-        )));
+        self.blocks
+            .push(Block::Details(details_block(summary, data)));
     }
 
     /// True when nothing came that would be stored.
@@ -156,7 +198,7 @@ impl Answer {
                     stored.push_str("\n</thinking>\n\n");
                     after_details = false;
                 }
-                Block::Details(details) => {
+                Block::Details(details) | Block::Plan(details) => {
                     if !stored.is_empty() && (after_details || !stored.ends_with("\n\n")) {
                         stored.push('\n');
                     }
@@ -168,6 +210,18 @@ impl Answer {
         }
         stored
     }
+}
+
+/// What stands for a step that is done.
+const DONE: &str = "done";
+
+fn details_block(summary: &str, data: &Value) -> String {
+    // The summary is one line of markup; the whole of it stands in the JSON.
+    let summary = html(&summary.replace('\n', " "));
+    format!(
+        "{DETAILS}\n<summary><code>{summary}</code></summary>\n\n```json\n{}\n```\n\n</details>\n",
+        python::dumps(data)
+    )
 }
 
 /// The model's own words. What it writes like the beginning of a tool's block does not begin one: results name tools.
@@ -294,7 +348,16 @@ pub fn display_form(stored: &str) -> String {
             let call = &data["call"];
             let result = data["result"].as_str().unwrap_or_default();
             let command = call["arguments"]["command"].as_str().unwrap_or_default();
-            let line = if call["function"] == "commandExecution" && data["status"] == DENIED {
+            let line = if let Some(steps) = data["plan"].as_array() {
+                plan_lines(steps)
+            } else if let Some(title) = data["work"]["title"].as_str() {
+                let mark = if data["success"] == false {
+                    "✗"
+                } else {
+                    "🔧"
+                };
+                format!("{mark} {}", result_line(title, result))
+            } else if call["function"] == "commandExecution" && data["status"] == DENIED {
                 denied_line(command, result)
             } else if call["function"] == "commandExecution" {
                 let code = data["exit_code"]
@@ -326,6 +389,21 @@ pub fn display_form(stored: &str) -> String {
         rest = &rest[end..];
     }
     shown
+}
+
+/// A plan as a list, a box for each step.
+fn plan_lines(steps: &[Value]) -> String {
+    let line = |step: &Value| {
+        let mark = match step["status"].as_str() {
+            Some(DONE) => "☑",
+            Some("running") => "▸",
+            Some("failed") => "✗",
+            _ => "☐",
+        };
+        let text = step["step"].as_str().unwrap_or_default();
+        format!("- {mark} {}\n", text.replace(['\n', '\r'], " "))
+    };
+    steps.iter().map(line).collect()
 }
 
 fn html(text: &str) -> String {

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry};
 use crate::input::{is_ours, note_value};
 use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
+use crate::text::{xml_attribute, xml_text};
 
 /// Stands for the answer of a prompt stopped before its first word, and ends one stopped later.
 pub const INTERRUPTED: &str = "<system>user interrupted</system>";
@@ -137,6 +138,15 @@ fn context(cells: &[&CellEntry]) -> String {
 pub fn user_entry(expansion: &str, context: &str, prompt: &str) -> String {
     let prompt = prompt.trim();
     format!("{expansion}{context}<user-request>{prompt}</user-request>")
+}
+
+/// A file that goes with a prompt.
+pub fn file_entry(path: &str, text: &str) -> String {
+    format!(
+        "<file path=\"{}\">{}</file>\n",
+        xml_attribute(path),
+        xml_text(text)
+    )
 }
 
 /// All earlier turns as one block, for agents that keep none; empty without turns.

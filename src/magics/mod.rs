@@ -69,6 +69,18 @@ const TABLE: &[Magic] = &[
         |magic, rest, _| alone(magic, rest, Order::ShowUsage),
     ),
     Magic {
+        name: "option",
+        arguments: "[NAME [VALUE]]",
+        help: "show or set a mode or another option of the agent's own",
+        run: |_, rest, _| {
+            let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            Ok(vec![Order::ChooseOption {
+                name: unquoted(name).to_owned(),
+                value: unquoted(value.trim()).to_owned(),
+            }])
+        },
+    },
+    Magic {
         name: "login",
         arguments: "[METHOD]",
         help: "how to log the agent in, or do it",

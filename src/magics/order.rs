@@ -86,6 +86,13 @@ pub enum Order {
     ListSkills,
     /// Print tokens and limits.
     ShowUsage,
+    /// Set one of the agent's own options; without a value, or without both, print what there is.
+    ChooseOption {
+        /// Which; may be empty.
+        name: String,
+        /// To what; may be empty.
+        value: String,
+    },
     /// Log in this way; without one, print how.
     Login(Option<String>),
     /// Name the session.

@@ -14,6 +14,8 @@ pub enum Values {
     Models,
     /// The number of a session.
     Sessions,
+    /// A mode or another option of the agent's own.
+    Options,
     /// Nothing that could be told.
     Unknown,
 }
@@ -24,6 +26,7 @@ pub fn values(name: &str) -> Values {
         "set" => Values::Words(setting::settable().map(|row| row.name).collect()),
         "help" => Values::Commands,
         "resume" => Values::Sessions,
+        "option" => Values::Options,
         name => match Setting::named(name).map(Setting::values) {
             Some(config::Values::Models) => Values::Models,
             None | Some(config::Values::Text) => Values::Unknown,

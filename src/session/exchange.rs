@@ -31,6 +31,8 @@ use crate::session::toolbox::Offer;
 pub(super) struct Exchanges {
     pub(super) agent: AgentSlot,
     instructions: String,
+    /// More instructions, for agents that take tools.
+    about_tools: String,
     thread: Option<RecordedThread>,
     /// The thread is one of another process.
     earlier: bool,
@@ -51,6 +53,7 @@ impl Exchanges {
         Exchanges {
             agent,
             instructions,
+            about_tools: String::new(),
             thread: None,
             earlier: false,
             unable: HashSet::new(),
@@ -73,9 +76,9 @@ impl Exchanges {
         self.agent.replace(connect)
     }
 
-    /// Adds to the end of the instructions of every turn.
-    pub(super) fn instruct(&mut self, section: &str) {
-        self.instructions.push_str(section);
+    /// Adds to the end of the instructions of every turn that can call tools.
+    pub(super) fn instruct_about_tools(&mut self, section: &str) {
+        self.about_tools.push_str(section);
     }
 
     /// Takes what the record knows of an earlier process's thread: its id and digest.
@@ -197,12 +200,20 @@ impl Session {
             load_skill: !self.shelf.is_empty(),
             able: self.runtime.able(),
         };
+        let mut instructions = self.exchanges.instructions.clone();
+        if able.tools.is_some() {
+            instructions.push_str(&self.exchanges.about_tools);
+        }
         let surroundings = Surroundings {
-            instructions: &self.exchanges.instructions,
+            instructions: &instructions,
             choices: &self.choices,
             cwd: self.cwd.clone(),
             thread: self.exchanges.thread_for(&able),
             able: &able,
+            commands: match able.commands {
+                true => self.exchanges.offers.commands(),
+                false => &[],
+            },
             tools: match able.tools {
                 Some(_) => offer.specs(),
                 None => Vec::new(),
@@ -235,6 +246,7 @@ impl Session {
                 };
                 self.ask_user(About::Agent(question.subject), asker);
             }
+            TurnAction::Withdraw(question) => self.on_asking(AskingEvent::Withdrawn { question }),
             TurnAction::InterruptTool => {
                 if self.toolbox.is_running() {
                     self.interrupt_runtime();

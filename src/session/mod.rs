@@ -180,6 +180,10 @@ pub struct Surroundings {
     pub cwd: PathBuf,
     /// Name and description of each skill that a name tells apart.
     pub skills: Vec<(String, String)>,
+    /// Name and description of each command of the agent's own.
+    pub commands: Vec<(String, String)>,
+    /// Name and state of each option of the agent's own.
+    pub options: Vec<(String, String)>,
 }
 
 /// What is left when a session has ended.

@@ -32,13 +32,29 @@ impl Offers {
         None
     }
 
+    /// The agent's commands.
+    pub(super) fn commands(&self) -> &[Offering] {
+        &self.commands
+    }
+
+    /// What can be chosen, the mode first.
+    pub(super) fn selections(&self) -> impl Iterator<Item = &Selection> {
+        self.modes.iter().chain(&self.options)
+    }
+
+    /// `value` of `option` was chosen by the user: it is not news.
+    pub(super) fn choose(&mut self, option: &str, value: &str) {
+        let mut all = self.modes.iter_mut().chain(&mut self.options);
+        if let Some(selection) = all.find(|selection| selection.of.id == option) {
+            value.clone_into(&mut selection.current);
+        }
+    }
+
     /// All of it, a line each; empty when nothing was told.
     pub(super) fn listing(&self) -> String {
         let mut lines = Vec::new();
         lines.extend(self.title.iter().map(|title| format!("title: {title}")));
-        lines.extend(self.modes.iter().map(|modes| selection("mode", modes)));
-        let options = self.options.iter();
-        lines.extend(options.map(|option| selection(&option.of.id, option)));
+        lines.extend(self.selections().map(Selection::line));
         let commands = self.commands.iter();
         lines.extend(commands.map(|command| {
             let line = format!("./{}  {}", command.id, command.about());
@@ -46,20 +62,6 @@ impl Offers {
         }));
         lines.join("\n")
     }
-}
-
-/// `mode: plan (one of code, plan)`.
-fn selection(name: &str, selection: &Selection) -> String {
-    let values: Vec<&str> = selection
-        .values
-        .iter()
-        .map(|value| value.id.as_str())
-        .collect();
-    format!(
-        "{name}: {} (one of {})",
-        selection.current,
-        values.join(", ")
-    )
 }
 
 impl Session {

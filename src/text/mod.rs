@@ -16,7 +16,7 @@ pub mod similar;
 mod width;
 mod wrap;
 
-pub use escape::xml_text;
+pub use escape::{xml_attribute, xml_text};
 pub use hanging::hanging;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};

@@ -31,6 +31,7 @@ pub(crate) struct Told {
     pub(crate) thoughts: BTreeMap<u64, String>,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) questions: Vec<Question>,
+    pub(crate) withdrawn: Vec<String>,
     pub(crate) started: Vec<String>,
     pub(crate) commands: Vec<CommandRun>,
     pub(crate) files: Vec<FileChange>,
@@ -97,6 +98,7 @@ impl Told {
             AgentEvent::Progress { message, .. } => self.progress.push(message),
             AgentEvent::Planned { steps, .. } => self.plans.push(steps),
             AgentEvent::Worked { activity, .. } => self.work.push(activity),
+            AgentEvent::Withdrawn { id, .. } => self.withdrawn.push(id),
             AgentEvent::News(_) => {}
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             AgentEvent::Finished {

@@ -183,7 +183,7 @@ fn with_approvals_off_nothing_is_asked() {
 }
 
 #[test]
-fn questions_come_one_at_a_time_and_late_answers_are_ignored() {
+fn questions_are_answered_once_and_late_answers_are_ignored() {
     let Some(real) = real(
         PLAIN,
         Endpoint::script(vec![
@@ -203,7 +203,7 @@ fn questions_come_one_at_a_time_and_late_answers_are_ignored() {
     let turn = bench.agent.start(request);
     let told = bench.finish(turn, |agent, turn, event| {
         if let AgentEvent::Asked { question, .. } = event {
-            // `finish` answers before it reads on: the next may come only after that.
+            // Only the first answer counts.
             for answer in [Decision::AllowOnce, Decision::RejectOnce, Decision::Stop] {
                 agent.reply(turn, answered(question, decided(answer)));
                 agent.reply(TurnId(99), answered(question, decided(Decision::Stop)));

@@ -3,7 +3,7 @@
 //! In: requests of the running turn, replies of the session. Out: one answer for each request. Invariants: a request
 //! that is not understood, belongs to no turn or comes after a cancel is answered at once; with approvals off, "may I?"
 //! is answered by the sandbox that was chosen, and said. `serverRequest/resolved` for a request that is open was never
-//! seen from 0.169.0 (it follows our answer); what it names and the session has not been told is dropped.
+//! seen from 0.169.0 (it follows our answer); the session is told that what it names is no longer waited for.
 
 use serde_json::{Value, from_value, json};
 
@@ -69,8 +69,8 @@ impl Driver {
             }
             return self.tell(AgentEvent::Progress { turn, message }).await;
         }
-        if let Some(first) = current.waiting.push(id, wanted) {
-            let event = first.event(turn);
+        if let Some(wanted) = current.requests.open(id, wanted) {
+            let event = wanted.event(turn);
             self.tell(event).await;
         }
     }
@@ -82,29 +82,22 @@ impl Driver {
                 call,
                 success,
                 content,
-            } => self.answer_call(turn, &call, success, content).await,
+            } => self.answer_call(turn, &call, success, content),
             AgentReply::Answered { question, answer } => {
                 self.answer_question(turn, &question, &answer).await;
             }
         }
     }
 
-    async fn answer_call(
-        &mut self,
-        turn: TurnId,
-        call: &str,
-        success: bool,
-        content: Vec<InputPart>,
-    ) {
+    fn answer_call(&mut self, turn: TurnId, call: &str, success: bool, content: Vec<InputPart>) {
         let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
             return;
         };
         if current.turn != turn {
             return;
         }
-        if let Some(id) = current.waiting.settle_call(call) {
+        if let Some(id) = current.requests.settle_call(call) {
             link.answer(id, Ok(result(success, checked(content))));
-            self.tell_next().await;
         }
     }
 
@@ -115,57 +108,60 @@ impl Driver {
         if current.turn != turn {
             return;
         }
-        let Some((question, asking, item)) = current.waiting.question(id) else {
+        let Some(asked) = current.requests.question(id) else {
             return;
         };
+        let number = asked.number;
         let why = match (answer, answer.decision()) {
             (QuestionAnswer::NoBecause(why), _) => Some(why.as_str()),
             (_, Some(decision)) if !decision.allows() => Some(""),
             _ => None,
         };
         if let (Some(why), Some(running)) = (why, &mut current.running) {
-            running.denied.insert(item.to_owned(), why.to_owned());
+            running.denied.insert(asked.item.to_owned(), why.to_owned());
             if let Some(turn_id) = running.wire.as_deref().filter(|_| !why.is_empty()) {
-                let told = [InputPart::Text(denied(&question.subject, why))];
+                let told = [InputPart::Text(denied(&asked.question.subject, why))];
                 let params = TurnSteerParams {
                     thread_id: &running.thread,
                     expected_turn_id: turn_id,
                     input: seed::wire(&told),
                 };
-                return link.ask(Purpose::Explain(turn), "turn/steer", &params);
+                return link.ask(Purpose::Explain(turn, number), "turn/steer", &params);
             }
         }
-        match asking.answer(answer) {
-            Outcome::Answer(value) => {
-                if let Some(id) = current.waiting.pop() {
-                    link.answer(id, Ok(value));
-                }
-            }
+        let outcome = match asked.asking.answer(answer) {
             Outcome::Again(why) if current.cancelled.is_none() => {
-                asked_again(question, asking, &why);
+                asked_again(asked.question, asked.asking, &why);
+                let question = asked.question.clone();
+                return self.tell(AgentEvent::Asked { turn, question }).await;
             }
-            Outcome::Again(_) => {
-                let refusal = asking.refusal();
-                if let Some(id) = current.waiting.pop() {
-                    link.answer(id, Ok(refusal));
-                }
-            }
+            outcome => outcome,
+        };
+        if let Some((id, refusal)) = current.requests.settle(number) {
+            let value = match outcome {
+                Outcome::Answer(value) => value,
+                Outcome::Again(_) => refusal,
+            };
+            link.answer(id, Ok(value));
         }
         if *answer == QuestionAnswer::usual(Decision::Stop) {
             // Some kinds of question know no such answer: the turn is stopped whatever was asked.
-            return self.cancel(turn).await;
+            self.cancel(turn).await;
         }
-        self.tell_next().await;
     }
 
-    /// The agent has been told why the question at hand is answered by no, or could not be: now it gets the no itself.
-    /// The other way round the turn might be over before the reason comes.
-    pub(super) async fn explained(&mut self, turn: TurnId, outcome: Result<Value, RpcError>) {
+    /// The agent has been told why the question of this number is answered by no, or could not be: now it gets the no
+    /// itself. The other way round the turn might be over before the reason comes.
+    pub(super) async fn explained(
+        &mut self,
+        turn: TurnId,
+        number: usize,
+        outcome: Result<Value, RpcError>,
+    ) {
         let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
             return;
         };
-        let refusal = current.waiting.first().map(Wanted::refusal);
-        if let (Some(refusal), Some(id)) = (refusal, current.waiting.pop()) {
+        if let Some((id, refusal)) = current.requests.settle(number) {
             link.answer(id, Ok(refusal));
         }
         if let Err(error) = outcome {
@@ -173,29 +169,21 @@ impl Driver {
             let message = format!("the agent was told no, but not why: {why}");
             self.tell(AgentEvent::Progress { turn, message }).await;
         }
-        self.tell_next().await;
-    }
-
-    /// Tells the session what is first now.
-    async fn tell_next(&mut self) {
-        let Some(current) = self.current.as_ref().filter(|it| it.cancelled.is_none()) else {
-            return;
-        };
-        if let Some(first) = current.waiting.first() {
-            let event = first.event(current.turn);
-            self.tell(event).await;
-        }
     }
 
     /// Takes `serverRequest/resolved`.
-    pub(super) fn resolved(&mut self, params: &Value) {
+    pub(super) async fn resolved(&mut self, params: &Value) {
         let id = match params.get("requestId") {
             Some(Value::String(id)) => Id::Text(id.clone()),
             Some(Value::Number(id)) if id.is_i64() => Id::Number(id.as_i64().unwrap_or_default()),
             _ => return,
         };
-        if let Some(current) = &mut self.current {
-            current.waiting.withdraw(&id);
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let turn = current.turn;
+        if let Some(id) = current.requests.withdraw(&id) {
+            self.tell(AgentEvent::Withdrawn { turn, id }).await;
         }
     }
 }

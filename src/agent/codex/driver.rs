@@ -14,7 +14,7 @@ use super::completion::Completions;
 use super::facts::Lookups;
 use super::link::{Link, Purpose};
 use super::names::Names;
-use super::request::Waiting;
+use super::request::Requests;
 use super::turn::{End, Running};
 use super::wire::thread::ThreadParams;
 use super::wire::turn::TurnInterruptParams;
@@ -49,7 +49,7 @@ pub(super) struct Current {
     pub(super) names: Names,
     /// Present once `turn/start` was sent.
     pub(super) running: Option<Running>,
-    pub(super) waiting: Waiting,
+    pub(super) requests: Requests,
     /// When patience with a cancelled turn ends.
     pub(super) cancelled: Option<Instant>,
     interrupt_sent: bool,
@@ -184,7 +184,7 @@ impl Driver {
                 names: Names::of(&request.tools),
                 request,
                 running: None,
-                waiting: Waiting::default(),
+                requests: Requests::default(),
                 cancelled: None,
                 interrupt_sent: false,
             });
@@ -207,7 +207,7 @@ impl Driver {
             Message::Request { id, method, params } => self.asked(id, &method, params).await,
             Message::Notification { method, params } => {
                 match (method.as_str(), &mut self.link) {
-                    ("serverRequest/resolved", _) => return self.resolved(&params),
+                    ("serverRequest/resolved", _) => return self.resolved(&params).await,
                     ("account/rateLimits/updated", Some(link)) => {
                         return link.limits.update(params);
                     }

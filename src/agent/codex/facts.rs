@@ -162,6 +162,8 @@ impl Driver {
                 let params = json!({"excludeResetCreditDetails": true});
                 link.ask(Purpose::Limits(key), "account/rateLimits/read", &params);
             }
+            // It keeps some and is not asked: the record is ours.
+            Lookup::Sessions => entry.remove().end(Ok(Facts::Sessions(Vec::new()))),
             Lookup::Limits => entry.remove().end(Ok(Facts::Limits(link.limits.list()))),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn checked(parts: Vec<InputPart>) -> Vec<InputPart> {
                 Ok(Cow::Owned(url)) => InputPart::Image(url),
                 Err(why) => InputPart::Text(format!("[image not sent: {why}]")),
             },
-            text @ InputPart::Text(_) => text,
+            part => part,
         })
         .collect()
 }

@@ -29,8 +29,8 @@ pub(super) enum Purpose {
     Open(TurnId),
     Seed(TurnId),
     Begin(TurnId),
-    /// Why a question of the turn is answered by no.
-    Explain(TurnId),
+    /// Why the question of this number is answered by no.
+    Explain(TurnId, usize),
     /// For the look-up of this number.
     Models(u64),
     /// The same.
@@ -52,7 +52,7 @@ impl Purpose {
             Purpose::Resume(_) => "thread/resume",
             Purpose::Open(_) | Purpose::OpenCompletion(_) => "thread/start",
             Purpose::Seed(_) => "thread/inject_items",
-            Purpose::Explain(_) => "turn/steer",
+            Purpose::Explain(..) => "turn/steer",
             Purpose::Begin(_) | Purpose::BeginCompletion(_) => "turn/start",
             Purpose::Models(_) => "model/list",
             Purpose::Limits(_) => "account/rateLimits/read",

@@ -57,10 +57,10 @@ impl Driver {
                 self.seeded(turn, outcome).await;
             }
             (Purpose::Begin(turn), outcome) if self.at_hand(turn) => self.begun(outcome).await,
-            (Purpose::Explain(turn), outcome) if self.at_hand(turn) => {
-                self.explained(turn, outcome).await;
+            (Purpose::Explain(turn, number), outcome) if self.at_hand(turn) => {
+                self.explained(turn, number, outcome).await;
             }
-            (Purpose::Seed(_) | Purpose::Begin(_) | Purpose::Explain(_), _) => {}
+            (Purpose::Seed(_) | Purpose::Begin(_) | Purpose::Explain(..), _) => {}
         }
     }
 

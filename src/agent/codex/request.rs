@@ -1,9 +1,9 @@
-//! What waits for the session: calls of our tools and questions to the user, one at a time in the order they came.
+//! What waits for the session: calls of our tools and questions to the user.
 //!
-//! Pure. Invariants: every request gets exactly one answer, or its turn ends first; the session has at most one of them
-//! at a time, so a question never comes up while a tool has the terminal.
+//! Pure. Invariant: every request gets exactly one answer, or its turn ends first. Absent on purpose: an order; which
+//! of them comes first, and when, is the session's.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -46,77 +46,97 @@ impl Wanted {
     }
 }
 
-/// Those that wait; the first is with the session.
+/// Those that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    queue: VecDeque<(Id, Wanted)>,
-    /// Ids of all requests of the turn.
+pub(super) struct Requests {
+    open: Vec<Open>,
+    /// Ids of all requests of the turn: as many as its last number.
     seen: HashSet<Id>,
 }
 
-impl Waiting {
-    /// Takes a request; returns what the session is to be told now, if it is free.
-    pub(super) fn push(&mut self, id: Id, wanted: Wanted) -> Option<&Wanted> {
+/// One request.
+#[derive(Debug)]
+struct Open {
+    /// Ours.
+    number: usize,
+    /// The app-server's.
+    id: Id,
+    wanted: Wanted,
+}
+
+impl Requests {
+    /// Takes a request; returns what the session is to be told.
+    pub(super) fn open(&mut self, id: Id, wanted: Wanted) -> Option<&Wanted> {
         if !self.seen.insert(id.clone()) {
             // An answer to a second request under the same id could not be told from that to the first.
             return None;
         }
-        self.queue.push_back((id, wanted));
-        match self.queue.len() {
-            1 => self.first(),
-            _ => None,
-        }
+        let number = self.seen.len();
+        self.open.push(Open { number, id, wanted });
+        self.open.last().map(|open| &open.wanted)
     }
 
-    /// What the session has.
-    pub(super) fn first(&self) -> Option<&Wanted> {
-        self.queue.front().map(|(_, wanted)| wanted)
-    }
-
-    /// Takes the session's answer to a call; returns whom to answer. `None` for a call that it does not have.
+    /// Takes the session's answer to a call; returns whom to answer. `None` for a call that is not open.
     pub(super) fn settle_call(&mut self, call: &str) -> Option<Id> {
-        match self.queue.front() {
-            Some((_, Wanted::Call(first))) if first.id == call => self.pop(),
-            _ => None,
-        }
-    }
-
-    /// The question the session has, if this is it.
-    pub(super) fn question(&mut self, id: &str) -> Option<(&mut Question, &mut Asking, &str)> {
-        match self.queue.front_mut() {
-            Some((_, Wanted::Question(question, asking, item))) if question.id == id => {
-                Some((question, asking, item))
-            }
-            _ => None,
-        }
-    }
-
-    /// Takes the first away; returns whom to answer.
-    pub(super) fn pop(&mut self) -> Option<Id> {
-        self.queue.pop_front().map(|(id, _)| id)
-    }
-
-    /// The other side no longer waits for this one. True when it was not with the session and is gone; what the
-    /// session has stays until it answers.
-    pub(super) fn withdraw(&mut self, id: &Id) -> bool {
         let at = self
-            .queue
+            .open
             .iter()
-            .skip(1)
-            .position(|(waiting, _)| waiting == id);
-        at.and_then(|at| self.queue.remove(at + 1)).is_some()
+            .position(|open| matches!(&open.wanted, Wanted::Call(it) if it.id == call));
+        at.map(|at| self.open.remove(at).id)
     }
+
+    /// The question of this name, with a number that it keeps when it is asked again.
+    pub(super) fn question(&mut self, id: &str) -> Option<AskedOf<'_>> {
+        self.open
+            .iter_mut()
+            .find_map(|open| match &mut open.wanted {
+                Wanted::Question(question, asking, item) if question.id == id => Some(AskedOf {
+                    number: open.number,
+                    question,
+                    asking,
+                    item,
+                }),
+                _ => None,
+            })
+    }
+
+    /// Takes the request of this number away: whom to answer, and how when nobody does.
+    pub(super) fn settle(&mut self, number: usize) -> Option<(Id, Value)> {
+        let at = self.open.iter().position(|open| open.number == number)?;
+        let open = self.open.remove(at);
+        Some((open.id, open.wanted.refusal()))
+    }
+
+    /// The other side no longer waits for this one; how the session calls it.
+    pub(super) fn withdraw(&mut self, id: &Id) -> Option<String> {
+        let at = self.open.iter().position(|open| open.id == *id)?;
+        Some(match self.open.remove(at).wanted {
+            Wanted::Call(call) => call.id,
+            Wanted::Question(question, ..) => question.id,
+        })
+    }
+}
+
+/// A question that is open.
+pub(super) struct AskedOf<'a> {
+    pub(super) number: usize,
+    pub(super) question: &'a mut Question,
+    pub(super) asking: &'a mut Asking,
+    /// The item it is about; empty: none.
+    pub(super) item: &'a str,
 }
 
 /// A tool's result as the app-server takes it.
 pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
     let content_items = content
         .into_iter()
-        .map(|part| match part {
-            InputPart::Text(text) => DynamicToolCallOutputContentItem::InputText { text },
+        .map(|part| match part.without_file() {
             InputPart::Image(image_url) => {
                 DynamicToolCallOutputContentItem::InputImage { image_url }
             }
+            part => DynamicToolCallOutputContentItem::InputText {
+                text: part.as_text().unwrap_or_default().to_owned(),
+            },
         })
         .collect();
     plain(&DynamicToolCallResponse {
@@ -127,7 +147,7 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Waiting, Wanted, result};
+    use super::{Requests, Wanted, result};
     use crate::agent::codex::questions::Asking;
     use crate::agent::{InputPart, Question, Subject, ToolCall};
     use crate::rpc::Id;
@@ -150,32 +170,33 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_one_at_a_time_and_answered_once() {
-        let mut waiting = Waiting::default();
-        assert!(waiting.push(Id::Number(0), call("a")).is_some(), "free");
-        assert!(waiting.push(Id::Number(1), question("b")).is_none());
-        assert!(waiting.push(Id::Number(1), call("c")).is_none(), "in use");
-        assert!(waiting.question("b").is_none(), "not its turn");
-        assert_eq!(waiting.settle_call("b"), None);
-        assert_eq!(waiting.settle_call("a"), Some(Id::Number(0)));
-        assert_eq!(waiting.settle_call("a"), None);
-        assert_eq!(waiting.settle_call("b"), None, "a question, no call");
-        assert!(waiting.question("b").is_some());
-        assert_eq!(waiting.pop(), Some(Id::Number(1)));
-        assert!(waiting.first().is_none());
+    fn requests_are_answered_once_in_any_order() {
+        let mut requests = Requests::default();
+        assert!(requests.open(Id::Number(0), call("a")).is_some());
+        assert!(requests.open(Id::Number(1), question("b")).is_some());
+        assert!(requests.open(Id::Number(1), call("c")).is_none(), "in use");
+        assert_eq!(requests.settle_call("b"), None, "a question, no call");
+        let number = requests.question("b").expect("open").number;
+        assert_eq!(requests.settle(number).map(|it| it.0), Some(Id::Number(1)));
+        assert!(requests.settle(number).is_none());
+        assert!(requests.question("b").is_none());
+        assert_eq!(requests.settle_call("a"), Some(Id::Number(0)));
+        assert_eq!(requests.settle_call("a"), None);
+        assert!(
+            requests.open(Id::Number(0), call("a")).is_none(),
+            "was used"
+        );
     }
 
     #[test]
-    fn what_is_withdrawn_is_not_told_any_more() {
-        let mut waiting = Waiting::default();
-        waiting.push(Id::Number(0), question("a"));
-        waiting.push(Id::Number(1), question("b"));
-        waiting.push(Id::Number(2), question("c"));
-        assert!(!waiting.withdraw(&Id::Number(0)), "the session has it");
-        assert!(waiting.withdraw(&Id::Number(1)));
-        assert!(!waiting.withdraw(&Id::Number(1)));
-        assert_eq!(waiting.pop(), Some(Id::Number(0)));
-        assert!(waiting.question("c").is_some());
+    fn what_is_withdrawn_is_named_as_the_session_knows_it() {
+        let mut requests = Requests::default();
+        requests.open(Id::Number(0), question("a"));
+        requests.open(Id::Number(1), call("b"));
+        assert_eq!(requests.withdraw(&Id::Number(1)), Some("b".to_owned()));
+        assert_eq!(requests.withdraw(&Id::Number(1)), None);
+        assert_eq!(requests.withdraw(&Id::Number(0)), Some("a".to_owned()));
+        assert!(requests.question("a").is_none());
     }
 
     #[test]

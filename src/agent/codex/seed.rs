@@ -18,8 +18,8 @@ pub(super) fn items(history: &[Exchange]) -> Vec<Value> {
     for exchange in history {
         let mut content = vec![text("input_text", &exchange.user)];
         content.extend(pictures(exchange).into_iter().map(|part| match part {
-            InputPart::Text(words) => text("input_text", &words),
             InputPart::Image(url) => json!({"type": "input_image", "image_url": url}),
+            part => text("input_text", part.as_text().unwrap_or_default()),
         }));
         items.push(message("user", content));
         items.push(message(
@@ -71,7 +71,8 @@ pub(super) fn written_out(history: &[Exchange], input: &[InputPart]) -> Vec<Inpu
 /// `input` with neighbouring texts made one, and words for pictures that cannot be sent.
 pub(super) fn merged(input: &[InputPart]) -> Vec<InputPart> {
     let mut parts: Vec<InputPart> = Vec::new();
-    for part in checked(input.to_vec()) {
+    let input = input.iter().cloned().map(InputPart::without_file);
+    for part in checked(input.collect()) {
         match (parts.last_mut(), part) {
             (Some(InputPart::Text(text)), InputPart::Text(more)) => text.push_str(&more),
             (_, part) => parts.push(part),
@@ -85,8 +86,11 @@ pub(super) fn wire(parts: &[InputPart]) -> Vec<UserInput<'_>> {
     parts
         .iter()
         .map(|part| match part {
-            InputPart::Text(text) => UserInput::Text { text, elements: [] },
             InputPart::Image(url) => UserInput::Image { url },
+            part => UserInput::Text {
+                text: part.as_text().unwrap_or_default(),
+                elements: [],
+            },
         })
         .collect()
 }

@@ -14,9 +14,10 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::agent::{AgentReply, Choosable, QuestionAnswer, Subject};
+use crate::agent::{Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::events::{Notice, QuestionEvent};
+use crate::session::prompt::PromptEvent;
 use crate::session::question::{About, Choice, Question, Reply};
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
@@ -70,6 +71,8 @@ pub(super) enum AskingEvent {
     },
     /// The user answered the question of this id.
     Answered { question: u64, reply: Reply },
+    /// The agent no longer waits for the answer to this question of its.
+    Withdrawn { question: String },
     /// The turn is over: nobody waits any more.
     TurnOver,
 }
@@ -172,6 +175,14 @@ impl Asking {
                     AskingAction::Deliver(open.asker, reply),
                 ]
             }
+            AskingEvent::Withdrawn { question } => {
+                let of = |open: &Open| matches!(&open.asker, Asker::Agent { question: it, .. } if *it == question);
+                self.waiting.retain(|open| !of(open));
+                let over = self.open.take_if(|open| of(open));
+                over.into_iter()
+                    .map(|open| AskingAction::Over(open.id))
+                    .collect()
+            }
             AskingEvent::TurnOver => {
                 self.waiting.clear();
                 let over = self.open.take().map(|open| AskingAction::Over(open.id));
@@ -240,7 +251,7 @@ impl Session {
                 reply,
             ) => {
                 let answer = reply.for_agent(&options);
-                self.tell_agent(AgentReply::Answered { question, answer });
+                self.on_prompt(PromptEvent::AgentAnswered(question, answer));
             }
             AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
         }

@@ -110,6 +110,27 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
 }
 
 #[test]
+fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
+    let withdrawn = |question: &str| AskingEvent::Withdrawn {
+        question: question.into(),
+    };
+    let events = vec![
+        wanted(command("a"), "A"),
+        wanted(command("b"), "B"),
+        wanted(command("c"), "C"),
+        withdrawn("B"),
+        withdrawn("other"),
+        withdrawn("A"),
+        answered(1, Choice::Once),
+        answered(2, Choice::No),
+    ];
+    assert_eq!(
+        play(&mut Asking::default(), events),
+        ["ask 1", "over 1", "ask 2", "[2] no", "C No"]
+    );
+}
+
+#[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
     let wanted = AskingEvent::Wanted {
         about: command("a"),

@@ -6,12 +6,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::oneshot;
 
-use crate::agent::{AgentFailure, Capabilities, Facts, Limit, Login, Lookup, Model, Usage};
+use crate::agent::{
+    AgentFailure, Capabilities, Facts, Kept, Limit, Login, Lookup, Model, Selection, Usage,
+};
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
+use crate::text::similar::did_you_mean;
 
 type Found = Option<Result<Facts, AgentFailure>>;
 
@@ -97,6 +100,77 @@ impl Session {
         });
     }
 
+    /// Tells what the agent has told of itself, and the conversations it keeps when it lists them.
+    pub(super) fn describe_agent(&mut self, out: &RunSender) {
+        let told = self.exchanges.offers.listing();
+        if !told.is_empty() {
+            out.send(ToldEvent::Text(told));
+        }
+        let agent = self.exchanges.agent.get();
+        if agent.capabilities().sessions {
+            let kept = agent.look_up(Lookup::Sessions);
+            self.later(out, kept, |_, kept, out| match kept {
+                Ok(Ok(Facts::Sessions(kept))) if !kept.is_empty() => {
+                    let lines: Vec<String> = kept.iter().map(kept_line).collect();
+                    out.send(ToldEvent::Text(lines.join("\n")));
+                }
+                Ok(Err(failure)) => {
+                    let what = "conversations that the agent keeps";
+                    out.send(unknown(what, &failure));
+                }
+                _ => {}
+            });
+        }
+    }
+
+    /// Sets an option of the agent's own, or tells it, or all.
+    pub(super) fn choose_option(&mut self, name: String, value: String, out: &RunSender) {
+        let offers = &self.exchanges.offers;
+        let lines: Vec<String> = offers.selections().map(Selection::line).collect();
+        if lines.is_empty() {
+            let agent = self.exchanges.agent.get().capabilities().name;
+            let message = format!("the agent `{agent}` has told of no modes and no other options");
+            let notice = Notice::note(message).hint("one that has some tells them when it starts");
+            return out.send(notice);
+        }
+        if name.is_empty() {
+            return out.send(ToldEvent::Text(lines.join("\n")));
+        }
+        let Some(option) = offers.selections().find(|it| it.of.id == name) else {
+            let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
+            let meant = did_you_mean(&name, names.iter().copied());
+            let message = format!("the agent has no option '{name}'{meant}");
+            let notice = Notice::warning(message).hint(format!("it has {}", names.join(", ")));
+            return out.send(notice);
+        };
+        if value.is_empty() {
+            return out.send(ToldEvent::Text(option.line()));
+        }
+        let values: Vec<&str> = option.values.iter().map(|it| it.id.as_str()).collect();
+        if !values.contains(&value.as_str()) {
+            let meant = did_you_mean(&value, values.iter().copied());
+            let values = values.join("/");
+            let message = format!("{name} must be one of {values}, got '{value}'{meant}");
+            return out.send(Notice::warning(message));
+        }
+        let done = self.exchanges.agent.get().choose(&name, &value);
+        self.later(out, done, move |session, done, out| match done {
+            Ok(Ok(())) => {
+                session.exchanges.offers.choose(&name, &value);
+                out.send(ToldEvent::Text(format!("{name}: {value}")));
+            }
+            Ok(Err(failure)) => {
+                let mut notice = Notice::warning(failure.message);
+                notice.hints = failure.hints;
+                out.send(notice);
+            }
+            Err(_) => {
+                let message = format!("the agent ended before it had set {name}");
+                out.send(Notice::warning(message));
+            }
+        });
+    }
+
     /// Logs in, or says how to.
     pub(super) fn log_in(&mut self, method: Option<String>, out: &RunSender) {
         let agent = self.exchanges.agent.get();
@@ -127,6 +201,13 @@ impl Session {
             }
         });
     }
+}
+
+/// A conversation that the agent keeps.
+fn kept_line(kept: &Kept) -> String {
+    let parts = ["kept:", &kept.id, &kept.updated, &kept.title];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("  ")
 }
 
 /// How to log in.

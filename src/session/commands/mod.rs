@@ -61,12 +61,8 @@ impl Session {
                     out.send(Notice::note(note));
                 }
             }
-            Order::DescribeAgent => {
-                let told = self.exchanges.offers.listing();
-                if !told.is_empty() {
-                    out.send(ToldEvent::Text(told));
-                }
-            }
+            Order::DescribeAgent => self.describe_agent(out),
+            Order::ChooseOption { name, value } => self.choose_option(name, value, out),
             Order::Choose(choices) => self.choices = *choices,
             Order::ListModels(current) => self.list_models(current, out),
             Order::CheckModel(name) => self.check_model(name, out),
@@ -179,10 +175,15 @@ impl Session {
 
     /// Tells directory and skills to whoever asks beside the conversation.
     pub(super) fn tell_surroundings(&self, answer: oneshot::Sender<Surroundings>) {
+        let offers = &self.exchanges.offers;
+        let commands = offers.commands().iter();
+        let options = offers.selections();
         // Whoever asked may have gone.
         let _ = answer.send(Surroundings {
             cwd: self.cwd.clone(),
             skills: self.shelf.names(),
+            commands: commands.map(|it| (it.id.clone(), it.about())).collect(),
+            options: options.map(|it| (it.of.id.clone(), it.line())).collect(),
         });
     }
 

@@ -156,14 +156,18 @@ fn context(
         lines.push(format!("evaluated when sent: {}", left_out.join(", ")));
     }
 
-    let sent: Vec<&str> = request.input.iter().filter_map(as_text).collect();
+    let sent: Vec<&str> = request
+        .input
+        .iter()
+        .filter_map(InputPart::as_text)
+        .collect();
     let sent = sent.concat();
     let sent = sent
         .strip_suffix("<user-request></user-request>")
         .unwrap_or(&sent);
     let size = Size::of(sent);
     total = total.plus(size);
-    let images = request.input.len() - request.input.iter().filter_map(as_text).count();
+    let images = request.input.len() - request.input.iter().filter_map(InputPart::as_text).count();
     lines.push(match sent {
         "" => "context: none".to_owned(),
         sent => format!(
@@ -239,13 +243,6 @@ fn source(tool: &ToolSpec, dialog: &Dialog) -> String {
         return "built in".to_owned();
     }
     named_in(&tool.name, dialog)
-}
-
-fn as_text(part: &InputPart) -> Option<&str> {
-    match part {
-        InputPart::Text(text) => Some(text),
-        InputPart::Image(_) => None,
-    }
 }
 
 fn size_of_tool(tool: &ToolSpec) -> Size {

@@ -54,14 +54,15 @@ pub(super) fn no_schema(able: &Capabilities) -> AgentFailure {
     }
 }
 
-/// Instructions for an agent that has no place for them stand before the first input of a thread.
-pub(super) fn place_instructions(request: &mut TurnRequest, able: &Capabilities) {
+/// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command of
+/// the agent's own, which is known by its place.
+pub(super) fn place_instructions(request: &mut TurnRequest, able: &Capabilities, commanded: bool) {
     if able.system_prompt {
         return;
     }
     let instructions = std::mem::take(&mut request.instructions);
     if request.thread.is_none() && !instructions.is_empty() {
         let part = InputPart::Text(format!("{instructions}\n\n"));
-        request.input.insert(0, part);
+        request.input.insert(usize::from(commanded), part);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::request::Surroundings;
 use super::turn::{ToolReturn, TurnAction};
-use crate::agent::{AgentEvent, TurnRequest, Usage};
+use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
 use crate::runtime::{Answer, Capabilities, RuntimeRequest};
@@ -25,6 +25,8 @@ pub(in crate::session) enum PromptEvent<'a> {
     Agent(AgentEvent),
     /// The tool that was called returned.
     ToolReturned(ToolReturn),
+    /// The user answered what the agent asked: its id of the question, and the answer.
+    AgentAnswered(String, QuestionAnswer),
     /// No code of the turn runs any more.
     ToolsAway,
     /// The user pressed Ctrl-C.

@@ -203,6 +203,9 @@ impl Prompt {
             (State::Running(running), PromptEvent::ToolReturned(result)) => {
                 self.on_turn(running, TurnEvent::ToolReturned(result), around)
             }
+            (State::Running(running), PromptEvent::AgentAnswered(question, answer)) => {
+                self.on_turn(running, TurnEvent::Answered { question, answer }, around)
+            }
             (State::Running(mut running), PromptEvent::Tick) => {
                 let saved = running.save(around.now, false);
                 self.state = State::Running(running);
@@ -244,7 +247,7 @@ impl Prompt {
             let told = preview.tell(&request, able.beside_tools, &dialog, surroundings.thread);
             return vec![PromptAction::Show(told), PromptAction::Leave];
         }
-        able::place_instructions(&mut request, able);
+        able::place_instructions(&mut request, able, sent.commanded);
         let mut actions = Vec::new();
         if !lacking.is_empty() {
             actions.push(PromptAction::Lacking(lacking));

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::Prompt;
-use crate::agent::{Capabilities, Exchange, InputPart, ThreadDigest, ToolSpec, TurnRequest};
+use crate::agent::{
+    Capabilities, Exchange, InputPart, Offering, ThreadDigest, ToolSpec, TurnRequest,
+};
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
 use crate::history::{PromptStart, RecordedThread};
@@ -19,6 +21,8 @@ pub(in crate::session) struct Surroundings<'a> {
     pub thread: Option<&'a RecordedThread>,
     /// What the agent can.
     pub able: &'a Capabilities,
+    /// The agent's own commands.
+    pub commands: &'a [Offering],
     /// Our tools that the turn is offered.
     pub tools: Vec<ToolSpec>,
     /// The agent still finishes a turn that was stopped.
@@ -37,6 +41,8 @@ pub(super) struct Sent {
     logged: Option<String>,
     /// More was sent than the record keeps: the thread holds more than the record.
     attached: bool,
+    /// The input begins with a command of the agent's own.
+    pub(super) commanded: bool,
 }
 
 impl Sent {
@@ -88,17 +94,36 @@ pub(super) fn compose(
         assistant: String::new(),
         images: seen(dialog.next_pictures(&prompt.expansion)),
     };
-    let mut input = prompt.attached.clone();
-    input.retain(|part| sees || !matches!(part, InputPart::Image(_)));
-    input.push(InputPart::Text(exchange.user.clone()));
+    let (command, rest) = match runs_command(&prompt.text, around.commands) {
+        true => {
+            let rest = format!("{}{}", prompt.expansion.xml, dialog.next_context());
+            (Some(prompt.text.trim().to_owned()), rest)
+        }
+        false => (None, exchange.user.clone()),
+    };
+    // An agent knows a command of its own by the first word of the input.
+    let commanded = command.is_some();
+    let mut input: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();
+    let attached = prompt.attached.iter().cloned();
+    let attached = attached.filter(|part| sees || !matches!(part, InputPart::Image(_)));
+    input.extend(attached.map(|part| match around.able.files {
+        true => part,
+        false => part.without_file(),
+    }));
+    input.extend(
+        Some(rest)
+            .filter(|rest| !rest.is_empty())
+            .map(InputPart::Text),
+    );
     input.extend(exchange.images.iter().cloned().map(InputPart::Image));
     let sent = Sent {
         tools: offered.iter().map(|tool| tool.name.clone()).collect(),
         logged: around
             .choices
             .log_exact
-            .then(|| input.iter().filter_map(as_text).collect()),
+            .then(|| input.iter().filter_map(InputPart::as_text).collect()),
         attached: !prompt.attached.is_empty(),
+        commanded,
         exchange,
         digest,
     };
@@ -131,9 +156,9 @@ pub(super) fn start(prompt: &Prompt, dialog: &Dialog) -> PromptStart {
     }
 }
 
-fn as_text(part: &InputPart) -> Option<&str> {
-    match part {
-        InputPart::Text(text) => Some(text),
-        InputPart::Image(_) => None,
-    }
+/// The prompt begins with `/` and the name of one of `commands`.
+fn runs_command(prompt: &str, commands: &[Offering]) -> bool {
+    let name = prompt.trim_start().strip_prefix('/');
+    let name = name.and_then(|rest| rest.split_whitespace().next());
+    name.is_some_and(|name| commands.iter().any(|command| command.id == name))
 }

@@ -89,6 +89,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         cwd: "/".into(),
         thread: None,
         able: &able,
+        commands: &[],
         tools: Vec::new(),
         agent_is_busy: false,
     };

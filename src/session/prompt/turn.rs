@@ -1,6 +1,7 @@
 //! One exchange with the agent as a pure machine: events in, actions out.
 //!
-//! Owns the answer so far and the calls that wait. Knows no channel, no clock and no peer, so every path (tool rounds,
+//! Owns the answer so far and the one queue of what the agent wants: calls of our tools and questions to the user, one at a
+//! time in the order they came, so that no question comes up while a tool has the terminal. It knows no channel, no clock and no peer, so every path (tool rounds,
 //! an interrupt at any moment, late events of a dead turn, a lost interpreter) is a table of events in `turn/tests.rs`.
 //!
 //! Invariants: exactly one [`TurnAction::End`] comes out and nothing after it; every tool call the agent made is
@@ -12,7 +13,10 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::agent::{AgentEvent, AgentFailure, AgentReply, InputPart, Question, ToolCall, Usage};
+use crate::agent::{
+    AgentEvent, AgentFailure, AgentReply, Decision, FileChange, InputPart, Question,
+    QuestionAnswer, ToolCall, Usage,
+};
 use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
 use crate::session::toolbox::shows_itself;
@@ -24,6 +28,13 @@ pub(super) enum TurnEvent {
     Agent(AgentEvent),
     /// The tool that was called returned.
     ToolReturned(ToolReturn),
+    /// The user answered what the agent asked.
+    Answered {
+        /// The agent's id of the question.
+        question: String,
+        /// The answer.
+        answer: QuestionAnswer,
+    },
     /// The user pressed Ctrl-C.
     Interrupted,
 }
@@ -48,8 +59,10 @@ pub(in crate::session) enum TurnAction {
     Show(AnswerEvent),
     /// Call this tool; [`TurnEvent::ToolReturned`] is owed.
     CallTool(ToolCall),
-    /// Ask the user; the answer goes to the agent.
+    /// Ask the user; [`TurnEvent::Answered`] is owed.
     Ask(Question),
+    /// The question of this id needs no answer any more.
+    Withdraw(String),
     /// Interrupt the tool that is running; its return is no longer waited for.
     InterruptTool,
     /// Tell the agent.
@@ -78,10 +91,29 @@ pub(in crate::session) struct TurnEnd {
 pub(super) struct Turn {
     answer: Answer,
     usage: Option<Usage>,
-    running_tool: Option<ToolCall>,
-    waiting_tools: VecDeque<ToolCall>,
+    /// What is worked off for the agent.
+    at: Option<Wanted>,
+    waiting: VecDeque<Wanted>,
+    /// The user has stopped the turn with an answer: nothing more is worked off for it.
+    stopped: bool,
     ended: bool,
     received: usize,
+}
+
+/// Something the agent waits for.
+#[derive(Debug)]
+enum Wanted {
+    Call(ToolCall),
+    Question(Question),
+}
+
+impl Wanted {
+    fn id(&self) -> &str {
+        match self {
+            Wanted::Call(call) => &call.id,
+            Wanted::Question(question) => &question.id,
+        }
+    }
 }
 
 impl Turn {
@@ -103,9 +135,10 @@ impl Turn {
         match event {
             TurnEvent::Agent(event) => self.on_agent(event),
             TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned),
+            TurnEvent::Answered { question, answer } => self.on_answer(&question, answer),
             TurnEvent::Interrupted => {
                 let mut actions = vec![TurnAction::CancelAgent];
-                if self.running_tool.is_some() {
+                if self.calls() {
                     actions.push(TurnAction::InterruptTool);
                 }
                 actions.push(self.end(TurnOutcome::Interrupted, None));
@@ -154,13 +187,35 @@ impl Turn {
                 }
             }
             AgentEvent::ToolCalled { call, .. } => {
-                self.waiting_tools.push_back(call);
-                return self.next_tool();
+                self.waiting.push_back(Wanted::Call(call));
+                return self.next_wanted();
             }
-            AgentEvent::Asked { question, .. } => return vec![TurnAction::Ask(question)],
-            AgentEvent::Planned { steps, .. } => AnswerEvent::Planned(steps),
-            AgentEvent::Worked { activity, .. } => AnswerEvent::Worked(activity),
-            AgentEvent::FilesChanged { changes, .. } => AnswerEvent::FilesChanged(changes),
+            AgentEvent::Asked { question, .. } => {
+                self.waiting.push_back(Wanted::Question(question));
+                return self.next_wanted();
+            }
+            AgentEvent::Withdrawn { id, .. } => return self.withdraw(&id),
+            AgentEvent::Planned { steps, .. } => {
+                let plan = steps
+                    .iter()
+                    .map(|step| (step.text.as_str(), step.status.word()));
+                self.answer.plan(&plan.collect::<Vec<_>>());
+                self.received += 1;
+                AnswerEvent::Planned(steps)
+            }
+            AgentEvent::Worked { activity, .. } => {
+                if let Some(work) = activity.record() {
+                    self.received += work.title.len() + work.result.len();
+                    self.answer.work(&work);
+                }
+                AnswerEvent::Worked(activity)
+            }
+            AgentEvent::FilesChanged { changes, .. } => {
+                let work = FileChange::record(&changes);
+                self.received += work.title.len();
+                self.answer.work(&work);
+                AnswerEvent::FilesChanged(changes)
+            }
             AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
             AgentEvent::Usage { usage, .. } => {
                 self.usage = Some(usage);
@@ -184,24 +239,66 @@ impl Turn {
         vec![TurnAction::Show(shown)]
     }
 
-    /// Starts the next waiting tool when none runs: one at a time, in order.
-    fn next_tool(&mut self) -> Vec<TurnAction> {
-        if self.running_tool.is_some() {
+    /// A tool is being called.
+    fn calls(&self) -> bool {
+        matches!(self.at, Some(Wanted::Call(_)))
+    }
+
+    /// Begins the next of what the agent wants, when nothing of it is being worked off.
+    fn next_wanted(&mut self) -> Vec<TurnAction> {
+        if self.at.is_some() || self.stopped {
             return Vec::new();
         }
-        let Some(call) = self.waiting_tools.pop_front() else {
+        let Some(wanted) = self.waiting.pop_front() else {
             return Vec::new();
         };
-        self.running_tool = Some(call.clone());
-        let line = call_line(&call.name, &call.arguments);
-        vec![
-            TurnAction::Show(AnswerEvent::ToolStarted { call: line }),
-            TurnAction::CallTool(call),
-        ]
+        let actions = match &wanted {
+            Wanted::Call(call) => vec![
+                TurnAction::Show(AnswerEvent::ToolStarted {
+                    call: call_line(&call.name, &call.arguments),
+                }),
+                TurnAction::CallTool(call.clone()),
+            ],
+            Wanted::Question(question) => vec![TurnAction::Ask(question.clone())],
+        };
+        self.at = Some(wanted);
+        actions
+    }
+
+    fn on_answer(&mut self, id: &str, answer: QuestionAnswer) -> Vec<TurnAction> {
+        let asked = self
+            .at
+            .take_if(|at| matches!(at, Wanted::Question(question) if question.id == id));
+        let Some(Wanted::Question(question)) = asked else {
+            return Vec::new();
+        };
+        self.stopped = question.options.iter().any(|option| {
+            option.kind == Decision::Stop && answer == QuestionAnswer::Chosen(option.id.clone())
+        });
+        let reply = AgentReply::Answered {
+            question: question.id,
+            answer,
+        };
+        let mut actions = vec![TurnAction::Reply(reply)];
+        actions.extend(self.next_wanted());
+        actions
+    }
+
+    /// The agent no longer waits for this. A tool that runs goes on to its end.
+    fn withdraw(&mut self, id: &str) -> Vec<TurnAction> {
+        self.waiting.retain(|wanted| wanted.id() != id);
+        let asked = |at: &mut Wanted| matches!(at, Wanted::Question(_)) && at.id() == id;
+        if self.at.take_if(asked).is_none() {
+            return Vec::new();
+        }
+        let mut actions = vec![TurnAction::Withdraw(id.to_owned())];
+        actions.extend(self.next_wanted());
+        actions
     }
 
     fn on_tool_returned(&mut self, returned: ToolReturn) -> Vec<TurnAction> {
-        let Some(call) = self.running_tool.take() else {
+        let called = self.at.take_if(|at| matches!(at, Wanted::Call(_)));
+        let Some(Wanted::Call(call)) = called else {
             return Vec::new();
         };
         let shown = shows_itself(&call.name);
@@ -229,7 +326,7 @@ impl Turn {
         if !shown {
             let pictures = returned.content.iter().filter_map(|part| match part {
                 InputPart::Image(url) => Some(AnswerEvent::Picture(url.clone())),
-                InputPart::Text(_) => None,
+                InputPart::Text(_) | InputPart::File { .. } => None,
             });
             actions.extend(pictures.map(TurnAction::Show));
         }
@@ -238,7 +335,7 @@ impl Turn {
             success: returned.success,
             content: returned.content,
         }));
-        actions.extend(self.next_tool());
+        actions.extend(self.next_wanted());
         actions
     }
 
@@ -249,7 +346,7 @@ impl Turn {
     /// Ends the turn; a tool that still runs is interrupted, since nobody waits for it any more.
     fn end_with_tool(&mut self, outcome: TurnOutcome, thread: Option<String>) -> Vec<TurnAction> {
         let mut actions = Vec::new();
-        if self.running_tool.is_some() {
+        if self.calls() {
             actions.push(TurnAction::InterruptTool);
         }
         actions.push(self.end(outcome, thread));

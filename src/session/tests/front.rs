@@ -22,7 +22,7 @@ fn returned(run: &Run) -> (Vec<String>, String, bool) {
                     assert!(matches!(ended, Next::Ended), "{ended:?}");
                     let text = content.into_iter().find_map(|part| match part {
                         InputPart::Text(text) => Some(text),
-                        InputPart::Image(_) => None,
+                        InputPart::Image(_) | InputPart::File { .. } => None,
                     });
                     return (words, text.unwrap_or_default(), success);
                 }

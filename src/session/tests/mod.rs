@@ -361,7 +361,7 @@ impl Stage {
         let texts = request.input.iter().rev();
         let text = texts.into_iter().find_map(|part| match part {
             InputPart::Text(text) => Some(text.clone()),
-            InputPart::Image(_) => None,
+            InputPart::Image(_) | InputPart::File { .. } => None,
         });
         text.expect("a prompt is text")
     }

@@ -22,7 +22,7 @@ fn told(request: &TurnRequest) -> (bool, Vec<String>, String) {
     let history = history.map(|turn| format!("{} => {}", short(&turn.user), turn.assistant));
     let input = request.input.iter().filter_map(|part| match part {
         InputPart::Text(text) => Some(short(text)),
-        InputPart::Image(_) => None,
+        InputPart::Image(_) | InputPart::File { .. } => None,
     });
     (request.thread.is_some(), history.collect(), input.collect())
 }

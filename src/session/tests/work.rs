@@ -48,7 +48,7 @@ fn modes(current: &str) -> AgentEvent {
 }
 
 #[test]
-fn plans_work_and_changes_are_shown_as_they_come_and_are_no_part_of_the_answer() {
+fn plans_work_and_changes_are_shown_as_they_come_and_recorded_as_they_stood_last() {
     let rewritten = AgentEvent::FilesChanged {
         turn: TURN,
         changes: vec![FileChange {
@@ -82,7 +82,11 @@ fn plans_work_and_changes_are_shown_as_they_come_and_are_no_part_of_the_answer()
         ]
     );
     stage.run(".second");
-    assert_eq!(stage.agent.requests()[1].history[0].assistant, "one");
+    let told = &stage.agent.requests()[1].history[0].assistant;
+    assert_eq!(
+        crate::dialog::display_form(told),
+        "- ☑ look\n- ☐ tell\n\n\n🔧 Read (a.py:3)\n\n🔧 update a.py\n\none"
+    );
 }
 
 #[test]
@@ -179,4 +183,108 @@ fn where_nobody_can_be_asked_the_option_that_changes_nothing_is_taken() {
         stage.agent.replies(),
         [AgentReply::Answered { question, answer }]
     );
+}
+
+#[test]
+fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
+    let command = |id: &str| Offering {
+        id: id.into(),
+        ..Offering::default()
+    };
+    let mut first = vec![
+        modes("code"),
+        AgentEvent::News(News::Commands(vec![command("review")])),
+    ];
+    first.extend(says("one"));
+    let able = crate::agent::Capabilities {
+        commands: true,
+        modes: true,
+        sessions: true,
+        files: true,
+        ..crate::agent::Capabilities::full("able")
+    };
+    let mut script = scripted::Script::new(vec![first, says("two"), says("three")]);
+    script.able = able.into();
+    script.kept = vec![crate::agent::Kept {
+        id: "S1".into(),
+        title: "Sums".into(),
+        updated: String::new(),
+    }];
+    let agent = script.clone();
+    let stage = stage_with(Vec::new(), move |parts| {
+        parts.agent = super::agents::connecting(&agent);
+    });
+    let said = |line: &str| stage.run(line)[1..].join("\n");
+    assert_eq!(
+        said("%ipycodex option"),
+        "the agent `able` has told of no modes and no other options"
+    );
+    stage.run(".first");
+    stage.run("x");
+    stage.run("./review the last cell");
+    stage.run("./nothing like it");
+    let input = |at: usize| script.requests()[at].input.clone();
+    assert_eq!(
+        input(1)[0],
+        InputPart::Text("/review the last cell".into()),
+        "a command is known by the first word"
+    );
+    let context = input(1)[1].as_text().unwrap_or_default().to_owned();
+    assert!(context.contains("<code>x</code>"), "{context}");
+    assert!(!context.contains("user-request"), "{context}");
+    assert!(
+        input(2)[0]
+            .as_text()
+            .is_some_and(|text| text.contains("<user-request>/nothing"))
+    );
+    assert_eq!(said("%ipycodex option"), "mode: code (one of code, plan)");
+    assert_eq!(said("%ipycodex option mode plan"), "mode: plan");
+    assert_eq!(script.chosen(), [("mode".to_owned(), "plan".to_owned())]);
+    assert_eq!(
+        said("%ipycodex option mode"),
+        "mode: plan (one of code, plan)"
+    );
+    assert_eq!(
+        said("%ipycodex option mode plam"),
+        "mode must be one of code/plan, got 'plam' (did you mean `plan`?)"
+    );
+    assert_eq!(
+        said("%ipycodex option mod plan"),
+        "the agent has no option 'mod' (did you mean `mode`?)"
+    );
+    assert!(said("%ipycodex agent").ends_with("kept:  S1  Sums"));
+    let around = stage.session.surroundings();
+    assert_eq!(around.commands, [("review".to_owned(), String::new())]);
+    assert_eq!(around.options[0].0, "mode");
+}
+
+#[test]
+fn a_file_goes_whole_to_an_agent_that_takes_files_and_as_text_to_others() {
+    for files in [true, false] {
+        let mut script = scripted::Script::new(vec![says("one")]);
+        script.able = crate::agent::Capabilities {
+            files,
+            ..crate::agent::Capabilities::full("able")
+        }
+        .into();
+        let agent = script.clone();
+        let stage = stage_with(Vec::new(), move |parts| {
+            parts.agent = super::agents::connecting(&agent);
+        });
+        let file = InputPart::File {
+            path: "a<b".into(),
+            text: "x < 1".into(),
+        };
+        let run = stage.session.submit(Submission {
+            text: ".look".into(),
+            attached: vec![file.clone()],
+            ..Submission::default()
+        });
+        words(&run);
+        let expected = match files {
+            true => file,
+            false => InputPart::Text("<file path=\"a&lt;b\">x &lt; 1</file>\n".into()),
+        };
+        assert_eq!(script.requests()[0].input[0], expected);
+    }
 }

@@ -72,7 +72,7 @@ pub(super) fn replied(stage: &Stage, n: usize) -> (String, bool) {
         } => {
             let texts = content.iter().filter_map(|part| match part {
                 InputPart::Text(text) => Some(text.as_str()),
-                InputPart::Image(_) => None,
+                InputPart::Image(_) | InputPart::File { .. } => None,
             });
             (texts.collect(), *success)
         }

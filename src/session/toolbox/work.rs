@@ -240,9 +240,10 @@ impl Session {
         }
     }
 
-    /// The list of skills is made: the instructions of every turn end with it.
+    /// The list of skills is made: the instructions end with it, where a tool can load them.
     pub(in crate::session) fn on_skills_found(&mut self, skills: Skills) {
-        self.exchanges.instruct(&skills.catalog.section());
+        self.exchanges
+            .instruct_about_tools(&skills.catalog.section());
         self.shelf.fill(skills.catalog, skills.consent);
         if let Some(trouble) = skills.trouble {
             let notice = SessionEvent::Notice(Notice::warning(trouble));

@@ -52,12 +52,22 @@ pub(super) fn look_up(
                     });
                     fitting(rows, *start, typed)
                 }
+                Values::Options => {
+                    let options = session.surroundings().options;
+                    fitting(options.into_iter(), *start, typed)
+                }
                 Values::Unknown => Vec::new(),
             }
         }
         Source::Skills { start } => {
-            let skills = session.surroundings().skills;
-            fitting(skills.into_iter(), *start, typed(*start))
+            let around = session.surroundings();
+            // The agent's own commands begin with the slash that a skill may have.
+            let commands = match before[..*start].ends_with('/') {
+                true => around.commands,
+                false => Vec::new(),
+            };
+            let names = commands.into_iter().chain(around.skills);
+            fitting(names, *start, typed(*start))
         }
     }
 }

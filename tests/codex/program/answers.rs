@@ -38,7 +38,10 @@ fn reasoning_and_searches_are_shown_and_stored() {
     leave(&pty);
     assert_eq!(
         program.answers(),
-        ["<thinking>\n**Thinking** hard\n\nand more\n</thinking>\n\nIt is *so*."]
+        ["<thinking>\n**Thinking** hard\n\nand more\n</thinking>\n\n\
+          <details class='tool-usage-details'>\n<summary><code>searched: rust 2026</code></summary>\n\n```json\n\
+          {\"id\": \"ws_0_2\", \"work\": {\"kind\": \"search\", \"title\": \"searched: rust 2026\"}, \"result\": \"\", \
+          \"success\": true}\n```\n\n</details>\n\nIt is *so*."]
     );
 }
 

@@ -213,6 +213,7 @@ fn told(result: Result<MimeBundle, CellError>) -> (Vec<String>, String, bool) {
     let parts = returned.content.into_iter().map(|part| match part {
         InputPart::Text(text) => text,
         InputPart::Image(url) => format!("<{url}>"),
+        InputPart::File { path, .. } => path,
     });
     (parts.collect(), returned.text, returned.success)
 }

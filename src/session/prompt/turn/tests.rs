@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::agent::{CommandRun, FailureKind, TurnId};
+use crate::agent::{
+    Activity, ActivityKind, Change, CommandRun, FailureKind, FileChange, PlanStep, Subject, TurnId,
+    WorkStatus,
+};
 use crate::dialog::{DENIED, display_form};
 use crate::session::Reply;
 
@@ -67,6 +70,7 @@ fn word(action: &TurnAction) -> String {
         TurnAction::Show(_) => "show".into(),
         TurnAction::CallTool(call) => format!("call {}", call.id),
         TurnAction::Ask(question) => format!("ask {}", question.id),
+        TurnAction::Withdraw(id) => format!("withdraw {id}"),
         TurnAction::InterruptTool => "interrupt tool".into(),
         TurnAction::Reply(
             AgentReply::ToolResult { call: id, .. } | AgentReply::Answered { question: id, .. },
@@ -172,6 +176,100 @@ fn tools_run_one_at_a_time_in_order() {
             "begin f(x=1)",
             "call b",
             "ran f(x=1) => 2",
+            "reply b",
+        ],
+    );
+}
+
+fn asked(id: &str) -> TurnEvent {
+    let subject = Subject::Command {
+        command: "x".into(),
+        cwd: "/".into(),
+        reason: None,
+    };
+    TurnEvent::Agent(AgentEvent::Asked {
+        turn: TURN,
+        question: Question::usual(id, subject),
+    })
+}
+
+fn answered(id: &str, kind: Decision) -> TurnEvent {
+    TurnEvent::Answered {
+        question: id.into(),
+        answer: QuestionAnswer::usual(kind),
+    }
+}
+
+fn withdrawn(id: &str) -> TurnEvent {
+    TurnEvent::Agent(AgentEvent::Withdrawn {
+        turn: TURN,
+        id: id.into(),
+    })
+}
+
+#[test]
+fn a_question_waits_for_the_tool_that_has_the_terminal_and_a_tool_for_the_question() {
+    use Decision::AllowOnce;
+    check(
+        vec![
+            call("a"),
+            asked("q"),
+            call("b"),
+            answered("q", AllowOnce),
+            returned("1"),
+            answered("other", AllowOnce),
+            answered("q", AllowOnce),
+            answered("q", AllowOnce),
+            returned("2"),
+        ],
+        &[
+            "begin f(x=1)",
+            "call a",
+            "ran f(x=1) => 1",
+            "reply a",
+            "ask q",
+            "reply q",
+            "begin f(x=1)",
+            "call b",
+            "ran f(x=1) => 2",
+            "reply b",
+        ],
+    );
+}
+
+#[test]
+fn an_answer_that_stops_the_turn_lets_nothing_more_begin() {
+    check(
+        vec![
+            asked("q"),
+            call("a"),
+            asked("r"),
+            answered("q", Decision::Stop),
+        ],
+        &["ask q", "reply q"],
+    );
+}
+
+#[test]
+fn what_is_withdrawn_is_not_asked_and_not_called_any_more() {
+    check(
+        vec![
+            asked("q"),
+            asked("r"),
+            call("a"),
+            call("b"),
+            withdrawn("r"),
+            withdrawn("a"),
+            withdrawn("q"),
+            withdrawn("b"),
+            returned("1"),
+        ],
+        &[
+            "ask q",
+            "withdraw q",
+            "begin f(x=1)",
+            "call b",
+            "ran f(x=1) => 1",
             "reply b",
         ],
     );
@@ -286,5 +384,57 @@ fn what_was_denied_is_kept_and_said_once() {
         "✗ not allowed: rm x => the user's reason: keep it\n\n\
          ✗ not allowed: rm x => the user's reason: keep it\n\n\
          🔧 f(x=1) => Error: no cell was run. The user's reason: not now\n"
+    );
+}
+
+#[test]
+fn a_plan_and_work_of_the_agents_own_are_kept_as_they_stood_last() {
+    let plan = |status| {
+        let step = PlanStep {
+            text: "look".into(),
+            status,
+        };
+        TurnEvent::Agent(AgentEvent::Planned {
+            turn: TURN,
+            steps: vec![step],
+        })
+    };
+    let work = |kind, status| {
+        TurnEvent::Agent(AgentEvent::Worked {
+            turn: TURN,
+            activity: Activity {
+                id: "w".into(),
+                kind,
+                title: "w.now()".into(),
+                status,
+                content: vec![InputPart::Text("rain".into())],
+                places: Vec::new(),
+            },
+        })
+    };
+    let changed = TurnEvent::Agent(AgentEvent::FilesChanged {
+        turn: TURN,
+        changes: vec![FileChange {
+            path: "a.py".into(),
+            change: Change::Added("x".into()),
+        }],
+    });
+    let mut turn = Turn::default();
+    let before = turn.size();
+    for event in [
+        plan(WorkStatus::Running),
+        work(ActivityKind::Mcp, WorkStatus::Running),
+        work(ActivityKind::Mcp, WorkStatus::Done),
+        work(ActivityKind::Read, WorkStatus::Done),
+        work(ActivityKind::Read, WorkStatus::Failed),
+        changed,
+        plan(WorkStatus::Done),
+    ] {
+        turn.on(event);
+    }
+    assert!(turn.size() > before, "it is saved");
+    assert_eq!(
+        display_form(&turn.stored()),
+        "- ☑ look\n\n\n🔧 w.now() => rain\n\n🔧 w.now()\n\n✗ w.now() => rain\n\n🔧 add a.py\n"
     );
 }
