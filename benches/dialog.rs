@@ -102,7 +102,8 @@ pub fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
     for session in 1..=sessions {
         change
             .execute(
-                "INSERT OR REPLACE INTO sessions VALUES (?1, '2026-11-21 10:00:00.000000', NULL, NULL, '{\"cwd\":\"/w\"}')",
+                "INSERT OR REPLACE INTO sessions VALUES (?1, '2026-11-21 10:00:00.000000', NULL, NULL, \
+                 '{\"cwd\":\"/w\"}')",
                 [session],
             )
             .expect("our table");
@@ -123,8 +124,10 @@ pub fn fill(path: &Path, sessions: i64, cells: u32, prompts: u32) {
             }
             if line % every == 0 {
                 change
-                    .prepare_cached("INSERT INTO ai_prompts (session, prompt, response, history_line) VALUES (?1, ?2, ?3, ?4)")
-                    .and_then(|mut insert| insert.execute(params![session, "what is it?", "It is so. ".repeat(100), line]))
+                    .prepare_cached("INSERT INTO ai_prompts (session, prompt, response, history_line) VALUES (?1, ?2, \
+                                     ?3, ?4)")
+                    .and_then(|mut insert| insert.execute(params![session, "what is it?", "It is so. ".repeat(100),
+                        line]))
                     .expect("our table");
             }
         }

@@ -148,8 +148,8 @@ impl Typist {
     }
 }
 
-/// These letters stand before the cursor; where the row has wrapped, the last of them, behind whatever an editor puts in
-/// front of a row that goes on (`ipython` does), or in the row above.
+/// These letters stand before the cursor; where the row has wrapped, the last of them, behind whatever an editor puts
+/// in front of a row that goes on (`ipython` does), or in the row above.
 fn echoed(screen: &vt100::Screen, letters: &str) -> bool {
     let here = before_cursor(screen);
     let word = here.rsplit([' ', ':']).next().unwrap_or_default();

@@ -99,7 +99,8 @@ fn report(name: &str, text: &str, deltas_per_draw: usize) -> Played {
         .min_by_key(|played| played.cpu)
         .expect("three runs");
     println!(
-        "{name:28} {:>8.1} ms cpu {:>8.1} ms wall  {:>6.2} us/delta  slowest draw {:>6.2} ms  {:>5.2} x plain  {:>5.2} x coloured text  parsed {:>5.0} x",
+        "{name:28} {:>8.1} ms cpu {:>8.1} ms wall  {:>6.2} us/delta  slowest draw {:>6.2} ms  {:>5.2} x plain  {:>5.2} \
+         x coloured text  parsed {:>5.0} x",
         played.cpu.as_secs_f64() * 1e3,
         played.wall.as_secs_f64() * 1e3,
         played.cpu.as_secs_f64() * 1e6 / played.deltas as f64,

@@ -115,7 +115,8 @@ fn fill(home: &Home) {
     let change = db.transaction().expect("nobody else has it");
     {
         let mut session = change
-            .prepare("INSERT INTO sessions (session, start, end, num_cmds, remark) VALUES (?1, '2026-01-01 10:00:00.000000', 'x', 50, ?2)")
+            .prepare("INSERT INTO sessions (session, start, end, num_cmds, remark) VALUES (?1, '2026-01-01 \
+                      10:00:00.000000', 'x', 50, ?2)")
             .expect("IPython's schema");
         let mut input = change
             .prepare("INSERT INTO history VALUES (?1, ?2, ?3, ?3)")

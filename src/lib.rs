@@ -14,17 +14,18 @@
 //! end; a prompt is built from the record (never from memory), goes to the agent and comes back as a stream. Both are
 //! recorded when they happen. What a front-end sees is one [`session::Run`] of [`session::SessionEvent`]s per input.
 //!
-//! The session is a loop around machines, each with fields of its own and without channel, clock or file: the numbering,
-//! the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back, sent, running,
-//! settled), the tools (`session/toolbox`, a file and a row each), the questions (`session/asking`). An event goes to the
-//! machine that owns it; what it says is done. Functions of the user go to the runtime; questions go one at a time to the
-//! front-end, their answers to the record and back to whoever asked; where nobody can be asked, the answer is the one that
-//! changes nothing. What only an editor can do is a stream of its own, [`session::EditorWishes`].
+//! The session is a loop around machines, each with fields of its own and without channel, clock or file: the
+//! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
+//! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the questions (`session/asking`). An
+//! event goes to the machine that owns it; what it says is done. Functions of the user go to the runtime; questions go
+//! one at a time to the front-end, their answers to the record and back to whoever asked; where nobody can be asked,
+//! the answer is the one that changes nothing. What only an editor can do is a stream of its own,
+//! [`session::EditorWishes`].
 //!
-//! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and the
-//! record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session is
-//! taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its cells
-//! again. Files go the same way: `notebook` makes a session of their text, and text of a session.
+//! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and
+//! the record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session
+//! is taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its
+//! cells again. Files go the same way: `notebook` makes a session of their text, and text of a session.
 //!
 //! # Layers
 //!
@@ -35,7 +36,7 @@
 //! | folder | layer | owns |
 //! |---|---|---|
 //! | [`environment`], [`report`] | 1 | surroundings as values; the error a user sees |
-//! | [`text`] | 1 | positions, widths, rows, styled lines, keys, a typed line, frontmatter, foreign text and JSON made safe |
+//! | [`text`] | 1 | positions, widths, rows, styled lines, keys, a typed line, frontmatter, foreign text made safe |
 //! | [`input`] | 1 | what a submitted text is; the one place that looks at leading characters |
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
@@ -77,7 +78,7 @@
 //! | `startup` | the startup notebook's run, while one can type | its end, or the next input, which takes it |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
-//! | `background`, `signals` | what happens between runs; signals, and the terminal's mode after a stop | the end of the process |
+//! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |
 //!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
 //! when it or we are gone ([`process`]).
@@ -107,18 +108,19 @@
 //! Each is a folder behind a contract that stands, and one arm.
 //!
 //! - **ACP agent**: `agent/acp/{wire,map,client,session}.rs` on `rpc` (the versioned dialect, over a child), one arm in
-//!   `agent/connect.rs`; what it cannot do is a field of [`agent::Capabilities`], its own options come with its questions.
+//!   `agent/connect.rs`; what it cannot do is a field of [`agent::Capabilities`], its own options come with its
+//!   questions.
 //! - **Jupyter and gateway runtimes**: `jupyter/` (layer 3: connection files, signing, sockets, messages),
-//!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they cannot
-//!   do is a field of [`runtime::Capabilities`], and without a terminal of theirs cells ask for input.
+//!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they
+//!   cannot do is a field of [`runtime::Capabilities`], and without a terminal of theirs cells ask for input.
 //! - **Persistent shell**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
 //!   [`input::Mode::Shell`] is there; until then a command of it is a cell.
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
-//!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are converted
-//!   in [`text`].
+//!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
+//!   converted in [`text`].
 //! - **Editor of foreign notebooks**: sessions are written to notebooks and read from them today; cells of any notebook
-//!   changed with all other bytes kept is `notebook/document/`, with `files` for whole writes and `cli/notebook.rs`; the
-//!   agent's tool is a file and a row in `session/toolbox`.
+//!   changed with all other bytes kept is `notebook/document/`, with `files` for whole writes and `cli/notebook.rs`;
+//!   the agent's tool is a file and a row in `session/toolbox`.
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls, [`session::SessionHandle::call`]),
 //!   `cli/mcp.rs`; `rpc` carries it over our own streams.
 

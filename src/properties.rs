@@ -1,8 +1,9 @@
 //! How property tests run: the same cases each time, or many new ones when asked.
 //!
-//! In: how many cases a test has, and [`TIMES`] in the environment. Out: the configuration each `proptest!` of this crate
-//! names. Invariant: without the variable a run is a function of the source, so it fails for the commit that broke
-//! something and for no other. Absent on purpose: files of failures; what random runs find becomes an example test.
+//! In: how many cases a test has, and [`TIMES`] in the environment. Out: the configuration each `proptest!` of this
+//! crate names. Invariant: without the variable a run is a function of the source, so it fails for the commit that
+//! broke something and for no other. Absent on purpose: files of failures; what random runs find becomes an example
+//! test.
 
 use proptest::test_runner::{Config, RngSeed};
 

@@ -1,4 +1,4 @@
-//! Tests that hold the house: layers, circles, sizes, headers, the map.
+//! Tests that hold the house: layers, circles, sizes, widths, headers, the map.
 //!
 //! In: the files of this repository as text. Out: a list of what is out of place, each with file, line and what to do.
 //!
@@ -76,6 +76,11 @@ fn the_map_names_every_folder() {
 #[test]
 fn files_are_short() {
     none(&rules::sizes(&house().0));
+}
+
+#[test]
+fn lines_are_narrow() {
+    none(&rules::widths(&house().0));
 }
 
 #[test]

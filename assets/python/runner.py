@@ -1,7 +1,7 @@
 """Bootstrap of the Python runner: `python runner.py REQ_FD FRAME_FD NONCE [--no-ipython] [--pty]`.
 
-Owns nothing but the first step: it runs `_ipycodex_runner/__init__.py`, from the code file beside this script when that fits the
-interpreter and the source. Kept short because Python compiles it at every start. Python 3.8-3.13.
+Owns nothing but the first step: it runs `_ipycodex_runner/__init__.py`, from the code file beside this script when that
+fits the interpreter and the source. Kept short because Python compiles it at every start. Python 3.8-3.13.
 """
 
 import marshal
@@ -27,4 +27,11 @@ if found != stamp:
     head, index = b"", {}
     with open(source, "rb") as file:
         code = compile(file.read(), "_ipycodex_runner/__init__.py", "exec", 0, True, 0)
-exec(code, {"__name__": "_ipycodex_runner.start", "__builtins__": __builtins__, "given": (folder, cache, magic, stamp, code, index, head, started)})
+exec(
+    code,
+    {
+        "__name__": "_ipycodex_runner.start",
+        "__builtins__": __builtins__,
+        "given": (folder, cache, magic, stamp, code, index, head, started),
+    },
+)

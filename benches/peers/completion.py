@@ -1,5 +1,5 @@
-"""Completion by IPython's own completer, in process, without jedi: says `ready`, then for each line on standard input (a text, the cursor at
-its end) the median of 20, in ms.
+"""Completion by IPython's own completer, in process, without jedi: says `ready`, then for each line on standard input
+(a text, the cursor at its end) the median of 20, in ms.
 """
 
 import statistics

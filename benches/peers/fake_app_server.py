@@ -60,11 +60,21 @@ def main():
         if method == "turn/start":
             tell("turn/start")
         results = {
-            "initialize": {"userAgent": "fake/0.169.0", "codexHome": "/", "platformFamily": "unix", "platformOs": "linux"},
+            "initialize": {
+                "userAgent": "fake/0.169.0",
+                "codexHome": "/",
+                "platformFamily": "unix",
+                "platformOs": "linux",
+            },
             "account/read": {"account": None, "requiresOpenaiAuth": False},
             "thread/start": {
-                "thread": thread(), "model": "mock", "modelProvider": "mock", "cwd": "/", "approvalPolicy": "never",
-                "sandbox": {"type": "dangerFullAccess"}, "reasoningEffort": "low",
+                "thread": thread(),
+                "model": "mock",
+                "modelProvider": "mock",
+                "cwd": "/",
+                "approvalPolicy": "never",
+                "sandbox": {"type": "dangerFullAccess"},
+                "reasoningEffort": "low",
             },
             "turn/start": {"turn": turn(turns, "inProgress")},
             "model/list": {"data": [], "nextCursor": None},

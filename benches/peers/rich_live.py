@@ -1,6 +1,7 @@
 """Markdown streamed in deltas of 4 characters through Rich's `Live`, drawn after each as in its documentation.
 
-Arguments: a file of markdown, and how many characters of it (over and over) are played. Says `ready`, then for each line on standard input the CPU time in ms.
+Arguments: a file of markdown, and how many characters of it (over and over) are played. Says `ready`, then for each
+line on standard input the CPU time in ms.
 """
 
 import os

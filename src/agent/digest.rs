@@ -1,8 +1,8 @@
 //! What a thread must hold to go on with, as a digest: model, instructions, tools and conversation.
 //!
-//! The session stores the digest beside the thread's id once an exchange is answered, and compares before the next turn.
-//! (The model counts: agents rewrite the history when it changes in mid-thread.) The conversation is added piece by
-//! piece, so that nobody keeps a copy of it, pictures and all, only to name what comes after it.
+//! The session stores the digest beside the thread's id once an exchange is answered, and compares before the next
+//! turn. (The model counts: agents rewrite the history when it changes in mid-thread.) The conversation is added piece
+//! by piece, so that nobody keeps a copy of it, pictures and all, only to name what comes after it.
 
 use sha2::{Digest, Sha256};
 

@@ -70,7 +70,8 @@ pub trait Agent: Send {
     /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested>;
 
-    /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is dropped.
+    /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is
+    /// dropped.
     fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let (tell, told) = oneshot::channel();
         // Whoever asked may have gone.
@@ -82,8 +83,8 @@ pub trait Agent: Send {
         told
     }
 
-    /// Sets one of what [`News::Modes`] and [`News::Options`] told, by the ids of the selection and of the value; an agent
-    /// that has none refuses. The receiver fails when the agent is dropped.
+    /// Sets one of what [`News::Modes`] and [`News::Options`] told, by the ids of the selection and of the value; an
+    /// agent that has none refuses. The receiver fails when the agent is dropped.
     fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
         let (tell, told) = oneshot::channel();
         // As above.

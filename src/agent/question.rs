@@ -73,8 +73,8 @@ pub enum Subject {
         command: String,
         /// The directory it runs in.
         cwd: String,
-        /// The agent's reason. A command that comes with one may run outside the sandbox: agents ask for that so, and do not
-        /// say it otherwise.
+        /// The agent's reason. A command that comes with one may run outside the sandbox: agents ask for that so, and
+        /// do not say it otherwise.
         reason: Option<String>,
     },
     /// May this be typed into a program that runs? Answer: one of the options.

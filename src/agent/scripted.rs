@@ -1,7 +1,8 @@
 //! An agent that plays a script: for tests of what stands on the contract.
 //!
 //! In: a [`Script`], for each turn the events it tells. Out: those events with the turn's own id. A `ToolCalled` or
-//! `Asked` pauses the turn until its answer is there; a cancelled turn ends as interrupted. No process, no thread, no clock.
+//! `Asked` pauses the turn until its answer is there; a cancelled turn ends as interrupted. No process, no thread, no
+//! clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +18,8 @@ use crate::agent::{
 /// What the agent says, turn by turn; clones share what was asked of it.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// Events of each turn, in order; behind its end, news. The turn ids in them do not matter. A turn without an end is
-    /// finished by `cancel` only; a turn beyond the script finishes at once.
+    /// Events of each turn, in order; behind its end, news. The turn ids in them do not matter. A turn without an end
+    /// is finished by `cancel` only; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
     /// What it can do.
     pub able: Box<Capabilities>,

@@ -91,7 +91,8 @@ pub(super) struct Sessions {
     /// All of them: of every directory, and those of one `-c` or of piped text
     #[arg(long)]
     pub all: bool,
-    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt, last_input, once (of one `-c` or of piped text)
+    /// Print a JSON list: id, start, end, commands, name, cwd, last_prompt, last_input, once (of one `-c` or of piped
+    /// text)
     #[arg(long)]
     pub json: bool,
 }

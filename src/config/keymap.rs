@@ -1,9 +1,9 @@
 //! Which chord does what: the defaults, with the user's own over them.
 //!
-//! In goes the setting `keys` (`{action: chord or list of chords}`, an empty one for none), out come a [`Keymap`] and what
-//! was wrong with the setting; what was wrong counts as not written. The editor asks what the keys pressed so far mean,
-//! `%ipycodex help keys` lists all. Invariant: no chord begins with another one, except that an action that gives way
-//! shares a chord with one that does not.
+//! In goes the setting `keys` (`{action: chord or list of chords}`, an empty one for none), out come a [`Keymap`] and
+//! what was wrong with the setting; what was wrong counts as not written. The editor asks what the keys pressed so far
+//! mean, `%ipycodex help keys` lists all. Invariant: no chord begins with another one, except that an action that gives
+//! way shares a chord with one that does not.
 
 mod chord;
 mod table;

@@ -1,7 +1,7 @@
 //! Settings: what the file, the environment and the command line say, resolved once.
 //!
-//! [`resolve::resolve`] turns them into a [`Settings`] snapshot and reports of what was wrong; a broken file never keeps
-//! the program from starting. A change at run time is a command to the session, not to these values.
+//! [`resolve::resolve`] turns them into a [`Settings`] snapshot and reports of what was wrong; a broken file never
+//! keeps the program from starting. A change at run time is a command to the session, not to these values.
 //!
 //! Absent on purpose: what the settings do.
 

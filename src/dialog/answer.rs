@@ -1,7 +1,8 @@
 //! An answer while it comes, its stored form, and the stored form read back.
 //!
-//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call, command and piece of work of
-//! the agent's own, and for its plan (their JSON is one line, so a result can never end its block). Shown for earlier turns: reasoning as quote, a call as one line.
+//! Stored: markdown as it came, `<thinking>` blocks, a `<details>` block for each tool call, command and piece of work
+//! of the agent's own, and for its plan (their JSON is one line, so a result can never end its block). Shown for
+//! earlier turns: reasoning as quote, a call as one line.
 
 use serde_json::{Value, json};
 

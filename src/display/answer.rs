@@ -1,8 +1,8 @@
 //! An answer on the screen: streamed markdown, reasoning as a quote, commands live and then one line.
 //!
 //! Finished lines are printed once and belong to the scrollback; only the tail (an unfinished block, a running command,
-//! the wait for the first word) is redrawn, when its owner says (`follow.rs`). On a terminal that cannot move its cursor nothing is
-//! drawn that would have to be redrawn.
+//! the wait for the first word) is redrawn, when its owner says (`follow.rs`). On a terminal that cannot move its
+//! cursor nothing is drawn that would have to be redrawn.
 
 use std::time::{Duration, Instant};
 

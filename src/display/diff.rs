@@ -1,7 +1,8 @@
 //! Changes of files as coloured rows.
 //!
 //! In: what an agent changed or wants to change: the content of a new or deleted file, the hunks of an updated one
-//! (unified diff), made of its old and new text where that is what is known. Out: a head with path, kind and counts, then every line of it. All of it is foreign.
+//! (unified diff), made of its old and new text where that is what is known. Out: a head with path, kind and counts,
+//! then every line of it. All of it is foreign.
 
 use nu_ansi_term::{Color, Style};
 

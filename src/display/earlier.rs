@@ -1,4 +1,5 @@
-//! The end of an earlier conversation, as it stood on the screen: before the first prompt of a session that is taken up.
+//! The end of an earlier conversation, as it stood on the screen: before the first prompt of a session that is taken
+//! up.
 //!
 //! In: an [`Earlier`] and a size. Out: rows that fit the screen: one that says which session it is, then the last
 //! entries with their labels, outputs and rendered answers. All texts are foreign: escaped. A long source or output
@@ -78,8 +79,8 @@ fn rows(earlier: &Earlier, size: TerminalSize, appearance: &Appearance) -> Vec<L
     all
 }
 
-/// `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; what does not fit is left out, the number
-/// last.
+/// `── session 43 · name · started 2026-07-01 10:22 · 12 cells, 3 prompts ──`; what does not fit is left out, the
+/// number last.
 fn header(earlier: &Earlier, width: usize) -> Line {
     let number = format!("session {}", earlier.session);
     let name = earlier.name.as_deref().map(visible).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line; with
-//! it what was typed ahead. What a cell took stays below it.
+//! Long work shows itself: the time a run has taken, in the terminal's title and, while it prints nothing, in a line;
+//! with it what was typed ahead. What a cell took stays below it.
 //!
-//! In: the events of a run (when it begins, prints and ends), and the clock. Out: a title and a passing line through the one writer, once a
-//! second. Invariants: nothing before two seconds; the line stands in an empty row only, and is gone before anything
-//! else is written (the writer sees to that); the title is given back at the end.
+//! In: the events of a run (when it begins, prints and ends), and the clock. Out: a title and a passing line through
+//! the one writer, once a second. Invariants: nothing before two seconds; the line stands in an empty row only, and is
+//! gone before anything else is written (the writer sees to that); the title is given back at the end.
 
 use std::time::{Duration, Instant};
 

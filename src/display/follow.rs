@@ -1,7 +1,9 @@
-//! What shows a run ([`Showing`]), and [`follow`], which follows one to its end: its events in order, what is live redrawn in time.
+//! What shows a run ([`Showing`]), and [`follow`], which follows one to its end: its events in order, what is live
+//! redrawn in time.
 //!
 //! A change is drawn at once when the last drawing is a tick ago, else when it is; without changes the view is asked
-//! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written bytes are flushed whenever nothing more is at hand.
+//! now and then (a wait has to show that it goes on), and at every tick while the user is asked something. Written
+//! bytes are flushed whenever nothing more is at hand.
 
 use std::time::{Duration, Instant};
 

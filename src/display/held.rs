@@ -32,9 +32,11 @@ impl Held {
         match &event {
             SessionEvent::Question(QuestionEvent::Over(id)) => {
                 talk.over(*id)?;
-                self.events.retain(
-                    |held| !matches!(held, SessionEvent::Question(QuestionEvent::Asked(question)) if question.id == *id),
-                );
+                let asks = |held: &SessionEvent| match held {
+                    SessionEvent::Question(QuestionEvent::Asked(question)) => question.id == *id,
+                    _ => false,
+                };
+                self.events.retain(|held| !asks(held));
                 return Ok(());
             }
             SessionEvent::End(EndEvent::Turn { .. }) | SessionEvent::RuntimeDied { .. } => {

@@ -1,8 +1,8 @@
 //! Runs on a terminal: takes the events of a run, shows them, and says what is left to do.
 //!
-//! Shared by every front-end that writes to a terminal. `cell.rs` shows what cells put out, `answer.rs` streams answers,
-//! `asking.rs` puts questions to the user. While a question is open, whatever else happens is held back and shown
-//! afterwards, in order. Absent on purpose: where keys come from, and output that is not a terminal.
+//! Shared by every front-end that writes to a terminal. `cell.rs` shows what cells put out, `answer.rs` streams
+//! answers, `asking.rs` puts questions to the user. While a question is open, whatever else happens is held back and
+//! shown afterwards, in order. Absent on purpose: where keys come from, and output that is not a terminal.
 
 mod aftermath;
 mod answer;

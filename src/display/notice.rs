@@ -1,7 +1,7 @@
 //! Notices as lines on the screen.
 //!
-//! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write and fits the screen, its hints below
-//! it.
+//! In: a [`Notice`], or a death of the interpreter. Out: text that is safe to write and fits the screen, its hints
+//! below it.
 
 use nu_ansi_term::{Color, Style};
 

@@ -19,7 +19,8 @@ use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::text::columns;
 
-/// What `less` is told unless the user has told it something: as git does, stay when short, keep colours and the screen.
+/// What `less` is told unless the user has told it something: as git does, stay when short, keep colours and the
+/// screen.
 const LESS: &str = "FRX";
 
 /// A page as text that may be written as it is, each line ended; `None` for pictures.

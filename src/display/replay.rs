@@ -1,7 +1,7 @@
 //! A replay on the screen: a line for each step, with the time it takes; what its cell shows below it.
 //!
-//! In: the steps as they begin and end. Out: `[3/12] In [3]: df = load()  1.2 s ✓`. The line of the running step is live
-//! (its time ticks, and after a while the keys that help are named); it becomes final when the step ends or when
+//! In: the steps as they begin and end. Out: `[3/12] In [3]: df = load()  1.2 s ✓`. The line of the running step is
+//! live (its time ticks, and after a while the keys that help are named); it becomes final when the step ends or when
 //! something is printed below it. Foreign text in it is escaped and cut to the width. On a terminal that cannot move
 //! its cursor only final lines are printed.
 

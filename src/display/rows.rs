@@ -1,8 +1,8 @@
 //! Foreign text as rows of the screen: escaped, whole, broken behind blanks, nothing left to the terminal.
 //!
 //! In: text of a model, a skill, a file, and a width. Out: [`Line`]s no wider than it. Invariants: every character of
-//! the text is in the rows, blanks at a break included, as it is or spelled (`text::escape`); a tab becomes blanks up to
-//! the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown; where a row ends
+//! the text is in the rows, blanks at a break included, as it is or spelled (`text::escape`); a tab becomes blanks up
+//! to the next stop; a word is broken only when no row can hold it. Absent on purpose: markdown; where a row ends
 //! (`text::wrap`).
 
 use nu_ansi_term::Style;

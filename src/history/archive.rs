@@ -1,8 +1,8 @@
 //! The file as a book of sessions: looked through, named, thinned out, by whoever does not record into it.
 //!
 //! A connection of its own beside the history thread's, so a list can be read before a session begins and while one
-//! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open is
-//! never deleted; what is deleted is gone from all tables at once, IPython's included.
+//! goes on. Invariant: reading changes nothing, makes nothing and renames nothing; a session a living process has open
+//! is never deleted; what is deleted is gone from all tables at once, IPython's included.
 //!
 //! Absent on purpose: asking the user; whoever calls [`Archive::delete`] has.
 
@@ -50,8 +50,8 @@ pub struct Glance {
 }
 
 impl Archive {
-    /// Opens the record at `path`; `None` when there is none, or nothing in it. `artifacts` is the directory of what was
-    /// too long for it.
+    /// Opens the record at `path`; `None` when there is none, or nothing in it. `artifacts` is the directory of what
+    /// was too long for it.
     ///
     /// # Errors
     /// It is no record of ours or IPython's, it is damaged, or another program holds it.
@@ -314,7 +314,8 @@ fn tables(db: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut rows = db.prepare_cached(
         "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
          WHERE m.type = 'table' AND c.name = 'session'
-             AND (m.name IN ('sessions', 'history', 'output_history', 'ai_prompts') OR m.name LIKE 'ipycodex\\_%' ESCAPE '\\')",
+             AND (m.name IN ('sessions', 'history', 'output_history', 'ai_prompts') OR m.name LIKE 'ipycodex\\_%' \
+             ESCAPE '\\')",
     )?;
     rows.query_map([], |row| row.get(0))?.collect()
 }

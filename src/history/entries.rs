@@ -60,7 +60,8 @@ fn apply(
                 .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![session, line, source, raw])?;
             change
-                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state, began_at) VALUES (?1, ?2, 'running', ?3)")?
+                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state, began_at) VALUES (?1, \
+                                 ?2, 'running', ?3)")?
                 .execute(params![session, line, seconds(*at)])?;
         }
         Write::Output {

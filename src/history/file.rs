@@ -1,8 +1,8 @@
 //! The file itself: recognised, made private, opened, or set aside.
 //!
-//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing of a
-//! file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed with
-//! its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
+//! Directory 0700, file 0600 whatever the umask (SQLite gives `-wal` and `-shm` the file's mode). Invariants: nothing
+//! of a file changes, its mode included, before it is known to be ours or IPython's, or empty; a damaged one is renamed
+//! with its companions, never overwritten, and only at our own place or when it is known whose it is; a locked one is
 //! [`Failed::Locked`].
 
 use std::fs;

@@ -211,7 +211,8 @@ mod tests {
                  INSERT INTO history SELECT i / 10 + 1, i % 10 + 1, '', 'value_' || i || ' = 1' FROM n;
                INSERT INTO sessions (session, start, remark) SELECT DISTINCT session, '2026-01-01 10:00:00.000000',
                  iif(session % 2, '{"cwd":"/here"}', '/else') FROM history;
-               UPDATE history SET source_raw = 'ähnlich "wie" needle' || session WHERE (session, line) IN ((3, 1), (4, 2), (299, 3));
+               UPDATE history SET source_raw = 'ähnlich "wie" needle' || session
+                 WHERE (session, line) IN ((3, 1), (4, 2), (299, 3));
                UPDATE history SET source_raw = NULL WHERE (session, line) = (5, 5);
                INSERT INTO ipycodex_entries (session, line, state, began_at) VALUES (3, 1, 'failed', 0);"#,
         )

@@ -101,7 +101,8 @@ impl History {
         }
     }
 
-    /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was typed.
+    /// Records an input before it runs; prompts too, with their dot. `source` is what runs, `source_raw` what was
+    /// typed.
     pub fn input(&self, line: u32, source: &str, source_raw: &str) {
         self.recall.push(source_raw);
         self.write(Write::Input {

@@ -1,8 +1,8 @@
 //! The index of what was typed: in which blocks of rows a text may stand.
 //!
 //! Rows of `history` are taken in blocks; of each block the index knows every three characters that stand in its texts,
-//! and its directories. It is made beside the writing, of whole blocks that are no longer new; what it has not yet (rows
-//! of IPython's, too) may hold anything. Invariant: it only rules out.
+//! and its directories. It is made beside the writing, of whole blocks that are no longer new; what it has not yet
+//! (rows of IPython's, too) may hold anything. Invariant: it only rules out.
 
 use std::collections::BTreeSet;
 

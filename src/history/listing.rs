@@ -1,9 +1,9 @@
 //! Sessions as a list: newest first, of one directory or of all.
 //!
-//! Invariants: a session nothing was recorded of is in no list; one of a single command line or text is listed among all
-//! sessions alone, unless it has a name. A directory is compared as recorded: the `cwd` of the remark, or a remark that
-//! is a plain path. Sessions are put beside their directories after they began; of the newest, and of a file of others,
-//! the remarks are read.
+//! Invariants: a session nothing was recorded of is in no list; one of a single command line or text is listed among
+//! all sessions alone, unless it has a name. A directory is compared as recorded: the `cwd` of the remark, or a remark
+//! that is a plain path. Sessions are put beside their directories after they began; of the newest, and of a file of
+//! others, the remarks are read.
 
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,8 @@ fn beside<T>(
     let mut found = read(&newest, before, most, values)?;
     let left = most.saturating_sub(u32::try_from(found.len()).unwrap_or(most));
     if left > 0 {
-        let placed_there = "s.session IN (SELECT p.session FROM ipycodex_places p WHERE p.directory = ?3 AND p.session < ?1)";
+        let placed_there = "s.session IN (SELECT p.session FROM ipycodex_places p WHERE p.directory = ?3 AND p.session \
+                            < ?1)";
         let before = before.min(placed.saturating_add(1));
         found.extend(read(placed_there, before, left, [cwd, None])?);
     }
@@ -147,11 +148,14 @@ fn rows(
              (SELECT count(*) FROM history h WHERE h.session = s.session),
              coalesce((SELECT prompt FROM ai_prompts p WHERE p.session = s.session ORDER BY id DESC LIMIT 1), ''),
              i.name, coalesce({CWD}, ''),
-             coalesce((SELECT substr(prompt, 1, 2000) FROM ai_prompts p WHERE p.session = s.session ORDER BY id LIMIT 1), ''),
-             coalesce((SELECT substr(coalesce(source_raw, source, ''), 1, 2000) FROM history h WHERE h.session = s.session
+             coalesce((SELECT substr(prompt, 1, 2000) FROM ai_prompts p WHERE p.session = s.session ORDER BY id LIMIT \
+             1), ''),
+             coalesce((SELECT substr(coalesce(source_raw, source, ''), 1, 2000) FROM history h WHERE h.session = \
+             s.session
                        ORDER BY line DESC LIMIT 1), ''), coalesce(i.once, 0)
          FROM sessions s LEFT JOIN ipycodex_sessions i ON i.session = s.session
-         WHERE s.session < ?1 AND {which} AND ?3 IS ?3 AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE h.session = s.session)
+         WHERE s.session < ?1 AND {which} AND ?3 IS ?3 AND ?4 IS ?4 AND EXISTS (SELECT 1 FROM history h WHERE \
+         h.session = s.session)
          ORDER BY s.session DESC LIMIT ?2"
     ))?;
     rows.query_map(params![before, most, cwd, inside], |row| {
@@ -318,7 +322,8 @@ mod tests {
         assert_eq!(ids(&db, &here, i64::MAX), [all[0], all[2], all[4]]);
         // Beside their directories they are found alike; what came since, too.
         assert!(!place(&mut db).unwrap());
-        db.execute_batch("INSERT INTO sessions (session, remark) VALUES (6, '/a'); INSERT INTO history VALUES (6, 1, 'x', 'x')")
+        db.execute_batch("INSERT INTO sessions (session, remark) VALUES (6, '/a'); INSERT INTO history VALUES (6, 1, \
+                          'x', 'x')")
             .unwrap();
         assert_eq!(
             ids(&db, &here, i64::MAX),

@@ -118,8 +118,8 @@ pub(super) fn with(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a short
-/// one that takes longer than running it.
+/// SQLite would compile a statement anew whenever another value is bound to it, in the hope of a better plan: for a
+/// short one that takes longer than running it.
 pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(drop)

@@ -17,7 +17,8 @@ use super::listing::{self, Scope};
 /// Inputs loaded from the record, at most; of other directories than this half as many.
 pub(super) const LOADED: u32 = 5_000;
 
-/// Inputs in a file whose last row was `newest` when it was opened, newest first: of `session`, of `cwd`, of all others.
+/// Inputs in a file whose last row was `newest` when it was opened, newest first: of `session`, of `cwd`, of all
+/// others.
 pub(super) fn earlier(
     db: &Connection,
     session: i64,
@@ -182,8 +183,8 @@ mod tests {
             r#"INSERT INTO sessions (session, remark) VALUES (1, '{"cwd":"/here"}'), (2, '{"cwd":"/else"}'),
                    (3, '/here'), (4, NULL), (5, '{"cwd":"/else"}'), (6, '{"cwd":"/here"}');
                INSERT INTO history VALUES (1, 1, '', 'here 1'), (1, 2, '', 'here 2'), (2, 1, '', 'own 1'),
-                   (3, 1, '', 'here 3'), (4, 1, '', 'else 1'), (5, 1, '', 'else 2'), (2, 2, '', 'own 2'), (2, 3, '', ''),
-                   (6, 1, '', 'too late');"#,
+                   (3, 1, '', 'here 3'), (4, 1, '', 'else 1'), (5, 1, '', 'else 2'), (2, 2, '', 'own 2'),
+                   (2, 3, '', ''), (6, 1, '', 'too late');"#,
         )
         .unwrap();
         let found = earlier(&db, 2, "/here", 8).unwrap();

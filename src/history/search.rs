@@ -59,7 +59,8 @@ impl Sought {
     ) -> rusqlite::Result<Sought> {
         // A file of others has no index.
         let mark = Mark::read(db).unwrap_or_default();
-        let last = "SELECT coalesce((SELECT max(rowid) FROM history), 0), coalesce((SELECT max(id) FROM ai_prompts), 0)";
+        let last = "SELECT coalesce((SELECT max(rowid) FROM history), 0), coalesce((SELECT max(id) FROM ai_prompts), \
+                    0)";
         let state = db.query_row(last, [], |row| Ok((mark, row.get(0)?, row.get(1)?)))?;
         let same = |known: &&Sought| known.state == state && known.needle.text() == needle.text();
         if let Some(known) = known.filter(same) {

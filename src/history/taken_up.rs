@@ -1,7 +1,7 @@
 //! The record goes on in another session: the present one is ended, the other begun where it ended.
 //!
-//! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to the
-//! session it was typed in, so nothing is left for another before all of it is.
+//! Invariants: a session that cannot be taken up leaves the present one as it is; what is not written yet belongs to
+//! the session it was typed in, so nothing is left for another before all of it is.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

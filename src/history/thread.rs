@@ -1,8 +1,8 @@
 //! The thread that owns the connection: takes messages in order, keeps what cannot be written yet.
 //!
-//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every second
-//! and before each question. Questions never wait for a lock longer than it takes to see it, but for the begin of a
-//! resumed session.
+//! While the file is locked, full or failing, writes wait in bounded memory, in order; they are tried again every
+//! second and before each question. Questions never wait for a lock longer than it takes to see it, but for the begin
+//! of a resumed session.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};

@@ -22,8 +22,8 @@ pub struct Opening {
     /// False: in memory only, no file is touched.
     pub record: bool,
     /// The log (`-wal`) stays beside the file at the end, so that ending waits for no sync of the disk; whoever opens
-    /// the file next brings it in, or the first such end after it has grown. Nothing is lost without it being brought in.
-    /// And nobody looks back.
+    /// the file next brings it in, or the first such end after it has grown. Nothing is lost without it being brought
+    /// in. And nobody looks back.
     pub leave_log: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Whether Enter submits a text or begins a new line, and how far that line is indented.
 //!
 //! IPython's rules (`check_complete`, 9.x) without compiling: a block ends with a blank line, a cell magic with two,
-//! since scripts and texts have single ones inside; an open bracket, string, `try`, decorator or trailing backslash goes
-//! on. A prompt goes on only after `\`.
+//! since scripts and texts have single ones inside; an open bracket, string, `try`, decorator or trailing backslash
+//! goes on. A prompt goes on only after `\`.
 
 use super::mode::{Mode, without_leading_blank_lines};
 use super::scan::{self, End, Kind, Line};

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 pub struct References {
     /// ``&`name` ``: functions offered to the agent.
     pub tools: Vec<String>,
-    /// ``$`name` ``, ``$`f(x)` ``, ``$`d["k"]` ``: expressions whose values are to be sent, or what stands in their place.
+    /// ``$`name` ``, ``$`f(x)` ``, ``$`d["k"]` ``: expressions whose values are to be sent, or what stands in their
+    /// place.
     pub variables: Vec<String>,
     /// ``!`cmd` ``: commands whose output is to be sent.
     pub shells: Vec<String>,

@@ -256,7 +256,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the line ends in the question mark at `at`: help for what stands before it, whatever is open (`f(a, b?`).
+    /// Whether the line ends in the question mark at `at`: help for what stands before it, whatever is open
+    /// (`f(a, b?`).
     fn asks(&self) -> bool {
         let rest = &self.bytes[self.at..];
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());

@@ -179,7 +179,8 @@ proptest! {
             prop_assert!(is_name(name) && text.contains(&format!("&`{}`", name)), "{}", name);
         }
         for expression in &found.variables {
-            prop_assert!(!expression.trim().is_empty() && text.contains(&format!("$`{}`", expression)), "{}", expression);
+            prop_assert!(!expression.trim().is_empty() && text.contains(&format!("$`{}`", expression)), "{}",
+                expression);
         }
     }
 
@@ -192,7 +193,8 @@ proptest! {
             // A piece may look like a part of a marker line, but it never is one.
             while is_marker(rest) || !rest.starts_with(&piece) {
                 let line = rest.split_inclusive('\n').next().unwrap_or_default();
-                prop_assert!(is_marker(line) || !line.is_empty() && line.trim().is_empty(), "{:?} before {:?}", rest, piece);
+                prop_assert!(is_marker(line) || !line.is_empty() && line.trim().is_empty(), "{:?} before {:?}", rest,
+                    piece);
                 rest = &rest[line.len()..];
             }
             rest = &rest[piece.len()..];

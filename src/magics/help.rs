@@ -42,7 +42,8 @@ fn keys(keymap: &Keymap) -> String {
     page.push_str(
         "|-|-|-|\n\nEsc and then a key is that key with Alt. In vi's normal mode the keys vi uses itself are vi's.\n\
          While something runs, Up takes the last line typed ahead back, Ctrl-C all of them.\n\
-         Your own: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \"\"}`\n",
+         Your own: `\"keys\": {\"suggest\": \"ctrl-space\", \"open_editor\": [\"f4\", \"ctrl-x ctrl-e\"], \"recall\": \
+         \"\"}`\n",
     );
     page
 }

@@ -1,8 +1,8 @@
 //! Commands about settings: `think m` sets one for this session, `set think m` in `config.json` too, `%ipycodex` alone
 //! lists them.
 //!
-//! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the session's.
-//! Absent on purpose: `keys`, which is no one value.
+//! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the
+//! session's. Absent on purpose: `keys`, which is no one value.
 
 use std::path::Path;
 

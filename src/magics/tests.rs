@@ -75,7 +75,8 @@ fn bad_values_name_the_allowed_ones() {
     check(
         "sandbox workspce-write",
         Err(
-            "sandbox must be one of danger-full-access/read-only/workspace-write, got 'workspce-write' (did you mean `workspace-write`?)",
+            "sandbox must be one of danger-full-access/read-only/workspace-write, got 'workspce-write' (did you mean \
+             `workspace-write`?)",
         ),
     );
     check(
@@ -225,7 +226,10 @@ fn alone_lists_everything() {
         panic!("{orders:?}")
     };
     assert!(
-        text.starts_with("self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\nself.search='l'\nself.code_theme='monokai'\nself.log_exact=False\n"),
+        text.starts_with(
+            "self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\nself.search='l'\n\
+                          self.code_theme='monokai'\nself.log_exact=False\n"
+        ),
         "{text}"
     );
     assert!(

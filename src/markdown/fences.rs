@@ -1,9 +1,9 @@
 //! The Python blocks of an answer.
 //!
-//! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists, stripped,
-//! without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in a quote, and
-//! counted when their first line that is not blank comes. Absent on purpose: indented code, other tags (`python3`,
-//! `Python`), blocks inside quotes.
+//! In: markdown. Out: the text of each fenced block tagged exactly `python` or `py`, at top level or in lists,
+//! stripped, without the empty ones, in order. Their numbers on the screen follow the same rule: `is_python`, not in a
+//! quote, and counted when their first line that is not blank comes. Absent on purpose: indented code, other tags
+//! (`python3`, `Python`), blocks inside quotes.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn finds_blocks_tagged_python_or_py() {
-        let text = "```python\na = 1\n```\n\n1. item\n\n   ```py\n   if a:\n       b\n   ```\n\n```python3\nno\n```\n\n```py\n \n```\n\n    indented\n\n~~~py\nc\n~~~\n```Python\nno\n```\n```py title\nno\n```\n";
+        let text = "```python\na = 1\n```\n\n1. item\n\n   ```py\n   if a:\n       b\n   ```\n\n```python3\nno\n```\n\n\
+                    ```py\n \n```\n\n    indented\n\n~~~py\nc\n~~~\n```Python\nno\n```\n```py title\nno\n```\n";
         assert_eq!(python_blocks(text), ["a = 1", "if a:\n    b", "c"]);
         assert_eq!(python_blocks("```py\nopen = True"), ["open = True"]);
         assert!(python_blocks("> ```py\n> quoted\n> ```\n").is_empty());

@@ -1,9 +1,9 @@
 //! How much of a growing source can no longer change.
 //!
-//! In: whole lines and the blocks they make. Out: how many bytes are final, and what goes on after them. Invariant: what
-//! is final stays so whatever follows: everything before the last block; the last block too when a blank line or its
-//! kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the fence's).
-//! Absent on purpose: rows and widths.
+//! In: whole lines and the blocks they make. Out: how many bytes are final, and what goes on after them. Invariant:
+//! what is final stays so whatever follows: everything before the last block; the last block too when a blank line or
+//! its kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the
+//! fence's). Absent on purpose: rows and widths.
 
 use super::blocks::{Block, Kind, collect_definitions};
 use super::fence::OpenFence;

@@ -139,7 +139,8 @@ proptest! {
     #![proptest_config(properties::cases(200))]
 
     #[test]
-    fn any_split_settles_the_same(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8), width in 1usize..90) {
+    fn any_split_settles_the_same(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8),
+        width in 1usize..90) {
         prop_assert_eq!(stream(&text, &cuts, width), plain(&text, width));
     }
 
@@ -152,7 +153,8 @@ proptest! {
     }
 
     #[test]
-    fn no_control_character_comes_out(text in "(\\PC|\\PC|[\\x00-\\x1f\\x7f-\\u{9f}\\n\\-`*|#]|&#[0-9]{1,3};){0,80}", links in any::<bool>()) {
+    fn no_control_character_comes_out(text in "(\\PC|\\PC|[\\x00-\\x1f\\x7f-\\u{9f}\\n\\-`*|#]|&#[0-9]{1,3};){0,80}",
+        links in any::<bool>()) {
         let look = Appearance { colour: true, links, ..Appearance::default() };
         for line in render(&text, 30, &look) {
             prop_assert!(!line.plain().chars().any(char::is_control), "{:?}", line);

@@ -176,7 +176,8 @@ pub(crate) fn monokai() -> SyntectTheme {
             BLUE,
         ),
         (
-            "entity.name.function, entity.name.class, entity.name.type, entity.other.inherited-class, entity.other.attribute-name, markup.inserted",
+            "entity.name.function, entity.name.class, entity.name.type, entity.other.inherited-class, \
+             entity.other.attribute-name, markup.inserted",
             GREEN,
         ),
         ("variable.parameter", ORANGE),

@@ -21,8 +21,8 @@ pub fn code_cells(notebook: &Notebook) -> Vec<String> {
         .collect()
 }
 
-/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we did not write are left out,
-/// and order is that of the lines; any other is read from top to bottom.
+/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we did
+/// not write are left out, and order is that of the lines; any other is read from top to bottom.
 pub fn read_session(notebook: &Notebook) -> SavedSession {
     let ours = notebook.is_ours();
     let mut entries = Vec::new();

@@ -1,8 +1,8 @@
 //! Sessions as files: notebooks, scripts, pages; and notebooks as sessions.
 //!
-//! In: what the record keeps of a session ([`SavedSession`]), or the text of a file. Out: the text of a file, or what is
-//! to be run again. A notebook is its JSON ([`Notebook`]): what we do not know in it stays as it was. Documents: nbformat
-//! 4.5; the percent format of scripts as Jupytext and editors read it.
+//! In: what the record keeps of a session ([`SavedSession`]), or the text of a file. Out: the text of a file, or what
+//! is to be run again. A notebook is its JSON ([`Notebook`]): what we do not know in it stays as it was. Documents:
+//! nbformat 4.5; the percent format of scripts as Jupytext and editors read it.
 //!
 //! Invariants: what is written is read back equal and validates with `nbformat`; any text is read or refused with the
 //! place of its fault, never half. Absent on purpose: files, the record, running anything.

@@ -261,7 +261,8 @@ fn cells_know_their_lines() {
 
 #[test]
 fn broken_cells_are_named() {
-    let text = r##"{"cells": [{"cell_type": "code", "source": "a"}, 7, {"source": "b"}, {"cell_type": "sql", "source": ""},
+    let text = r##"{"cells": [
+        {"cell_type": "code", "source": "a"}, 7, {"source": "b"}, {"cell_type": "sql", "source": ""},
         {"cell_type": "code"}, {"cell_type": "code", "source": ["c", 1]}, {"cell_type": "raw", "source": "r"},
         {"cell_type": "markdown", "source": "m", "metadata": {"ipycodex": {"kind": "prompt"}}}]}"##;
     assert_eq!(
@@ -403,7 +404,8 @@ proptest! {
         if let Some(value) = note_value(&source) {
             let session = SavedSession::new(vec![cell(1, &source, vec![])], vec![]);
             let notebook = Notebook::parse(&write_session(&session)).unwrap();
-            let lines: String = notebook.cells()[0]["source"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let lines = notebook.cells()[0]["source"].as_array().unwrap();
+            let lines: String = lines.iter().filter_map(Value::as_str).collect();
             prop_assert_eq!(lines, value);
         }
     }

@@ -1,9 +1,9 @@
 //! What a cell or a model may do to the user's terminal: the one list, applied to bytes as they stream.
 //!
-//! In go untrusted bytes in chunks of any size, out come bytes that are safe to write as they are. Text, newline and tab
-//! pass. Output of the user's own cells may also colour (SGR), return, backspace, erase its line and move inside the rows
-//! it has written itself; earlier lines of the terminal cannot be reached. Every other sequence is dropped, a sequence
-//! that breaks off is shown as `^[`.
+//! In go untrusted bytes in chunks of any size, out come bytes that are safe to write as they are. Text, newline and
+//! tab pass. Output of the user's own cells may also colour (SGR), return, backspace, erase its line and move inside
+//! the rows it has written itself; earlier lines of the terminal cannot be reached. Every other sequence is dropped, a
+//! sequence that breaks off is shown as `^[`.
 //!
 //! Invariants: the result does not depend on how the bytes are split; time is linear; memory is at most 4 KiB.
 //!

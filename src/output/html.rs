@@ -405,7 +405,9 @@ mod tests {
 
         #[test]
         fn any_markup_is_read(parts in prop::collection::vec(prop::sample::select(vec![
-            "<", ">", "</", "&", ";", "<pre>", "<table>", "</table>", "<tr>", "<td colspan=99999999>", "<th rowspan=3>", "<a href='https://x'>", "</a>", "<ol>", "</pre>", "<td>", "<li>", "é", "\"", "'", "<script>", "<!--", "-->", "\n", "&#x1b;",
+            "<", ">", "</", "&", ";", "<pre>", "<table>", "</table>", "<tr>", "<td colspan=99999999>", "<th rowspan=3>",
+            "<a href='https://x'>", "</a>", "<ol>", "</pre>", "<td>", "<li>", "é", "\"", "'", "<script>", "<!--", "-->",
+            "\n", "&#x1b;",
         ]), 0..30)) {
             let text = html_to_text(&parts.concat(), 20);
             let escape = text.contains('\u{1b}');

@@ -1,7 +1,8 @@
 //! Formulas in LaTeX as characters: `\frac{x^2}{\sqrt{\pi}}` as `x²/√π`.
 //!
-//! In: a formula, with or without its dollar signs. Out: text on one line, matrices in rows of their own; nothing where a
-//! command is not known: a reader is better served by the source than by a guess. Total and linear; nesting is bounded.
+//! In: a formula, with or without its dollar signs. Out: text on one line, matrices in rows of their own; nothing where
+//! a command is not known: a reader is better served by the source than by a guess. Total and linear; nesting is
+//! bounded.
 //!
 //! Absent on purpose: layout of fractions over lines, macros, packages. `symbols` is the table of commands.
 
@@ -461,7 +462,8 @@ mod tests {
 
         #[test]
         fn any_formula_is_read(parts in prop::collection::vec(prop::sample::select(vec![
-            "\\frac", "{", "}", "^", "_", "\\sqrt", "[", "]", "x", " ", "\\left(", "\\right)", "\\begin{matrix}", "\\end{matrix}",
+            "\\frac", "{", "}", "^", "_", "\\sqrt", "[", "]", "x", " ", "\\left(", "\\right)", "\\begin{matrix}",
+            "\\end{matrix}",
             "&", "\\\\", "\\alpha", "\\", "é", "$", "\\hat", "'", "\\text{a}", "\u{1b}",
         ]), 0..20)) {
             formula(&parts.concat());

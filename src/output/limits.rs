@@ -110,7 +110,8 @@ mod tests {
         let short = shorten(&line, 10);
         assert_eq!(
             short,
-            "xxxxx\n[… 1,234,567 characters, 1 line in all; 1,234,557 in the middle are left out; print a slice to see it …]\nxxxxx"
+            "xxxxx\n[… 1,234,567 characters, 1 line in all; 1,234,557 in the middle are left out; print a slice to see \
+             it …]\nxxxxx"
         );
         let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
         let short = shorten(&lines, 100);

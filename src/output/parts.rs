@@ -1,8 +1,8 @@
 //! What is left of a text that lost its middle where it was made: its parts, and where they stand in the whole.
 //!
-//! In: a text that may hold lines as [`limits::marker`](super::limits) and the runner's `cut.py` write them. Out: the parts
-//! between these lines, and the sizes of the whole. Nothing is cut at its source before it is long, so a line counts only
-//! with `LEAST` bytes on both sides; what a program prints to look like one fools its own reader alone.
+//! In: a text that may hold lines as [`limits::marker`](super::limits) and the runner's `cut.py` write them. Out: the
+//! parts between these lines, and the sizes of the whole. Nothing is cut at its source before it is long, so a line
+//! counts only with `LEAST` bytes on both sides; what a program prints to look like one fools its own reader alone.
 
 /// Bytes that a cut leaves at least on each side, at the place where a text is made.
 const LEAST: usize = 1 << 18;

@@ -330,7 +330,8 @@ mod tests {
         #![proptest_config(properties::cases(properties::USUAL))]
 
         #[test]
-        fn any_layout_of_any_text_is_read(text in ".{0,40}", layout in "[\\[\\],\"a-z0-9]{0,60}", from in 0u64..60, to in 0u64..60) {
+        fn any_layout_of_any_text_is_read(text in ".{0,40}", layout in "[\\[\\],\"a-z0-9]{0,60}", from in 0u64..60,
+            to in 0u64..60) {
             let mut made = Layout::default();
             made.display(from..to, 1);
             made.error(to..from, &CellError::default());

@@ -1,10 +1,10 @@
 //! A child's guard: the process between us and it that ends whatever it started, however we or it end.
 //!
-//! The guard is a fork of ours that runs no program: parent of the child, and made to inherit what loses its parent below
-//! (`PR_SET_CHILD_SUBREAPER`), so that neither a second fork nor a session of its own takes a process out of its sight.
-//! In: [`CALLS`], a pipe that carries signals for the child's group and ends when we do. Out: the child's own exit
-//! status. Invariants: it holds no descriptor of ours but the pipe; it takes no lock and no memory, since it is what a
-//! fork leaves of a process of many threads; it signals a process only while its id cannot mean another one.
+//! The guard is a fork of ours that runs no program: parent of the child, and made to inherit what loses its parent
+//! below (`PR_SET_CHILD_SUBREAPER`), so that neither a second fork nor a session of its own takes a process out of its
+//! sight. In: [`CALLS`], a pipe that carries signals for the child's group and ends when we do. Out: the child's own
+//! exit status. Invariants: it holds no descriptor of ours but the pipe; it takes no lock and no memory, since it is
+//! what a fork leaves of a process of many threads; it signals a process only while its id cannot mean another one.
 //!
 //! Absent on purpose: the environment and descriptors of the child (`spawn.rs`).
 
@@ -167,8 +167,8 @@ fn drain(deaths: &OwnedFd) {
     while rustix::io::read(deaths, &mut told).is_ok_and(|count| count > 0) {}
 }
 
-/// Reaps what has ended. Gives the status of `leader` if that is among it, whose group is killed while the id is still its
-/// own; and whether nothing is left below: whoever loses its parent becomes a child of the guard.
+/// Reaps what has ended. Gives the status of `leader` if that is among it, whose group is killed while the id is still
+/// its own; and whether nothing is left below: whoever loses its parent becomes a child of the guard.
 #[allow(unsafe_code)]
 fn reap(leader: Pid) -> (Option<i32>, bool) {
     let mut found = None;

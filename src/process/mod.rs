@@ -1,7 +1,8 @@
 //! Child processes: started as leaders of their own group or session, ended whole.
 //!
-//! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so. Between it and us stands
-//! its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are gone.
+//! A child never shares our process group, so the user's Ctrl-C reaches it only when we say so. Between it and us
+//! stands its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are
+//! gone.
 //!
 //! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z.
 //!

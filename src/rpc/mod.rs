@@ -1,8 +1,8 @@
 //! JSON-RPC with a child, with whoever started us, or over a socket.
 //!
-//! `message`, `dialect` and `frame` are pure (bytes and values), `pending` is a table without IO, `peer` owns the threads
-//! that read and write; `child` and `socket` are what they read from and write to. One message is one line in both
-//! directions. Absent on purpose: batches, and any knowledge of methods.
+//! `message`, `dialect` and `frame` are pure (bytes and values), `pending` is a table without IO, `peer` owns the
+//! threads that read and write; `child` and `socket` are what they read from and write to. One message is one line in
+//! both directions. Absent on purpose: batches, and any knowledge of methods.
 
 mod child;
 mod dialect;

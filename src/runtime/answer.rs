@@ -10,8 +10,8 @@ use crate::text::offset::CodePoints;
 /// The other entries of such a bundle tell the whole as one text, and its first picture.
 pub const PARTS: &str = "application/vnd.ipycodex.parts+json";
 
-/// The MIME type under which an inspection carries its pieces: an object with `name`, `type`, `signature`, `mark` (start
-/// and end, in code points of the signature, of the parameter the cursor is at; or null), `value` and `doc`.
+/// The MIME type under which an inspection carries its pieces: an object with `name`, `type`, `signature`, `mark`
+/// (start and end, in code points of the signature, of the parameter the cursor is at; or null), `value` and `doc`.
 pub const LOOK: &str = "application/vnd.ipycodex.inspection+json";
 
 /// The MIME type under which help carries the source it shows: what stands before it, and the Python text.

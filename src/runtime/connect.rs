@@ -52,7 +52,8 @@ pub struct ScriptRun {
     pub file: PathBuf,
     /// What follows its name in `sys.argv`.
     pub arguments: Vec<OsString>,
-    /// Nothing else is run: standard input is the script's own, and modules are not looked for in the working directory.
+    /// Nothing else is run: standard input is the script's own, and modules are not looked for in the working
+    /// directory.
     pub alone: bool,
 }
 

@@ -72,7 +72,8 @@ pub enum RuntimeRequest {
         /// Sources of cells, in the order they ran.
         sources: Vec<String>,
     },
-    /// Runs code in a copy of the interpreter that can change nothing. Answer: [`Answer::Snapshot`](super::Answer::Snapshot).
+    /// Runs code in a copy of the interpreter that can change nothing. Answer:
+    /// [`Answer::Snapshot`](super::Answer::Snapshot).
     Snapshot {
         /// Python; the value of a last expression is the result.
         code: String,

@@ -1,13 +1,13 @@
 //! Gives the terminal back as it was: on return, on panic, on a signal, around a suspension; and takes it again.
 //!
 //! Saves the mode of the controlling terminal at the start. Between reads of the line editor the terminal is in *host
-//! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice or
-//! is lost, while output is processed as usual (`\n` returns the cursor).
+//! mode*: keys are neither echoed nor turned into lines or signals, so nothing typed while a cell runs shows up twice
+//! or is lost, while output is processed as usual (`\n` returns the cursor).
 //!
-//! A shell sets its own mode while we are stopped and leaves it so when we go on. A stop of our own ([`TerminalGuard::suspend`])
-//! ends before the thread that asked for it goes on, and sets our mode again; after one from outside the signal thread
-//! does ([`Restorer::take_again`]). So the guard knows the mode to be in force; raw mode is set by the line editor's
-//! library, which is asked.
+//! A shell sets its own mode while we are stopped and leaves it so when we go on. A stop of our own
+//! ([`TerminalGuard::suspend`]) ends before the thread that asked for it goes on, and sets our mode again; after one
+//! from outside the signal thread does ([`Restorer::take_again`]). So the guard knows the mode to be in force; raw mode
+//! is set by the line editor's library, which is asked.
 //!
 //! All reading and writing goes to the terminal itself, opened apart from standard output, which may be a full disk. It
 //! is never waited for: a terminal that takes no bytes is left.
@@ -122,8 +122,8 @@ impl TerminalGuard {
         self.terminal.take_again();
     }
 
-    /// Tells whoever waits for keys once more of those that nobody has read, by setting the mode that is set; false while
-    /// the terminal is another job's, which nobody can be told of.
+    /// Tells whoever waits for keys once more of those that nobody has read, by setting the mode that is set; false
+    /// while the terminal is another job's, which nobody can be told of.
     pub fn tell_of_keys(&self) -> bool {
         self.terminal.set_again();
         self.terminal.in_foreground()
@@ -182,8 +182,8 @@ impl Restorer {
         self.terminal.restore();
     }
 
-    /// After a stop: sets the mode that was in force, and switches on again what a shell switches off. True when somebody
-    /// else had stopped us: what stands on the screen is not what we have written.
+    /// After a stop: sets the mode that was in force, and switches on again what a shell switches off. True when
+    /// somebody else had stopped us: what stands on the screen is not what we have written.
     pub fn take_again(&self) -> bool {
         self.terminal.take_again();
         !self

@@ -3,9 +3,9 @@
 //! In: settled lines, to be printed once, and live lines, the whole of what stands below them. Out: bytes, nothing
 //! else; this is pure. Invariants: rows that did not change are not written again, text appended to the last row costs
 //! that text; the cursor rests behind the last live row, or at the start of a fresh row when there is none; no cursor
-//! query, no `ESC[J` (with the cursor in the first row tmux copies the screen to its scrollback); anything but an append
-//! is one synchronised update with automatic wrapping off, so that a terminal with another idea of a width clips.
-//! Absent on purpose: where the text comes from, and time: the caller ticks.
+//! query, no `ESC[J` (with the cursor in the first row tmux copies the screen to its scrollback); anything but an
+//! append is one synchronised update with automatic wrapping off, so that a terminal with another idea of a width
+//! clips. Absent on purpose: where the text comes from, and time: the caller ticks.
 
 use crate::runtime::TerminalSize;
 use crate::text::Line;
@@ -95,8 +95,8 @@ impl LiveRegion {
         }
     }
 
-    /// What must stand around a redraw. One that begins in the last row and goes on downwards is like an append: it needs
-    /// no synchronising; one that is sure to fit needs no clipping.
+    /// What must stand around a redraw. One that begins in the last row and goes on downwards is like an append: it
+    /// needs no synchronising; one that is sure to fit needs no clipping.
     fn framing(&self, wanted: &[&Line], size: TerminalSize) -> (&'static str, &'static str) {
         let first = wanted
             .iter()

@@ -1,8 +1,8 @@
 //! What a session tells a front-end.
 //!
-//! Text in events is foreign unless it says otherwise: the front-end makes it safe when it writes it. What only an editor
-//! can do is no event but an [`EditorWish`](super::EditorWish). Events come in groups, and a front-end names each group,
-//! or each event of a group it looks into: a new one is a compile error where somebody forgot it.
+//! Text in events is foreign unless it says otherwise: the front-end makes it safe when it writes it. What only an
+//! editor can do is no event but an [`EditorWish`](super::EditorWish). Events come in groups, and a front-end names
+//! each group, or each event of a group it looks into: a new one is a compile error where somebody forgot it.
 
 use std::time::Duration;
 

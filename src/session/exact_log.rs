@@ -1,7 +1,7 @@
 //! `exact-log.jsonl`: what was really sent and what really came back, when the user asks for it.
 //!
-//! One JSON object a line: `ts` (UTC, RFC 3339), `session`, `prompt` (expanded, all text parts), `response` (stored form).
-//! Written by a short-lived thread, so that a slow disk never holds up the session; private (0600).
+//! One JSON object a line: `ts` (UTC, RFC 3339), `session`, `prompt` (expanded, all text parts), `response` (stored
+//! form). Written by a short-lived thread, so that a slow disk never holds up the session; private (0600).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

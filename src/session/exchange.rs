@@ -1,7 +1,7 @@
 //! What prompts say is done: the record is read and written, the runtime asked, the agent started and told.
 //!
-//! Owns the agent, what is known of its thread, and which of its turns is under way. A turn that was stopped is over for
-//! the user at once; the agent may still be finishing it, and the next one waits for that.
+//! Owns the agent, what is known of its thread, and which of its turns is under way. A turn that was stopped is over
+//! for the user at once; the agent may still be finishing it, and the next one waits for that.
 
 use std::collections::HashSet;
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! The floor: what is being worked on, and what waits for its turn.
 //!
-//! In: what happened to the work in hand ([`FloorEvent`]). Out: what is to be done about it ([`FloorAction`]). Carries the
-//! streams of events to front-ends and never writes to them. Invariants: one thing has the floor; a replay is on it with
-//! the cell of its step, an interpreter's awaited death with the cell that died; what asked for something gets the
+//! In: what happened to the work in hand ([`FloorEvent`]). Out: what is to be done about it ([`FloorAction`]). Carries
+//! the streams of events to front-ends and never writes to them. Invariants: one thing has the floor; a replay is on it
+//! with the cell of its step, an interpreter's awaited death with the cell that died; what asked for something gets the
 //! answer only while it still has the floor, by its [`Ticket`].
 
 use std::collections::VecDeque;

@@ -136,8 +136,8 @@ impl SessionHandle {
     }
 
     /// Calls a tool of the session, or a function of the user, outside of any turn; it is called when its turn comes,
-    /// like an input. The run tells what the tool shows, asks the questions it has (where `asks`; else the answer is the
-    /// one that changes nothing) and ends after [`EndEvent::Call`](super::EndEvent::Call).
+    /// like an input. The run tells what the tool shows, asks the questions it has (where `asks`; else the answer is
+    /// the one that changes nothing) and ends after [`EndEvent::Call`](super::EndEvent::Call).
     pub fn call(&self, call: ToolCall, asks: bool) -> Run {
         let (sender, run) = run::stream();
         let _ = self.commands.send(Command::Call(call, asks, sender));

@@ -2,8 +2,8 @@
 //!
 //! In: which file, and whether it is the startup notebook. Out: a replay, or a report with the place of what is wrong.
 //! Invariants: nothing is run before the whole file has been understood; prompts are never sent, and what would be one
-//! (or a command) among the code is left out and said, and so are broken cells. The startup notebook may be missing or empty: then there is
-//! nothing to do and nothing to say, and `startup.json` of earlier versions has its turn.
+//! (or a command) among the code is left out and said, and so are broken cells. The startup notebook may be missing or
+//! empty: then there is nothing to do and nothing to say, and `startup.json` of earlier versions has its turn.
 //!
 //! Absent on purpose: how steps are run (`replay`).
 

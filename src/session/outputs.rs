@@ -2,8 +2,8 @@
 //!
 //! In: a text and what it is. Out: that text, or its head and tail around a line that names the id under which the
 //! whole of it can be read; and the pieces the agent asks for. Ids: `cell-N` for what cell N showed, else the kind,
-//! the prompt's number and a count (`tool-7-1`). Of a text longer than [`MOST_BYTES`] head and tail are kept; sizes and places
-//! are those of the whole text, also of one that lost its middle before it came here.
+//! the prompt's number and a count (`tool-7-1`). Of a text longer than [`MOST_BYTES`] head and tail are kept; sizes and
+//! places are those of the whole text, also of one that lost its middle before it came here.
 //!
 //! Invariant: an id that stands in a cut text stays readable in this session and after a resume, while there is room;
 //! one that went away is said to be gone. Absent on purpose: output of the agent's own commands, which it has.
@@ -164,7 +164,8 @@ impl Outputs {
             description: "Reads more of a long output that was shortened for you. Where something is left out, a line \
                 `[… N characters … read_output(id=\"cell-12\", offset=9800) shows it …]` names the id and where the \
                 missing part begins. Give `query` to get only the lines that hold a text, with their line numbers; \
-                else you get the characters from `offset` on. It reads what was recorded; nothing is run again. Of a text \
+                else you get the characters from `offset` on. It reads what was recorded; nothing is run again. Of a \
+                text \
                 over 8 MiB the middle is not kept; offsets are those of the whole text."
                 .to_owned(),
             schema: json!({
@@ -177,7 +178,9 @@ impl Outputs {
                     },
                     "limit": {
                         "type": "integer",
-                        "description": format!("Characters to read: {USUAL_PIECE} by default, at most {LARGEST_PIECE}."),
+                        "description": format!(
+                            "Characters to read: {USUAL_PIECE} by default, at most {LARGEST_PIECE}."
+                        ),
                     },
                     "query": {
                         "type": "string",

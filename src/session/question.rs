@@ -157,8 +157,8 @@ impl Reply {
         }
     }
 
-    /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words of
-    /// its own may reach further than the user was told, so a usual yes takes it only for this once.
+    /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words
+    /// of its own may reach further than the user was told, so a usual yes takes it only for this once.
     pub(super) fn for_agent(&self, options: &[Choosable]) -> QuestionAnswer {
         use Decision::{AllowAlways, AllowOnce, RejectAlways, RejectOnce, Stop};
         let of = |kinds: &[Decision]| {

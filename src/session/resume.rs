@@ -1,9 +1,10 @@
-//! Sessions taken up: which names the interpreter lacks is told, their cells can be run again, and a running session can
-//! change to another one.
+//! Sessions taken up: which names the interpreter lacks is told, their cells can be run again, and a running session
+//! can change to another one.
 //!
-//! In: the record's cells, and the numbers up to which they ran in an interpreter that is gone. Out: a notice, a listing
-//! or a replay. Invariants: nothing is run unless it is asked for; cells that did not end well are left out, and that is
-//! said; who changes the session keeps interpreter and choices, but nothing that was allowed for the session left.
+//! In: the record's cells, and the numbers up to which they ran in an interpreter that is gone. Out: a notice, a
+//! listing or a replay. Invariants: nothing is run unless it is asked for; cells that did not end well are left out,
+//! and that is said; who changes the session keeps interpreter and choices, but nothing that was allowed for the
+//! session left.
 
 use std::ops::RangeInclusive;
 
@@ -175,8 +176,8 @@ fn tell(report: &Report, out: &RunSender) {
     out.send(notice(report));
 }
 
-/// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its number
-/// alone is named, and so is one that left the shell.
+/// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
+/// number alone is named, and so is one that left the shell.
 fn choose(cells: Vec<RecordedCell>, lines: &[RangeInclusive<u32>], gone_before: u32) -> Chosen {
     let mut chosen = Chosen::default();
     for cell in cells {

@@ -1,7 +1,8 @@
 //! The stream of a run's events, from the loop to a front-end.
 //!
-//! One [`Run`] per submitted input: its events in order, then its end. It can be awaited, or read by a thread that blocks.
-//! The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the session.
+//! One [`Run`] per submitted input: its events in order, then its end. It can be awaited, or read by a thread that
+//! blocks. The stream is bounded: a front-end that stops reading stops the cell's output at the source, never the
+//! session.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

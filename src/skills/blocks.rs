@@ -32,8 +32,9 @@ mod tests {
     #[test]
     fn only_marked_python_runs() {
         let text = "---\nname: x\n---\n```python\n#| eval: true\na = 1\n```\n```py\n#|eval:true\nb\n```\n\
-                    ```python\nno = 1\n#| eval: true\n```\n```sh\n#| eval: true\n```\n~~~python\n#|  eval: true \nc\n~~~\n\
-                    ```python\n#| eval: false\n```\n> ```python\n> #| eval: true\n> ```\n```python\n# eval: true\n```\n";
+                    ```python\nno = 1\n#| eval: true\n```\n```sh\n#| eval: true\n```\n~~~python\n#|  eval: true \nc\n\
+                    ~~~\n```python\n#| eval: false\n```\n> ```python\n> #| eval: true\n> ```\n\
+                    ```python\n# eval: true\n```\n";
         assert_eq!(
             marked(text),
             [

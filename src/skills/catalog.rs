@@ -1,8 +1,8 @@
 //! The list of skills, frozen when it is made, and the activation of one of them.
 //!
-//! In: [`Roots`]. Out: skills nearest first, in name order inside a folder; diagnostics; and, later, the text of a skill
-//! whose file still has the bytes it had. A file is taken once, by its real path; skills of one name are all kept, and
-//! all but the nearest are marked as shadowed.
+//! In: [`Roots`]. Out: skills nearest first, in name order inside a folder; diagnostics; and, later, the text of a
+//! skill whose file still has the bytes it had. A file is taken once, by its real path; skills of one name are all
+//! kept, and all but the nearest are marked as shadowed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

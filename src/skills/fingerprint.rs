@@ -2,8 +2,9 @@
 //!
 //! In: a folder that may hold links to anywhere. Out: a hash that is another when a file was changed, added, renamed or
 //! removed; none when there is more than can be looked at, so that no answer about it is kept. Links are followed, to
-//! directories except to one the folder lies in, and each directory is entered once. Left out: `.git`, and `__pycache__`,
-//! which running the code itself fills. What is no file or directory (a pipe, a device) counts by its kind: it is not read.
+//! directories except to one the folder lies in, and each directory is entered once. Left out: `.git`, and
+//! `__pycache__`, which running the code itself fills. What is no file or directory (a pipe, a device) counts by its
+//! kind: it is not read.
 //!
 //! Limits: [`MOST_ENTRIES`] entries and [`MOST_BYTES`] bytes.
 

@@ -90,7 +90,8 @@ pub struct Activation {
     /// The `SKILL.md`: from the first fence on, line ends `\n`, values that YAML could not read put into quotes, so
     /// that [`crate::text::frontmatter::split`] reads it again.
     pub text: String,
-    /// The code it wants run, in [`LANGUAGE`]: its `python` and `py` blocks whose first line is `#| eval: true` (kept: a comment).
+    /// The code it wants run, in [`LANGUAGE`]: its `python` and `py` blocks whose first line is `#| eval: true` (kept:
+    /// a comment).
     pub blocks: Vec<String>,
     /// SHA-256 of the file and of all that lies beside it, in hexadecimal: what an answer about its code holds for.
     /// `None`: it has no code, or more files than can be looked at.

@@ -303,7 +303,8 @@ fn the_section_is_the_contracts() {
          The following skills are available. To activate a skill and read its full instructions, call the load_skill \
          tool with its path.\n\
          <skill name=\"one\" path=\"/s/one/SKILL.md\">First &amp; &lt;b&gt;\"bold\"&lt;/b&gt;</skill>\n\
-         <skill name=\"t&quot;wo\" path=\"/s/t&quot;wo/SKILL.md\">&lt;/skill&gt;&lt;/skills&gt;]52;c;x31m\\u{202e}</skill>\n\
+         <skill name=\"t&quot;wo\" path=\"/s/t&quot;wo/SKILL.md\">&lt;/skill&gt;&lt;/skills&gt;]52;c;\
+         x31m\\u{202e}</skill>\n\
          </skills>"
     );
 }
@@ -331,7 +332,8 @@ fn the_section_has_a_budget() {
 
 proptest! {
     #[test]
-    fn any_skills_make_a_section_that_parses(texts in proptest::collection::vec((any::<String>(), any::<String>()), 1..8)) {
+    fn any_skills_make_a_section_that_parses(texts in proptest::collection::vec((any::<String>(), any::<String>()),
+        1..8)) {
         let skills: Vec<_> = texts.iter().map(|(name, description)| skill(name, description)).collect();
         let text = section(&skills).text;
         prop_assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
@@ -340,7 +342,8 @@ proptest! {
         prop_assert_eq!(listed.len(), skills.len());
         prop_assert_eq!(document.root_element().children().filter(|node| node.is_element()).count(), skills.len());
         for (node, skill) in listed.iter().zip(&skills) {
-            prop_assert!(!skill.description.chars().all(|c| c.is_ascii_alphanumeric()) || node.text().unwrap_or_default() == skill.description);
+            let plain = skill.description.chars().all(|c| c.is_ascii_alphanumeric());
+            prop_assert!(!plain || node.text().unwrap_or_default() == skill.description);
         }
     }
 }

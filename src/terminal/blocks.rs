@@ -1,7 +1,7 @@
 //! The last answer at the editor's disposal: its Python blocks, and its prompt.
 //!
-//! Pure: what a key may want ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another answer.
-//! Absent on purpose: which key that is, and the editor's buffer.
+//! Pure: what a key may want ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another
+//! answer. Absent on purpose: which key that is, and the editor's buffer.
 
 use crate::dialog::display_form;
 use crate::markdown::fences::python_blocks;
@@ -140,7 +140,8 @@ mod tests {
         })
     }
 
-    const ANSWER: &str = "<thinking>\n```python\nno\n```\n</thinking>\n\n```python\na = 1\n```\n```bash\nno\n```\n\n```py\nb = 2\n```\n\n```python\nc = 3\n```\n";
+    const ANSWER: &str = "<thinking>\n```python\nno\n```\n</thinking>\n\n```python\na = 1\n```\n```bash\nno\n```\n\n\
+                          ```py\nb = 2\n```\n\n```python\nc = 3\n```\n";
 
     #[test]
     fn blocks_go_in_one_by_one_or_together() {

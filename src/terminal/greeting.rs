@@ -1,8 +1,8 @@
 //! What a new session begins with: three lines the first time, one dim line later.
 //!
 //! In: what is known before anything runs. Out: text. Invariant: nothing is asked, started or read for it: whether
-//! IPython is installed is known only when the interpreter answers, so it is not claimed. Absent on purpose: when to greet
-//! (the setting, and that nothing was recorded yet, come from start-up).
+//! IPython is installed is known only when the interpreter answers, so it is not claimed. Absent on purpose: when to
+//! greet (the setting, and that nothing was recorded yet, come from start-up).
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! Who has the keyboard while something runs, and what was typed for whom.
 //!
-//! In: bytes without a meaning for the shell itself (`typing.rs` reads them), the beginnings and ends of cells, questions.
-//! Out: bytes to the cell's own terminal, keys to the editor's gate, where lines wait and can be taken back. Invariant:
-//! every byte that nobody read is kept, once and in the order it was typed: what a cell left unread, what its terminal
-//! did not take because the cell was over by then, what was typed besides.
+//! In: bytes without a meaning for the shell itself (`typing.rs` reads them), the beginnings and ends of cells,
+//! questions. Out: bytes to the cell's own terminal, keys to the editor's gate, where lines wait and can be taken back.
+//! Invariant: every byte that nobody read is kept, once and in the order it was typed: what a cell left unread, what
+//! its terminal did not take because the cell was over by then, what was typed besides.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

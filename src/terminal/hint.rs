@@ -6,8 +6,8 @@
 //! typed right behind the key stays typed); a suggestion stands only where it was asked for, or where typing its own
 //! first characters has led; anything else drops it, and with it the work for it; what is taken is what was shown.
 //!
-//! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion is
-//! shown below it and goes in by the same key pressed again (which takes one at the end, too).
+//! The editor draws hints behind the end of the text, and takes them there only. In the middle of a text a suggestion
+//! is shown below it and goes in by the same key pressed again (which takes one at the end, too).
 //!
 //! Where nothing is asked for, the line of an earlier input that goes on from here stands in grey behind the text; the
 //! same keys take it. It is looked up in memory at each paint, and never by a key.
@@ -82,8 +82,8 @@ enum Stage {
     Offered(String),
 }
 
-/// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint may
-/// do so only when no other came before it: what is in the text by then, nobody has seen.
+/// Keys since the last paint. All keys of one read are parsed before any is worked off, so a key that takes the hint
+/// may do so only when no other came before it: what is in the text by then, nobody has seen.
 #[derive(Debug, Default)]
 struct Keys {
     /// Keys that take the hint, up to the first other one.

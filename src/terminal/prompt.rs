@@ -1,4 +1,5 @@
-//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `; with vi's mode before them as in IPython, too.
+//! The labels in front of the input: IPython's `In [n]: ` and `   ...: `; with vi's mode before them as in IPython,
+//! too.
 
 use std::borrow::Cow;
 

@@ -28,8 +28,8 @@ pub(super) fn colour(answer: &str) -> Option<&str> {
     answer.strip_prefix(COLOUR)
 }
 
-/// How long a terminal that answers nothing is waited for. A reply that came later would be typed text, so this is long;
-/// only what answers not even `CSI c` costs it, once.
+/// How long a terminal that answers nothing is waited for. A reply that came later would be typed text, so this is
+/// long; only what answers not even `CSI c` costs it, once.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What came back.

@@ -1,8 +1,8 @@
 //! The editor's history: reedline's trait over the record's tail in memory, and what is further back in the record.
 //!
-//! An item's id is its place in the tail plus one; what is further back goes on with 0, -1, …, and is looked up for what
-//! is looked for now alone. No text comes twice. Nothing here writes to the record: the session does that when an input
-//! begins.
+//! An item's id is its place in the tail plus one; what is further back goes on with 0, -1, …, and is looked up for
+//! what is looked for now alone. No text comes twice. Nothing here writes to the record: the session does that when an
+//! input begins.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -101,8 +101,8 @@ impl Back {
     }
 }
 
-/// How long the first look into the history waits for the record to be read: it takes a few ms, and on a machine that is
-/// busy with other things far longer. Whoever presses Up wants what is there.
+/// How long the first look into the history waits for the record to be read: it takes a few ms, and on a machine that
+/// is busy with other things far longer. Whoever presses Up wants what is there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a key waits for what is further back; the next one goes on there.

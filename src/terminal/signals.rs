@@ -1,4 +1,5 @@
-//! Signals: a new size, a stop that is over, and the ones that end us; before there is a session, and once there is one.
+//! Signals: a new size, a stop that is over, and the ones that end us; before there is a session, and once there is
+//! one.
 //!
 //! After a stop the terminal has the shell's mode until ours is set again. Ctrl-C and Ctrl-\ typed in that moment come
 //! as signals of the terminal; they mean what they mean as keys, while the same signals from anyone else end us.

@@ -2,10 +2,10 @@
 //!
 //! Owns standard input between two readings of the editor, and decides for each byte: while a cell runs it goes to the
 //! cell's own terminal, from the moment the interpreter began with it; while a turn runs Ctrl-C stops it and everything
-//! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question listens
-//! (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a pipe, so
-//! no byte is read once the run is over; through the same pipe it is told what the signal thread has heard (`told`). In
-//! the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
+//! else is kept for the editor, except while the agent runs a cell (then keys are the cell's) and while a question
+//! listens (then they are the question's). Up takes back what waits. One thread per run reads, and is stopped through a
+//! pipe, so no byte is read once the run is over; through the same pipe it is told what the signal thread has heard
+//! (`told`). In the background it does not read. Absent on purpose: where bytes are kept (`hands.rs`).
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ pub(super) struct Typing {
 }
 
 impl Typing {
-    /// Begins to read, while it `may_read`, and to listen to what is `told`; `on_signal` is called on the reading thread.
+    /// Begins to read, while it `may_read`, and to listen to what is `told`; `on_signal` is called on the reading
+    /// thread.
     ///
     /// # Errors
     /// When no pipe or thread can be had.

@@ -1,12 +1,13 @@
 //! How the editor waits: for keys and for the bell, and for nothing else.
 //!
-//! The line editor looks for events of the library that reads the terminal, again and again where it is to hear of other
-//! things too. Here it waits before it looks. In: keys on standard input; the bell, which any thread rings that has
-//! something for the editor to paint; keys that are held (`keys/gate.rs`), which are made an event of. Invariants: while
-//! nothing comes, nothing wakes. No key lies unheard: the library is told of keys once, and those that one read does not
-//! take, or that come together with a signal, it would hear of with the next key only; it is told again. The signal that
-//! brings held keys is sent by the thread that waits, when it waits: at another moment it could take from who asks for
-//! the cursor the answer of the terminal, and sent by several threads it never lets the editor come to its keys.
+//! The line editor looks for events of the library that reads the terminal, again and again where it is to hear of
+//! other things too. Here it waits before it looks. In: keys on standard input; the bell, which any thread rings that
+//! has something for the editor to paint; keys that are held (`keys/gate.rs`), which are made an event of. Invariants:
+//! while nothing comes, nothing wakes. No key lies unheard: the library is told of keys once, and those that one read
+//! does not take, or that come together with a signal, it would hear of with the next key only; it is told again. The
+//! signal that brings held keys is sent by the thread that waits, when it waits: at another moment it could take from
+//! who asks for the cursor the answer of the terminal, and sent by several threads it never lets the editor come to its
+//! keys.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;

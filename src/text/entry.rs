@@ -99,7 +99,8 @@ impl Entry {
         self.insert(&one_line(text));
     }
 
-    /// The part of the text that fits `room` columns around the cursor, and how many columns of it lie behind the cursor.
+    /// The part of the text that fits `room` columns around the cursor, and how many columns of it lie behind the
+    /// cursor.
     pub fn window(&self, room: usize) -> (&str, usize) {
         if self.secret {
             return ("", 0);

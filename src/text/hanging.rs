@@ -1,7 +1,7 @@
 //! Messages of our own on a terminal that is narrower than they: columns stay under columns.
 //!
-//! In: safe text (`text::escape`), a width. Out: the same text with line ends and margins instead of blanks. Where a row
-//! breaks, the next begins under the last column of the line that leaves it room (two blanks part columns).
+//! In: safe text (`text::escape`), a width. Out: the same text with line ends and margins instead of blanks. Where a
+//! row breaks, the next begins under the last column of the line that leaves it room (two blanks part columns).
 
 use super::wrap::{Break, Room, rows};
 use crate::text::columns;
@@ -76,7 +76,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_blanks_change_and_rows_fit(words in proptest::collection::vec("[a-z]{1,9}", 1..20), width in 10usize..40) {
+        fn only_blanks_change_and_rows_fit(words in proptest::collection::vec("[a-z]{1,9}", 1..20),
+            width in 10usize..40) {
             let line = words.join(" ");
             let shown = hanging(&line, width, 0);
             prop_assert_eq!(shown.split_whitespace().collect::<Vec<_>>(), words);

@@ -1,7 +1,8 @@
 //! Foreign JSON: Python and JavaScript can write half of a surrogate pair as an escape, and programs bytes that are no
 //! UTF-8.
 //!
-//! In: one value as bytes. Out: the value; what is no character in it becomes U+FFFD. The parser's depth limit stays on.
+//! In: one value as bytes. Out: the value; what is no character in it becomes U+FFFD. The parser's depth limit stays
+//! on.
 
 use memchr::memchr;
 use serde_json::Value;

@@ -2,8 +2,9 @@
 //!
 //! In: what a terminal sends, cut anywhere: UTF-8, control characters, `ESC [` and `ESC O` sequences, kitty's `CSI u`,
 //! bracketed paste, Alt as an `ESC` in front. Out: an event of the terminal library where one is complete; what means
-//! nothing gives none. Byte by byte, so that what follows an answer can be given back untouched. A lone `ESC` is complete
-//! only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Absent on purpose: what keys mean.
+//! nothing gives none. Byte by byte, so that what follows an answer can be given back untouched. A lone `ESC` is
+//! complete only when nothing follows it: whoever knows the time says so ([`Decoder::escape`]). Absent on purpose: what
+//! keys mean.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 

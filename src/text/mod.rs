@@ -1,5 +1,5 @@
-//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe; and as it is typed:
-//! bytes to keys, keys to a line.
+//! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe; and as it is
+//! typed: bytes to keys, keys to a line.
 
 pub mod entry;
 pub mod escape;

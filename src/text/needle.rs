@@ -169,7 +169,8 @@ mod tests {
 
         /// Any needle in any text: what is found is it, but for case, and what has it is found.
         #[test]
-        fn what_is_found_is_what_was_looked_for(needle in "[aBé ß]{0,3}", before in "[abBéÉ ß]{0,6}", after in "[abBé]{0,4}") {
+        fn what_is_found_is_what_was_looked_for(needle in "[aBé ß]{0,3}", before in "[abBéÉ ß]{0,6}",
+            after in "[abBé]{0,4}") {
             let hay = format!("{before}{needle}{after}");
             let found = Needle::new(&needle).find_all(&hay);
             prop_assert_eq!(found.is_empty(), needle.is_empty());

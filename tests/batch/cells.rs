@@ -60,7 +60,8 @@ const CASES: &[Case] = &[
     (
         &[
             "-c",
-            "import atexit, threading, time; _ = atexit.register(print, 'bye'); threading.Thread(target=time.sleep, args=(600,)).start()",
+            "import atexit, threading, time; _ = atexit.register(print, 'bye'); threading.Thread(target=time.sleep, \
+             args=(600,)).start()",
         ],
         "",
         "bye\n",
@@ -176,7 +177,11 @@ fn files_run_as_cells() {
         "marked.py",
         "# %%\nlen('first')\n# %%\n.what ran?\n# %%\n3\n",
     );
-    home.write("book.ipynb", r##"{"cells": [{"cell_type": "markdown", "source": "# x"}, {"cell_type": "code", "source": ["b = 2\n", "b"]}, {"cell_type": "code", "source": "b + 1"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}"##);
+    home.write(
+        "book.ipynb",
+        r##"{"cells": [{"cell_type": "markdown", "source": "# x"}, {"cell_type": "code", "source": ["b = 2\n", "b"]},
+            {"cell_type": "code", "source": "b + 1"}], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}"##,
+    );
     home.write("bad.ipynb", "{]");
     let run = |name: &str| home.run(&["--agent", "demo", "run", name], "");
     assert_eq!(run("one.py").stdout, "2\n");

@@ -130,7 +130,8 @@ fn an_interrupt_ends_a_batch() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let cell = format!(
             "import os, signal, time; guard = open(f\"/proc/{{os.getppid()}}/stat\").read(); \
-             os.kill(int(guard.rsplit(\")\")[-1].split()[1]), signal.SIG{signal}); [time.sleep(0.1) for _ in range(6000)]"
+             os.kill(int(guard.rsplit(\")\")[-1].split()[1]), signal.SIG{signal}); [time.sleep(0.1) for _ in \
+             range(6000)]"
         );
         let script = format!("{program} -c '{cell}'; echo code $?");
         let ran = finish(home.foreign(Path::new("/bin/sh"), &["-c", &script]), b"");

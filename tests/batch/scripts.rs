@@ -1,5 +1,5 @@
-//! `run FILE.py ARG…` beside `python FILE.py ARG…`: the same output and exit code in both engines, with the script's own
-//! name and lines in tracebacks.
+//! `run FILE.py ARG…` beside `python FILE.py ARG…`: the same output and exit code in both engines, with the script's
+//! own name and lines in tracebacks.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,8 @@ use crate::support::peers;
 /// Script, arguments, standard input.
 const SCRIPTS: &[(&str, &[&str], &str)] = &[
     (
-        "import os, sys\nimport sibling\nprint(__name__, os.path.isabs(__file__), __file__, __spec__, sys.argv, sibling.WHO)\n\
+        "import os, sys\nimport sibling\n\
+         print(__name__, os.path.isabs(__file__), __file__, __spec__, sys.argv, sibling.WHO)\n\
          print(os.path.samefile(sys.path[0], os.path.dirname(__file__)), '' in sys.path, os.getcwd() in sys.path)\n\
          if __name__ == '__main__':\n    print('main')\n",
         &["--name", "a b", "-n", "3"],
@@ -21,7 +22,8 @@ const SCRIPTS: &[(&str, &[&str], &str)] = &[
         "Ada\none\ntwo",
     ),
     (
-        "import os, subprocess, sys\nprint(os.read(0, 3), flush=True)\nsubprocess.run(['cat'])\nprint(sys.stdin.buffer.read())\n",
+        "import os, subprocess, sys\nprint(os.read(0, 3), flush=True)\nsubprocess.run(['cat'])\n\
+         print(sys.stdin.buffer.read())\n",
         &[],
         "abcdef\n",
     ),
@@ -56,7 +58,8 @@ const SCRIPTS: &[(&str, &[&str], &str)] = &[
         "",
     ),
     (
-        "# %%\nimport sys\n# %% [markdown]\n# Prose.\n# %%\nprint(sys.argv)\n# %%\nprint(input())\nsys.exit(4)\n# %%\nprint('never')\n",
+        "# %%\nimport sys\n# %% [markdown]\n# Prose.\n# %%\nprint(sys.argv)\n# %%\nprint(input())\nsys.exit(4)\n# %%\n\
+         print('never')\n",
         &["--", "--model"],
         "line\n",
     ),
@@ -102,7 +105,8 @@ fn a_script_runs_as_python_runs_it() {
 
 #[test]
 fn tracebacks_name_the_script_and_its_lines() {
-    let script = "import sys\n\n# %%\ndef fails(x):\n    return 1 / x\n\n# %% [markdown]\n# Prose.\n\n# %%\n\nprint('so far')\nfails(0)\n";
+    let script = "import sys\n\n# %%\ndef fails(x):\n    return 1 / x\n\n# %% [markdown]\n# Prose.\n\n# %%\n\n\
+                  print('so far')\nfails(0)\n";
     for (engine, python) in engines() {
         let home = project(script);
         let ran = run(&home, python.to_str().unwrap(), &[], "");

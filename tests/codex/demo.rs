@@ -35,7 +35,9 @@ fn demo(folder: &Path) -> Bench {
     Bench::new(plan(AgentKind::Demo { program }, folder, folder))
 }
 
-const INPUT: &str = "<context><code>1/0</code><output>Traceback (most recent call last):\nZeroDivisionError: division by zero</output></context>\n<user-request>why? ask &`weather`</user-request>";
+const INPUT: &str = "<context><code>1/0</code><output>Traceback (most recent call last):\n\
+                     ZeroDivisionError: division by zero</output></context>\n\
+                     <user-request>why? ask &`weather`</user-request>";
 
 #[test]
 fn it_answers_from_the_context_and_calls_the_tool_that_is_named() {

@@ -285,7 +285,8 @@ fn a_missing_agent_is_told_with_the_commands_that_mend_it() {
 fn dropping_the_agent_ends_a_process_that_does_not_want_to() {
     let folder = folder();
     let script = folder.path().join("stubborn");
-    let text = "#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sleep 1000) &\necho $$ $! > pids.new\nmv pids.new pids\nsleep 1000\n";
+    let text = "#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sleep 1000) &\necho $$ $! > pids.new\nmv pids.new pids\n\
+                sleep 1000\n";
     std::fs::write(&script, text).unwrap();
     let kind = AgentKind::Codex {
         command: vec!["/bin/sh".into(), script.display().to_string()],

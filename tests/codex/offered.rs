@@ -15,7 +15,8 @@ use crate::support::responses::{Endpoint, Reply, tool_outputs};
 
 const PLAIN: &str = "gpt-5.5";
 const CODE: &str = "gpt-6.1-sol";
-const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9\
+                     awAAAABJRU5ErkJggg==";
 
 fn tool(name: &str, description: &str) -> ToolSpec {
     ToolSpec {
@@ -31,7 +32,8 @@ fn calling_all(model: &str) -> Endpoint {
     Endpoint::answering(move |index, request| match index {
         0 if code => Reply::exec(
             "c",
-            "for (const t of ALL_TOOLS.filter(t => t.description.includes('MARK'))) text(await tools[t.name]({city: 'Oslo'}));",
+            "for (const t of ALL_TOOLS.filter(t => t.description.includes('MARK'))) text(await tools[t.name]({city: \
+             'Oslo'}));",
         ),
         0 => {
             let mut events: Vec<Event> = request["tools"]
@@ -141,7 +143,8 @@ fn a_name_of_the_agents_own_can_be_ours_too() {
 
 #[test]
 fn descriptions_arrive_as_they_are() {
-    let description = "First line.\n\n  indented `code` ${x} */ \"q\" 's' <b>&amp;</b> back\\slash größe 😀\ttab\n- a\n- b";
+    let description = "First line.\n\n  indented `code` ${x} */ \"q\" 's' <b>&amp;</b> back\\slash größe 😀\ttab\n- a\n\
+                       - b";
     for model in [PLAIN, CODE] {
         let Some(real) = real(model, Endpoint::script(vec![Reply::text("done")])) else {
             return;

@@ -157,7 +157,8 @@ fn an_edit_is_asked_about_with_its_changes() {
 #[test]
 fn with_approvals_off_nothing_is_asked() {
     for model in [PLAIN, CODE] {
-        let outside = json!({"cmd": "echo b > /var/tmp/../../etc/x", "sandbox_permissions": "require_escalated", "justification": "to test"});
+        let outside = json!({"cmd": "echo b > /var/tmp/../../etc/x", "sandbox_permissions": "require_escalated",
+            "justification": "to test"});
         let endpoint = using(
             model,
             &[
@@ -286,7 +287,8 @@ fn a_question_of_the_model_is_asked_whatever_the_policy() {
 
 #[test]
 fn more_permissions_are_asked_for_and_granted_as_decided() {
-    let arguments = json!({"reason": "to test", "permissions": {"network": {"enabled": true}, "file_system": {"read": ["/etc"], "write": ["/var/tmp/z"]}}});
+    let arguments = json!({"reason": "to test",
+        "permissions": {"network": {"enabled": true}, "file_system": {"read": ["/etc"], "write": ["/var/tmp/z"]}}});
     for (decision, said) in [
         (Decision::AllowOnce, "\"scope\":\"turn\""),
         (Decision::AllowAlways, "\"scope\":\"session\""),

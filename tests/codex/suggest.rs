@@ -216,7 +216,10 @@ fn the_program_suggests_and_records_nothing_of_it() {
     let requests = program.endpoint.requests();
     let input = conversation(&requests[0]).join("\n");
     assert!(
-        input.contains("<context><code>total = 1</code></context>\n<current-input>\n<prefix>x = tot</prefix>\n</current-input>\n"),
+        input.contains(
+            "<context><code>total = 1</code></context>\n<current-input>\n<prefix>x = tot</prefix>\n\
+                        </current-input>\n"
+        ),
         "{input}"
     );
     let prompt = requests.last().unwrap().to_string();

@@ -132,7 +132,8 @@ fn an_ephemeral_thread_gets_the_conversation_in_one_text() {
         assert_eq!(
             conversation(&real.endpoint.requests()[number]),
             [
-                "user: <conversation-history><turn><user>a<b</user><assistant>c</assistant></turn></conversation-history>\nnow <b>?"
+                "user: <conversation-history><turn><user>a<b</user><assistant>c</assistant></turn></conversation-histor\
+                 y>\nnow <b>?"
             ]
         );
     }

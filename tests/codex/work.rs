@@ -55,7 +55,8 @@ fn tools_are_called_one_at_a_time_and_answered() {
 
 #[test]
 fn tools_are_called_from_code_mode() {
-    let script = "const r = await Promise.all([tools.weather({city: 'Oslo'}), tools.weather({city: 'Rome'})]); text(r.join('|'));";
+    let script = "const r = await Promise.all([tools.weather({city: 'Oslo'}), tools.weather({city: 'Rome'})]); \
+                  text(r.join('|'));";
     let Some(real) = real(
         "gpt-6.1-sol",
         Endpoint::script(vec![Reply::exec("c1", script), Reply::text("both")]),
@@ -221,7 +222,8 @@ fn an_image_reaches_the_model() {
     let Some(real) = real("gpt-5.5", Endpoint::script(vec![Reply::text("seen")])) else {
         return;
     };
-    let pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA\
+                 AABJRU5ErkJggg==";
     let mut asked = real.request("what is it? ");
     asked.input.push(InputPart::Text("this:".into()));
     asked.input.push(InputPart::Image(pixel.into()));

@@ -57,7 +57,8 @@ def done(text, item="m1"):
 
 
 def completed(status="completed", error=None):
-    say({"method": "turn/completed", "params": {"threadId": THREAD, "turn": {"id": turn_id(), "status": status, "error": error}}})
+    say({"method": "turn/completed",
+        "params": {"threadId": THREAD, "turn": {"id": turn_id(), "status": status, "error": error}}})
 
 
 def call(request_id, call_id, tool="weather", arguments=None):
@@ -66,7 +67,8 @@ def call(request_id, call_id, tool="weather", arguments=None):
 
 
 def ask(request_id, method, **params):
-    say({"id": request_id, "method": method, "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "i", **params}})
+    say({"id": request_id, "method": method,
+        "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "i", **params}})
 
 
 def answer_to(request_id):
@@ -103,15 +105,18 @@ def turn():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sleep_forever()
     elif at("junk lines"):
-        raw(b"\x1b]0;title\x07Last login: today\n\n   \n{}\n[]\n[1]\n7\n\"text\"\nnull\n{\"id\":1}\n{\"id\":1.5,\"result\":1}\nnpm avertissement\n{\"method\":7}\n")
+        raw(b"\x1b]0;title\x07Last login: today\n\n   \n{}\n[]\n[1]\n7\n\"text\"\nnull\n{\"id\":1}\n"
+            b"{\"id\":1.5,\"result\":1}\nnpm avertissement\n{\"method\":7}\n")
         fine()
     elif at("partial line then pause"):
-        line = json.dumps({"method": "item/agentMessage/delta", "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1", "delta": "fine"}}).encode() + b"\n"
+        line = json.dumps({"method": "item/agentMessage/delta",
+            "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1", "delta": "fine"}}).encode() + b"\n"
         for start in range(0, len(line), 40):
             raw(line[start:start + 40])
             time.sleep(0.05)
     elif at("byte by byte"):
-        for byte in json.dumps({"method": "item/agentMessage/delta", "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1", "delta": "fine"}}).encode() + b"\n":
+        for byte in json.dumps({"method": "item/agentMessage/delta",
+            "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1", "delta": "fine"}}).encode() + b"\n":
             raw(bytes([byte]))
     elif at("duplicate response"):
         for _ in range(3):
@@ -134,16 +139,19 @@ def turn():
         error = answer_to(9)["error"]
         done("fine" if error["code"] == -32602 else repr(error))
     elif at("request of another turn"):
-        say({"id": 9, "method": "item/tool/call", "params": {"threadId": "else", "turnId": "U0", "callId": "c", "tool": "weather", "arguments": {}}})
+        say({"id": 9, "method": "item/tool/call",
+            "params": {"threadId": "else", "turnId": "U0", "callId": "c", "tool": "weather", "arguments": {}}})
         done("fine" if "error" in answer_to(9) else "bad")
     elif at("malformed approvals"):
         command, edit = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
         for method, params in [
             (command, {}), (command, {"command": None}), (command, {"command": ["rm"]}), (command, {"command": ""}),
             (edit, {}), (edit, {"itemId": "never told"}), (edit, {"itemId": 7}),
-            ("item/permissions/requestApproval", {"permissions": {}}), ("item/permissions/requestApproval", {"permissions": 7}),
+            ("item/permissions/requestApproval", {"permissions": {}}),
+            ("item/permissions/requestApproval", {"permissions": 7}),
             ("item/tool/requestUserInput", {"questions": []}), ("item/tool/requestUserInput", {"questions": "none"}),
-            ("mcpServer/elicitation/request", {}), ("mcpServer/elicitation/request", {"mode": "form", "requestedSchema": []}),
+            ("mcpServer/elicitation/request", {}),
+            ("mcpServer/elicitation/request", {"mode": "form", "requestedSchema": []}),
             ("mcpServer/elicitation/request", {"mode": "openai/userVerification"}),
         ]:
             ask("x", method, **params)
@@ -156,13 +164,15 @@ def turn():
         done(answer_to(0)["result"]["decision"])
     elif at("a question with unknown fields"):
         ask("q", "item/tool/requestUserInput", future=[1], questions=[
-            {"id": "a", "question": "Why?", "options": None, "future": {}}, {"id": "b", "options": [{"label": "x", "future": 1}]}])
+            {"id": "a", "question": "Why?", "options": None, "future": {}},
+            {"id": "b", "options": [{"label": "x", "future": 1}]}])
         done(json.dumps(answer_to("q")["result"], sort_keys=True))
     elif at("a command of 1 MB"):
         ask(0, "item/commandExecution/requestApproval", command="x" * 1000000, cwd="/")
         done(answer_to(0)["result"]["decision"])
     elif at("bad text in a command"):
-        params = b'{"threadId":"T","turnId":"%s","itemId":"i","command":"rm \\u0000\\ud83d\\u202e\xff\\u001b[2J\\n","cwd":"/"}' % turn_id().encode()
+        params = (b'{"threadId":"T","turnId":"%s","itemId":"i","cwd":"/",'
+            b'"command":"rm \\u0000\\ud83d\\u202e\xff\\u001b[2J\\n"}') % turn_id().encode()
         raw(b'{"id":0,"method":"item/commandExecution/requestApproval","params":' + params + b"}\n")
         done(answer_to(0)["result"]["decision"])
     elif at("a question is withdrawn"):
@@ -180,8 +190,10 @@ def turn():
         ask(0, "item/commandExecution/requestApproval", command="c")
         os._exit(0)
     elif at("an elicitation that names no turn"):
-        say({"id": 5, "method": "mcpServer/elicitation/request", "params": {"threadId": THREAD, "turnId": None, "serverName": "s",
-            "mode": "form", "message": "m", "requestedSchema": {"type": "object", "required": ["age"], "properties": {"age": {"type": "integer"}}}}})
+        say({"id": 5, "method": "mcpServer/elicitation/request",
+            "params": {"threadId": THREAD, "turnId": None, "serverName": "s",
+            "mode": "form", "message": "m",
+            "requestedSchema": {"type": "object", "required": ["age"], "properties": {"age": {"type": "integer"}}}}})
         done(json.dumps(answer_to(5)["result"]["content"]))
     elif at("unknown notifications"):
         say({"method": "future/thing", "params": {"threadId": THREAD, "x": [1]}})
@@ -205,37 +217,47 @@ def turn():
     elif at("null fields"):
         note("item/started", item={"type": "commandExecution", "id": "e", "command": None, "cwd": None})
         note("item/commandExecution/outputDelta", itemId=None, delta=None)
-        note("item/completed", item={"type": "commandExecution", "id": "e", "command": "", "cwd": None, "aggregatedOutput": None, "exitCode": None, "status": None})
+        note("item/completed",
+            item={"type": "commandExecution", "id": "e", "command": "", "cwd": None, "aggregatedOutput": None,
+                "exitCode": None, "status": None})
         note("item/completed", item={"type": "fileChange", "changes": None, "status": "completed"})
         note("item/completed", item={"type": "reasoning", "id": None, "summary": None})
         note("item/completed", item={"type": "webSearch", "query": None, "action": None})
-        note("thread/tokenUsage/updated", tokenUsage={"total": None, "last": {"inputTokens": None}, "modelContextWindow": None})
+        note("thread/tokenUsage/updated",
+            tokenUsage={"total": None, "last": {"inputTokens": None}, "modelContextWindow": None})
         call("n", "c1", tool=None, arguments=None)
         answer_to("n")
         fine()
     elif at("64 MB line"):
         done("x" * (64 * 1024 * 1024))
     elif at("100,000 deltas"):
-        chunk = b"".join(json.dumps({"method": "item/agentMessage/delta", "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1", "delta": "ab "}}).encode() + b"\n" for _ in range(1000))
+        chunk = b"".join(json.dumps({"method": "item/agentMessage/delta",
+            "params": {"threadId": THREAD, "turnId": turn_id(), "itemId": "m1",
+                "delta": "ab "}}).encode() + b"\n" for _ in range(1000))
         for _ in range(100):
             raw(chunk)
     elif at("invalid UTF-8"):
-        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1","delta":"fi\xff\xc3ne"}}\n' % turn_id().encode())
+        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1",'
+            b'"delta":"fi\xff\xc3ne"}}\n' % turn_id().encode())
     elif at("lone surrogate"):
-        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1","delta":"fi\\ud83dne"}}\n' % turn_id().encode())
+        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1",'
+            b'"delta":"fi\\ud83dne"}}\n' % turn_id().encode())
     elif at("NUL bytes"):
         raw(b"\0\0\0\n")
         fine()
     elif at("CRLF"):
-        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1","delta":"fine"}}\r\n' % turn_id().encode())
+        raw(b'{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"%s","itemId":"m1","delta":"fine"}'
+            b'}\r\n' % turn_id().encode())
     elif at("deep nesting"):
         raw(b"[" * 1000000 + b"\n")
         raw(b'{"method":"x","params":' + b"[" * 1000 + b"]" * 1000 + b"}\n")
         fine()
     elif at("other turns end"):
-        say({"method": "turn/completed", "params": {"threadId": "else", "turn": {"id": turn_id(), "status": "completed"}}})
+        say({"method": "turn/completed",
+            "params": {"threadId": "else", "turn": {"id": turn_id(), "status": "completed"}}})
         say({"method": "turn/completed", "params": {"threadId": THREAD, "turn": {"id": "U0", "status": "failed"}}})
-        say({"method": "item/agentMessage/delta", "params": {"threadId": "else", "turnId": "V", "itemId": "m1", "delta": "foreign"}})
+        say({"method": "item/agentMessage/delta",
+            "params": {"threadId": "else", "turnId": "V", "itemId": "m1", "delta": "foreign"}})
         fine()
     elif at("retry is progress"):
         note("error", error={"message": "Reconnecting... 1/5", "codexErrorInfo": None}, willRetry=True)
@@ -304,16 +326,22 @@ while True:
         FIRST = False
     elif method == "model/list" and FAULT == "models on pages":
         cursor = int(message["params"].get("cursor") or 0)
-        model = {"model": "m%d" % cursor, "description": "a\nb", "hidden": cursor == 1, "isDefault": cursor == 0, "future": 1,
-            "supportedReasoningEfforts": [{"reasoningEffort": "low"}, {"reasoningEffort": "high"}], "defaultReasoningEffort": "low"}
+        model = {"model": "m%d" % cursor, "description": "a\nb", "hidden": cursor == 1, "isDefault": cursor == 0,
+            "future": 1,
+            "supportedReasoningEfforts": [{"reasoningEffort": "low"}, {"reasoningEffort": "high"}],
+            "defaultReasoningEffort": "low"}
         say({"id": LAST, "result": {"data": [model], "nextCursor": str(cursor + 1) if cursor < 2 else None}})
     elif method == "model/list" and FAULT == "models without end":
         say({"id": LAST, "result": {"data": [], "nextCursor": "again"}})
     elif method == "account/rateLimits/read" and FAULT == "limits":
-        say({"method": "account/rateLimits/updated", "params": {"rateLimits": {"limitId": "codex", "primary": {"usedPercent": 50, "windowDurationMins": 300}}}})
-        say({"id": LAST, "result": {"rateLimits": {"limitId": "codex", "primary": {"usedPercent": 12, "windowDurationMins": 300, "resetsAt": 9}, "secondary": None}}})
+        say({"method": "account/rateLimits/updated",
+            "params": {"rateLimits": {"limitId": "codex", "primary": {"usedPercent": 50, "windowDurationMins": 300}}}})
+        say({"id": LAST,
+            "result": {"rateLimits": {"limitId": "codex",
+                "primary": {"usedPercent": 12, "windowDurationMins": 300, "resetsAt": 9}, "secondary": None}}})
     elif method == "account/read" and "limits" in FAULT.lower():
-        say({"id": LAST, "result": {"account": {"type": "chatgpt", "email": "a@b", "planType": "plus"}, "requiresOpenaiAuth": True}})
+        say({"id": LAST,
+            "result": {"account": {"type": "chatgpt", "email": "a@b", "planType": "plus"}, "requiresOpenaiAuth": True}})
     elif method == "account/read" and FAULT == "logged out":
         say({"id": LAST, "result": {"account": None, "requiresOpenaiAuth": True}})
     elif method == "account/read":

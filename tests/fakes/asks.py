@@ -82,7 +82,12 @@ class Turn:
             self.note("item/completed", {"item": {"type": "agentMessage", "id": "m2", "text": "turn over"}})
         except Interrupted:
             status = "interrupted"
-        say({"method": "turn/completed", "params": {"threadId": "T", "turn": {"id": self.id, "status": status, "error": None}}})
+        say(
+            {
+                "method": "turn/completed",
+                "params": {"threadId": "T", "turn": {"id": self.id, "status": status, "error": None}},
+            }
+        )
 
 
 def read():

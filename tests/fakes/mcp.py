@@ -23,17 +23,42 @@ while True:
     message = read()
     method, number = message.get("method"), message.get("id")
     if method == "initialize":
-        say({"id": number, "result": {
-            "protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "asker", "version": "1"}}})
+        say(
+            {
+                "id": number,
+                "result": {
+                    "protocolVersion": message["params"]["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "asker", "version": "1"},
+                },
+            }
+        )
     elif method == "tools/list":
-        say({"id": number, "result": {"tools": [{
-            "name": "survey", "description": "Asks the user", "inputSchema": {"type": "object", "properties": {"why": {"type": "string"}}},
-            "annotations": {"readOnlyHint": False, "destructiveHint": True}}]}})
+        say(
+            {
+                "id": number,
+                "result": {
+                    "tools": [
+                        {
+                            "name": "survey",
+                            "description": "Asks the user",
+                            "inputSchema": {"type": "object", "properties": {"why": {"type": "string"}}},
+                            "annotations": {"readOnlyHint": False, "destructiveHint": True},
+                        }
+                    ]
+                },
+            }
+        )
     elif method == "tools/call":
         say({"id": "ask", "method": "elicitation/create", "params": ELICITED})
         answer = read()
         while answer.get("id") != "ask" or "method" in answer:
             answer = read()
-        say({"id": number, "result": {"content": [{"type": "text", "text": "survey says " + json.dumps(answer.get("result"))}]}})
+        say(
+            {
+                "id": number,
+                "result": {"content": [{"type": "text", "text": "survey says " + json.dumps(answer.get("result"))}]},
+            }
+        )
     elif number is not None:
         say({"id": number, "error": {"code": -32601, "message": "unknown"}})

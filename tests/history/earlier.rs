@@ -121,7 +121,8 @@ fn a_session_without_rows_of_ours_is_told_too() {
          INSERT INTO history VALUES (7, 1, 'get_ipython().system(''ls'')', '!ls'), (7, 2, 'a = 1', 'a = 1'),
              (7, 3, 'run_it()', '.why?'), (7, 5, 'b', 'b');
          INSERT INTO output_history VALUES (7, 2, '1');
-         INSERT INTO ai_prompts (session, prompt, response, history_line) VALUES (7, 'why?', 'so', 2), (7, 'and?', 'too', 3);",
+         INSERT INTO ai_prompts (session, prompt, response, history_line) VALUES (7, 'why?', 'so', 2), (7, 'and?', \
+         'too', 3);",
     )
     .unwrap();
     let (history, reports) = start(&path, Some(7));

@@ -61,7 +61,9 @@ fn modes_do_not_depend_on_the_umask() {
     let (home, _) = open_home();
     for umask in ["000", "077", "022"] {
         let path = home.path().join(format!("state/of-{umask}/history.sqlite"));
-        let cell = "import os, stat, time\\np = os.environ['HIST']\\nwhile not os.path.exists(p + '-wal'): time.sleep(0.01)\\nprint([oct(stat.S_IMODE(os.stat(q).st_mode)) for q in (p, p + '-wal', p + '-shm', os.path.dirname(p))])";
+        let cell = "import os, stat, time\\np = os.environ['HIST']\\nwhile not os.path.exists(p + '-wal'): \
+                    time.sleep(0.01)\\nprint([oct(stat.S_IMODE(os.stat(q).st_mode)) for q in (p, p + '-wal', p + \
+                    '-shm', os.path.dirname(p))])";
         let script = format!(
             "umask {umask}; \"$IPYCODEX\" --hist-file \"$HIST\" -c \"$(printf \"{cell}\")\""
         );

@@ -93,7 +93,8 @@ fn ipythons_own_file_keeps_working_in_ipython() {
     let home = Home::new();
     let path = home.path().join("state/history.sqlite");
     ipython(&home, &python, &path, "theirs = 1\ntheirs + 1");
-    let theirs = "SELECT group_concat(session || line || source || num_cmds, ' ') FROM history JOIN sessions USING (session) WHERE session = 1";
+    let theirs = "SELECT group_concat(session || line || source || num_cmds, ' ') FROM history JOIN sessions USING \
+                  (session) WHERE session = 1";
     let before = text(&path, theirs);
     let (history, reports) = start(&path, None);
     let number = wait(history.session()).unwrap().number;

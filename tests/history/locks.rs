@@ -21,7 +21,8 @@ fn rows(path: &Path, session: i64) -> String {
         path,
         &format!(
             "SELECT coalesce(group_concat(line || ':' || source || ':' || coalesce(output, ''), ' '), '') FROM
-                 (SELECT * FROM history LEFT JOIN output_history USING (session, line) WHERE session = {session} ORDER BY line)"
+                 (SELECT * FROM history LEFT JOIN output_history USING (session, line) WHERE session = {session} ORDER \
+                 BY line)"
         ),
     )
 }

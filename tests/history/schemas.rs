@@ -33,7 +33,8 @@ pub(super) const FIRST: &str = "
     INSERT INTO sessions VALUES (1, '2026-11-21 10:00:00.000000', NULL, NULL, '{\"cwd\":\"/w\"}');
     INSERT INTO ipycodex_sessions (session) VALUES (1);
     INSERT INTO history VALUES (1, 1, 'plot()', 'plot()'), (1, 2, '.p', '.p');
-    INSERT INTO ipycodex_outputs VALUES (1, 1, 0, '{\"text/plain\":\"<Figure>\",\"image/png\":\"iVBORw0KGgoAAAANSUhE\"}'),
+    INSERT INTO ipycodex_outputs VALUES (1, 1, 0, \
+    '{\"text/plain\":\"<Figure>\",\"image/png\":\"iVBORw0KGgoAAAANSUhE\"}'),
         (1, 1, 1, '{\"text/plain\":\"no picture\"}');
     INSERT INTO ipycodex_turns (session, line, history_line, prompt, response, state)
         VALUES (1, 2, 1, 'p', '', 'running');

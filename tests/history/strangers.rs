@@ -148,7 +148,8 @@ fn files() -> Vec<(&'static str, Make)> {
         ("IPython's", |path| sql(path, IPYTHONS)),
         ("IPython's, in the middle of a change", |path| {
             sql(path, IPYTHONS);
-            let lines = "PRAGMA cache_size = 1; BEGIN; WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            let lines = "PRAGMA cache_size = 1; BEGIN; WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n \
+                         WHERE i < 3000)
                 INSERT INTO history SELECT 1, i, 'x', 'x' FROM n;";
             let copy = path.with_extension("copy");
             fs::copy(path, &copy).unwrap();
@@ -378,7 +379,8 @@ fn a_look_at_the_record_of_a_running_shell_takes_none_of_its_locks_away() {
     drop(archive);
     // Another process that comes and goes would tidy the log away if it found the file held by nobody.
     let home = Home::new();
-    let script = "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\nprint(db.execute('select count(*) from history').fetchall())\ndb.close()";
+    let script = "import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\n\
+                  print(db.execute('select count(*) from history').fetchall())\ndb.close()";
     let python = home.path().join("bin/python3");
     let command = home.foreign(&python, &["-c", script, &path.to_string_lossy()]);
     let ran = crate::support::home::finish(command, b"");

@@ -279,6 +279,7 @@ fn what_an_answer_tells_of_and_what_was_decided_is_kept() {
         "<context><code>x</code><code>y = 1</code><output>made</output><code>z</code></context>\n"
     );
     end(history, reports);
-    let decided = "SELECT line || ' ' || asked_at || ' ' || kind || ' ' || subject || ' ' || decision FROM ipycodex_decisions";
+    let decided = "SELECT line || ' ' || asked_at || ' ' || kind || ' ' || subject || ' ' || decision FROM \
+                   ipycodex_decisions";
     assert_eq!(text(&path, decided), "2 1234 cells y = 1 no: not now");
 }

@@ -7,7 +7,8 @@ use crate::support::home::Home;
 fn a_session_is_exported_in_every_form() {
     for home in homes() {
         let stdin = format!(
-            "print('<b>out</b>')\n.hello\n{}\n1 + 1\n%ipycodex export a.md\n%ipycodex export a.html\n%ipycodex export a.py\n\
+            "print('<b>out</b>')\n.hello\n{}\n1 + 1\n%ipycodex export a.md\n%ipycodex export a.html\n\
+             %ipycodex export a.py\n\
              %ipycodex export a.txt\n",
             figure()
         );

@@ -8,7 +8,8 @@ use crate::support::home::{Home, Ran, finish};
 use crate::support::peers;
 
 /// A picture of one pixel.
-pub const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+pub const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg\
+                           gg==";
 
 /// A cell that shows it.
 pub fn figure() -> String {

@@ -6,8 +6,10 @@ use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
 const SAVED: &str = r##"{"cells": [
- {"cell_type": "code", "metadata": {"ipycodex": {"kind": "code", "line": 3}}, "source": ["x = math.tau\n", "x"], "outputs": []},
- {"cell_type": "markdown", "metadata": {"ipycodex": {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi"}}, "source": ["said\n", "before"]},
+ {"cell_type": "code", "metadata": {"ipycodex": {"kind": "code", "line": 3}},
+  "source": ["x = math.tau\n", "x"], "outputs": []},
+ {"cell_type": "markdown", "metadata": {"ipycodex": {"kind": "prompt", "line": 2, "history_line": 1, "prompt": "hi"}},
+  "source": ["said\n", "before"]},
  {"cell_type": "code", "metadata": {"ipycodex": {"kind": "code", "line": 1}}, "source": "import math", "outputs": []},
  {"cell_type": "code", "metadata": {}, "source": "added = 1", "outputs": []}],
  "metadata": {"ipycodex_version": 1}, "nbformat": 4, "nbformat_minor": 5}"##;
@@ -97,8 +99,9 @@ fn a_strangers_notebook_is_code_and_notes() {
     for home in homes() {
         home.write(
             "other.ipynb",
-            r##"{"cells": [{"cell_type": "markdown", "source": "# Title\n\"quoted\""}, {"cell_type": "code", "source": "a = 1"},
-                {"cell_type": "code", "source": ".never sent"}, {"cell_type": "code", "source": "a + 1"}],
+            r##"{"cells": [{"cell_type": "markdown", "source": "# Title\n\"quoted\""},
+                {"cell_type": "code", "source": "a = 1"}, {"cell_type": "code", "source": ".never sent"},
+                {"cell_type": "code", "source": "a + 1"}],
                 "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 2}"##,
         );
         let ran = piped(&home, &["other.ipynb"], "%ipycodex context\n");

@@ -14,7 +14,8 @@ fn with_startup(home: &Home, cells: &[&str]) {
         .zip(cells)
         .map(|(line, source)| {
             format!(
-                r#"{{"cell_type": "code", "metadata": {{"ipycodex": {{"kind": "code", "line": {line}}}}}, "source": {source:?}}}"#
+                r#"{{"cell_type": "code", "source": {source:?},
+                    "metadata": {{"ipycodex": {{"kind": "code", "line": {line}}}}}}}"#
             )
         })
         .collect();
@@ -134,7 +135,8 @@ fn what_is_typed_while_an_input_waits_for_it_is_not_lost() {
         with_startup(
             &home,
             &[
-                "import os, time; print('loop' + 'ing', end='', flush=True); open('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)",
+                "import os, time; print('loop' + 'ing', end='', flush=True); open('begun', 'w').close()\n\
+                 while not os.path.exists('go'): time.sleep(0.01)",
             ],
         );
         let shell = Shell::start(home, &DEMO, SIZE);

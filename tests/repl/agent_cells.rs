@@ -36,13 +36,15 @@ fn cells_are_asked_for_shown_and_numbered_as_the_users_own() {
     asker.prompt(1);
     asker.choices();
     asker.shell.shows(
-        "? The agent asks to run 2 cells in your session\n  cell 1 of 2: make a table\n  1 rows = [1, 2]\n  2 for row in rows:\n  3     print('row', row)\n  cell 2 of 2\n  1 sum(rows)\n",
+        "? The agent asks to run 2 cells in your session\n  cell 1 of 2: make a table\n  1 rows = [1, 2]\n  2 for row \
+         in rows:\n  3     print('row', row)\n  cell 2 of 2\n  1 sum(rows)\n",
     );
     asker.shell.pty.wait_for("  w no, say why");
     asker.shell.pty.send("y");
     asker.shell.at(4);
     let text = asker.shell.text();
-    let shown = "make a table\nIn [2]: rows = [1, 2]\n   ...: for row in rows:\n   ...:     print('row', row)\nrow 1\nrow 2\n";
+    let shown = "make a table\nIn [2]: rows = [1, 2]\n   ...: for row in rows:\n   ...:     print('row', row)\nrow 1\n\
+                 row 2\n";
     assert!(text.contains(shown), "{text}");
     assert!(text.contains("In [3]: sum(rows)\nOut[3]: 3\n"), "{text}");
     assert!(
@@ -151,7 +153,9 @@ fn a_tool_asks_for_lines() {
     ]));
     asker.shell.home.write(
         "tools.py",
-        "import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = input('your\\x1b]0;t\\x07 name: ')\n        return [name, len(getpass.getpass('the key: '))]\n    except EOFError:\n        return 'no more'\n",
+        "import getpass\ndef ask():\n    'Asks.'\n    print('ask' + 'ing')\n    try:\n        name = \
+         input('your\\x1b]0;t\\x07 name: ')\n        return [name, len(getpass.getpass('the key: '))]\n    except \
+         EOFError:\n        return 'no more'\n",
     );
     asker.shell.cell(1, "from tools import ask");
     let pty = &asker.shell.pty;
@@ -226,7 +230,10 @@ fn a_look_that_nothing_protects_is_asked_for() {
     let asker = Asker::of(home, json!([[look()], [look(), look()]]), SIZE);
     asker.prompt(1);
     asker.choices();
-    asker.shell.shows("? The agent asks to run code that nothing keeps from changing files\n  why: IPYCODEX_NO_LANDLOCK is set");
+    asker.shell.shows(
+        "? The agent asks to run code that nothing keeps from changing files\n  why: \
+                       IPYCODEX_NO_LANDLOCK is set",
+    );
     asker.shell.shows("  1 len(");
     asker.shell.pty.send("n");
     asker.shell.at(2);

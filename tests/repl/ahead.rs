@@ -103,7 +103,8 @@ fn what_does_not_fit_into_a_cells_terminal_is_not_lost() {
     let shell = Shell::new();
     // Reads no line before all of them have been typed.
     shell.pty.send_line(
-        "import os, sys, time; print('be' + 'gun'); [time.sleep(0.01) for _ in iter(lambda: os.path.exists('go'), True)]; n = [len(sys.stdin.readline()) for _ in range(4000)]",
+        "import os, sys, time; print('be' + 'gun'); [time.sleep(0.01) for _ in iter(lambda: os.path.exists('go'), \
+         True)]; n = [len(sys.stdin.readline()) for _ in range(4000)]",
     );
     shell.pty.wait_for("\nbegun");
     for number in 0..4000 {
@@ -126,7 +127,9 @@ fn waiting_shells() -> Vec<Shell> {
         shells.push(Shell::start(Home::new(), &arguments, SIZE));
     }
     for shell in &shells {
-        shell.cell(1, "import os, time; wait = lambda: [print('wa' + 'its')] and [time.sleep(0.005) for _ in iter(lambda: os.path.exists('go'), True)] and None");
+        shell.cell(1,
+            "import os, time; wait = lambda: [print('wa' + 'its')] and [time.sleep(0.005) for _ in iter(lambda: \
+             os.path.exists('go'), True)] and None");
         shell.at(2);
     }
     shells
@@ -202,7 +205,8 @@ fn after_ctrl_c_what_was_typed_before_it_stands_in_the_editor() {
         shell.pty.send(CTRL_C);
         shell.at(3);
         // A cell that goes on all the same: it was an interrupt to whoever typed it.
-        let stubborn = "def stubborn():\n    while not os.path.exists('go'):\n        try: wait()\n        except KeyboardInterrupt: print('went on')\n";
+        let stubborn = "def stubborn():\n    while not os.path.exists('go'):\n        try: wait()\n        except \
+                        KeyboardInterrupt: print('went on')\n";
         shell.home.write("stubborn.py", stubborn);
         shell.cell(3, "exec(open('stubborn.py').read())");
         shell.at(4);

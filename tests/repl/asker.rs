@@ -79,7 +79,8 @@ impl Asker {
         read()
     }
 
-    /// One turn with one question: its choices come up, `keys` are pressed, the next prompt is there. Returns the answer.
+    /// One turn with one question: its choices come up, `keys` are pressed, the next prompt is there. Returns the
+    /// answer.
     pub(super) fn answered(turn: Value, keys: &str) -> (Asker, Value) {
         let asker = Asker::new(json!([[turn]]));
         asker.prompt(1);

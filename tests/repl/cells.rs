@@ -127,7 +127,8 @@ fn a_progress_bar_stays_in_its_line() {
     let shell = Shell::new();
     shell.home.write(
         "bar.py",
-        "import sys\nfor done in range(101):\n    sys.stdout.write(f'\\r{done:3d}%|{\"#\" * (done // 5):20}|')\n    sys.stdout.flush()\nprint()\n",
+        "import sys\nfor done in range(101):\n    sys.stdout.write(f'\\r{done:3d}%|{\"#\" * (done // 5):20}|')\n    \
+         sys.stdout.flush()\nprint()\n",
     );
     shell.cell(1, "exec(open('bar.py').read())");
     let text = shell.text();
@@ -172,7 +173,9 @@ fn a_loop_of_its_own_and_the_shells_do_not_collide() {
 #[test]
 fn a_task_goes_on_at_the_prompt() {
     let shell = Shell::new();
-    shell.home.write("tick.py", "import asyncio\nasync def tick():\n    for n in range(5):\n        await asyncio.sleep(0.01)\n        print('tick', n)\n");
+    shell.home.write("tick.py",
+        "import asyncio\nasync def tick():\n    for n in range(5):\n        await asyncio.sleep(0.01)\n        \
+         print('tick', n)\n");
     shell.cell(1, "from tick import *");
     shell.cell(
         2,
@@ -184,7 +187,10 @@ fn a_task_goes_on_at_the_prompt() {
 }
 
 /// A thread that waits for a file, then prints numbered lines.
-const TALKER: &str = "import os, threading, time\ndef talk(name, count):\n    def work():\n        while not os.path.exists(name):\n            time.sleep(0.005)\n        for n in range(count):\n            print('line', n, 'of', name)\n    threading.Thread(target=work, daemon=True).start()\n";
+const TALKER: &str = "import os, threading, time\n\
+                      def talk(name, count):\n    def work():\n        while not os.path.exists(name):\n            \
+                      time.sleep(0.005)\n        for n in range(count):\n            print('line', n, 'of', name)\n    \
+                      threading.Thread(target=work, daemon=True).start()\n";
 
 #[test]
 fn a_thread_prints_above_what_is_being_typed_and_nothing_is_lost() {
@@ -285,7 +291,8 @@ fn the_size_follows_the_window() {
     let shell = Shell::new();
     shell.cell(1, "import shutil, os, time; os.get_terminal_size().columns");
     shell.shows("Out[1]: 80");
-    shell.home.write("wait.py", "while os.get_terminal_size().columns == 80: time.sleep(0.005)\nprint('now', os.get_terminal_size())\n");
+    shell.home.write("wait.py",
+        "while os.get_terminal_size().columns == 80: time.sleep(0.005)\nprint('now', os.get_terminal_size())\n");
     shell
         .pty
         .send_line("print('waits'); exec(open('wait.py').read())");

@@ -19,7 +19,9 @@ fn title(seconds: u64, line: u32) -> String {
 impl Shell {
     /// Makes a function `wait()` that returns when `go` is called.
     fn with_wait(self) -> Shell {
-        self.cell(1, "import os, time; wait = lambda: [time.sleep(0.005) for _ in iter(lambda: os.path.exists('go'), True)] and None");
+        self.cell(1,
+            "import os, time; wait = lambda: [time.sleep(0.005) for _ in iter(lambda: os.path.exists('go'), True)] and \
+             None");
         self.at(2);
         self
     }

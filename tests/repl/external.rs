@@ -111,7 +111,8 @@ fn a_killed_editor_leaves_a_sane_terminal() {
 fn the_editor_has_the_terminal_as_it_was_and_its_ctrl_c() {
     // Asks for a line as `ed` does, in the mode the terminal had before us; Ctrl-C is the editor's.
     let shell = Shell::of(with_editor(
-        "trap 'echo caught' INT; stty -a >mode; echo ready; sleep 0.1; while ! read line; do :; done; echo \"y = '$line'\" >\"$1\"",
+        "trap 'echo caught' INT; stty -a >mode; echo ready; sleep 0.1; while ! read line; do :; done; echo \"y = \
+         '$line'\" >\"$1\"",
     ));
     shell.pty.send("\x1bOQ");
     shell.pty.wait_for("ready");

@@ -7,7 +7,8 @@ use crate::support::pty::SIZE;
 
 const SHIFT_TAB: &str = "\x1b[Z";
 const ESC: &str = "\x1b";
-const DEFINED: &str = "def falls(first, second=2):\r\"\"\"Falls down.\r\rLine three.\rfour\rfive\rsix\rseven\reight\rnine\"\"\"\r\r";
+const DEFINED: &str = "def falls(first, second=2):\r\"\"\"Falls down.\r\rLine \
+                       three.\rfour\rfive\rsix\rseven\reight\rnine\"\"\"\r\r";
 
 fn engines(size: (u16, u16)) -> Vec<Shell> {
     engines_in(Home::new, size)

@@ -1,9 +1,9 @@
 //! Job control: the program is stopped in each of its states and brought back by the shell that started it.
 //!
-//! Each state is met, stopped by its Ctrl-Z and by a SIGSTOP from outside (which nobody can prepare for), brought back by
-//! `fg`, and then left by Ctrl-C, which has to mean what it means there: a program that is gone, a variable that is gone
-//! or a key that the terminal took for itself fails. Rounds per state: `IPYCODEX_TEST_ROUNDS`, 2 unless it is set; with
-//! 200, `cargo test --test it repl::jobs` takes the better part of an hour.
+//! Each state is met, stopped by its Ctrl-Z and by a SIGSTOP from outside (which nobody can prepare for), brought back
+//! by `fg`, and then left by Ctrl-C, which has to mean what it means there: a program that is gone, a variable that is
+//! gone or a key that the terminal took for itself fails. Rounds per state: `IPYCODEX_TEST_ROUNDS`, 2 unless it is set;
+//! with 200, `cargo test --test it repl::jobs` takes the better part of an hour.
 
 use std::path::Path;
 
@@ -364,7 +364,8 @@ fn a_program_that_waits_for_us_is_stopped_with_us() {
 fn a_cell_goes_on_in_the_background() {
     let shell = started(Home::new());
     shell.at(1);
-    let code = "import os, time; print('be' + 'gun')\rwhile not os.path.exists('go'): time.sleep(0.01)\r\ropen('went', 'w').close(); time.sleep(600)";
+    let code = "import os, time; print('be' + 'gun')\rwhile not os.path.exists('go'): time.sleep(0.01)\r\ropen('went', \
+                'w').close(); time.sleep(600)";
     let from = shell.pty.raw().len();
     shell.pty.send(&format!("\x1b[200~{code}\x1b[201~\r"));
     shell.pty.wait_raw(b"begun", from);

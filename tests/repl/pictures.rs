@@ -228,13 +228,15 @@ fn formulas_and_pages_are_readable() {
     with_libraries(|shell| {
         shell.cell(
             1,
-            r"L = type('L', (), {'_repr_latex_': lambda s: r'$\frac{x^2}{2} \leq \sqrt{\pi}$', '__repr__': lambda s: '<L>'})",
+            "L = type('L', (), {'_repr_latex_': lambda s: r'$\\frac{x^2}{2} \\leq \\sqrt{\\pi}$', \
+             '__repr__': lambda s: '<L>'})",
         );
         shell.cell(2, "L()");
         shell.shows("Out[2]: x²/2 ≤ √π");
         shell.cell(
             3,
-            "H = type('H', (), {'_repr_html_': lambda s: '<table><tr><th>n<th>size<tr><td>a<td>10<tr><td>bc<td>2</table>', '__repr__': lambda s: '<H>'})",
+            "H = type('H', (), {'_repr_html_': lambda s: \
+             '<table><tr><th>n<th>size<tr><td>a<td>10<tr><td>bc<td>2</table>', '__repr__': lambda s: '<H>'})",
         );
         shell.cell(4, "H()");
         shell.shows("n   size\na     10\nbc     2");

@@ -96,7 +96,8 @@ fn ctrl_c_stops_an_answer_and_keeps_what_came() {
 #[test]
 fn a_tool_named_in_a_prompt_runs_in_the_live_namespace() {
     let shell = Shell::new();
-    shell.home.write("tools.py", "calls = []\ndef add(x: int):\n    'Adds.'\n    calls.append(x)\n    print('inside', x)\n    return x + 41\n");
+    shell.home.write("tools.py",
+        "calls = []\ndef add(x: int):\n    'Adds.'\n    calls.append(x)\n    print('inside', x)\n    return x + 41\n");
     shell.cell(1, "from tools import *");
     shell.cell(2, ".use &`add` please");
     shell.shows("🔧 add(x=1) => 42");
@@ -118,7 +119,11 @@ fn a_tool_named_in_a_prompt_runs_in_the_live_namespace() {
 #[test]
 fn a_tool_that_raises_is_told_and_one_that_hangs_is_interrupted() {
     let shell = Shell::new();
-    shell.home.write("tools.py", "import time\ndef bad():\n    raise ValueError('no luck')\ndef hang():\n    print('hang' + 'ing')\n    time.sleep(600)\n");
+    shell.home.write(
+        "tools.py",
+        "import time\ndef bad():\n    raise ValueError('no luck')\n\
+         def hang():\n    print('hang' + 'ing')\n    time.sleep(600)\n",
+    );
     shell.cell(1, "from tools import *");
     shell.cell(2, ".use &`bad`");
     shell.shows("🔧 bad() => Error: ValueError: no luck");

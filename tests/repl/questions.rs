@@ -43,11 +43,13 @@ fn link(url: &str) -> Value {
 }
 
 fn input(question: &str) -> Value {
-    let options = json!([{"label": "sqlite", "description": "one file"}, {"label": "postgres", "description": "a server"}]);
+    let options = json!([{"label": "sqlite", "description": "one file"},
+        {"label": "postgres", "description": "a server"}]);
     ask(
         "item/tool/requestUserInput",
         json!({"itemId": "u", "questions": [
-            {"id": "db", "header": "Database", "question": question, "options": options, "isOther": true, "isSecret": false},
+            {"id": "db", "header": "Database", "question": question, "options": options, "isOther": true,
+                "isSecret": false},
             {"id": "key", "header": "Key", "question": "The key?", "options": null, "isOther": false, "isSecret": true},
         ]}),
     )
@@ -383,7 +385,8 @@ fn plain_terminals_are_asked_in_plain_words() {
 fn what_happens_meanwhile_is_shown_afterwards() {
     let turn = json!([
         {"text": "first\n\n"},
-        {"note": "item/started", "params": {"item": {"type": "commandExecution", "id": "x", "command": "sleep 1", "cwd": "/"}}},
+        {"note": "item/started",
+            "params": {"item": {"type": "commandExecution", "id": "x", "command": "sleep 1", "cwd": "/"}}},
         command("touch a"),
         {"text": "second\n\n"},
     ]);

@@ -309,7 +309,8 @@ fn a_session_whose_directory_is_gone_is_taken_up() {
     rusqlite::Connection::open(home.history())
         .unwrap()
         .execute_batch(
-            "update sessions set remark = '{\"cwd\": \"/no/where/\\u001b[2J\", \"provider\": \"codex\", \"provider_session_id\": \"t\"}';
+            "update sessions set remark = '{\"cwd\": \"/no/where/\\u001b[2J\", \"provider\": \"codex\", \
+             \"provider_session_id\": \"t\"}';
              update ipycodex_sessions set thread = 't', digest = 'd', name = 'x' || char(27) || '[2J';
              update history set source_raw = source_raw || ' #' || char(27) || '[2J' where line = 5;",
         )

@@ -1,4 +1,5 @@
-//! Keys that come in one read: with one that hands over to us, with Enter, with Ctrl-C. None is lost, all stay in order.
+//! Keys that come in one read: with one that hands over to us, with Enter, with Ctrl-C. None is lost, all stay in
+//! order.
 
 use super::shell::{Shell, cursor_line};
 
@@ -23,7 +24,8 @@ fn keys_behind_enter_come_before_what_is_typed_later() {
         let go = shell.home.work().join("go");
         let _ = std::fs::remove_file(&go);
         shell.pty.send(
-            "import os, time; print('be' + 'gun'); [time.sleep(0.01) for _ in iter(lambda: os.path.exists('go'), True)]\r.he\x1b[D\x1b[Dl",
+            "import os, time; print('be' + 'gun'); [time.sleep(0.01) for _ in iter(lambda: os.path.exists('go'), \
+             True)]\r.he\x1b[D\x1b[Dl",
         );
         shell.pty.wait_until("the cell at work", |screen| {
             cursor_line(screen).is_empty() && screen.contents().trim_end().ends_with("begun")

@@ -1,6 +1,7 @@
 """A small host for the runner's tests: starts it on pipes or a pty, splits marks from output, collects frames.
 
-Invariant: every wait has a limit, and the process group is gone after `close`. Absent on purpose: anything the real host decides.
+Invariant: every wait has a limit, and the process group is gone after `close`. Absent on purpose: anything the real
+host decides.
 """
 
 import json
@@ -62,7 +63,12 @@ class Host(object):
         for fd in (request, frame):
             os.set_inheritable(fd, True)
         python = ipython or sys.executable
-        command = [python, RUNNER, str(request), str(frame), "TEST"] + ([] if ipython else ["--no-ipython"]) + (["--pty"] if terminal else []) + list(options)
+        command = (
+            [python, RUNNER, str(request), str(frame), "TEST"]
+            + ([] if ipython else ["--no-ipython"])
+            + (["--pty"] if terminal else [])
+            + list(options)
+        )
         if terminal:
             self.pid, master = pty.fork()
             if self.pid == 0:
@@ -70,7 +76,15 @@ class Host(object):
             self.streams = [master]
             self.process = None
         else:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(request, frame), start_new_session=True, cwd=cwd)
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(request, frame),
+                start_new_session=True,
+                cwd=cwd,
+            )
             self.pid = self.process.pid
             self.streams = [self.process.stdout.fileno(), self.process.stderr.fileno()]
         os.close(request)
@@ -87,7 +101,9 @@ class Host(object):
         """Reads once from whatever is there, or returns at `pause`."""
         left = deadline - time.monotonic()
         if left <= 0:
-            raise AssertionError("nothing came in time; output so far: %r" % {fd: data[-2000:] for fd, data in self.raw.items()})
+            raise AssertionError(
+                "nothing came in time; output so far: %r" % {fd: data[-2000:] for fd, data in self.raw.items()}
+            )
         if pause is not None:
             left = max(0, min(left, pause - time.monotonic()))
         watched = list(self.streams) + ([] if self.ended else [self.frames])
@@ -134,7 +150,8 @@ class Host(object):
         return all(b"\x1b]7717;TEST;%d\x07" % mark in data for data in self.raw.values())
 
     def stop(self):
-        """Ctrl-C until the cell ends: Python itself can sleep through one that comes between its last look and the system call."""
+        """Ctrl-C until the cell ends: Python itself can sleep through one that comes between its last look and the
+        system call."""
         return self.finish(again=self.interrupt, every=5)  # a second one may fall into what the first is shown with
 
     def finish(self, last="done", again=None, every=0.5):

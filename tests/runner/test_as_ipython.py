@@ -34,7 +34,7 @@ for cell in json.load(sys.stdin):
     sys.stdout.flush()
 """
 
-CELLS = r'''
+CELLS = r"""
 f = lambda *a: a
 /f
 x = 5
@@ -133,8 +133,8 @@ async def co(u):\n    return 1 / u
 await co(0)
 assert False, "why"
 %cd -0
-%%writefile script.py\nimport sys, os\nVALUE = 42\nprint(__name__, sys.argv, os.path.basename(__file__))\ndef fun(): return VALUE\nif 'other' in sys.argv: print(other)
-%%writefile -a script.py\nif 'leaves' in sys.argv: sys.exit(0)
+%%writefile script.py\nimport sys, os\nVALUE = 42\nprint(__name__, sys.argv, __file__[-9:])\ndef fun(): return VALUE
+%%writefile -a script.py\nif 'other' in sys.argv: print(other)\nif 'leaves' in sys.argv: sys.exit(0)
 %run script.py
 VALUE, fun(), __name__
 %run script "a b" s*.py
@@ -168,7 +168,7 @@ say 1
 %xmode Minimal
 g(0)
 %xmode Context
-'''
+"""
 
 TABLES = r"""
 import numpy as np, pandas as pd
@@ -201,7 +201,11 @@ def as_seen(cell):
         elif kind == "next_input":
             seen += "next input: %s\n" % frame["text"]
         elif kind == "page":
-            seen += "(the overview)\n" if "built-in engine" in frame["bundle"]["text/plain"] else frame["bundle"]["text/plain"]
+            seen += (
+                "(the overview)\n"
+                if "built-in engine" in frame["bundle"]["text/plain"]
+                else frame["bundle"]["text/plain"]
+            )
     return seen
 
 
@@ -220,7 +224,15 @@ class AsIPython(Engine, unittest.TestCase):
             ours, theirs = (os.path.join(folder, name) for name in ("ours", "theirs"))
             os.mkdir(ours), os.mkdir(theirs)
             environment = dict(os.environ, IPYTHONDIR=os.path.join(folder, "ipython"), PYTHONWARNINGS="ignore")
-            ran = subprocess.run([IPYTHON, "-c", SHELL], input=json.dumps(cells(text)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=environment, cwd=theirs)
+            ran = subprocess.run(
+                [IPYTHON, "-c", SHELL],
+                input=json.dumps(cells(text)),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                universal_newlines=True,
+                env=environment,
+                cwd=theirs,
+            )
             host.run("%%cd -q %s" % ours, storeHistory=False)
             host.run("import os; del _dh[:]; _dh.append(os.getcwd()); del os", storeHistory=False)
             shown = ran.stdout.replace(theirs, ours).split("\1")[1:]

@@ -16,9 +16,16 @@ class Both(Engine):
         for source, expected in (
             ("a = b = 1; c, (d, *e) = x; f += 1", "a b c d e f"),
             ("x: int\ny: int = 1", "y"),
-            ("import os.path, numpy as np\nfrom re import sub as s, escape\nfrom os import *\nfrom __future__ import annotations", "os np s escape"),
+            (
+                "import os.path, numpy as np\nfrom re import sub as s, escape\nfrom os import *\n"
+                "from __future__ import annotations",
+                "os np s escape",
+            ),
             ("def f(a=1):\n    b = 2\nclass C:\n    c = 3\nasync def g(): pass", "f C g"),
-            ("for i in x:\n    if i:\n        j = 1\nelse:\n    k = 2\nwith open('x') as h, z as (p, q): pass", "i j k h p q"),
+            (
+                "for i in x:\n    if i:\n        j = 1\nelse:\n    k = 2\nwith open('x') as h, z as (p, q): pass",
+                "i j k h p q",
+            ),
             ("try:\n    a = 1\nexcept E as error:\n    b = 2\nfinally:\n    c = 3", "a b c"),
             ("[q for q in (w := x)]; {k: v for k, v in y}; lambda z: (u := 1); [(n := m) for m in x]", "w n"),
             ("a.b = 1; a[c] = 2; print(a)", ""),

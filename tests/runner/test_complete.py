@@ -1,4 +1,5 @@
-"""Completion and inspection at the cursor, in both engines: the same forms, live objects only, nothing of the user's run."""
+"""Completion and inspection at the cursor, in both engines: the same forms, live objects only, nothing of the user's
+run."""
 
 import json
 import os
@@ -101,8 +102,10 @@ class Both(Engine):
         host = self.host()
         host.run("table = {'alpha': 1}\nlist_of = [1]")
         for code, texts in (
-            ('nosuch["', []), ("x = nosuch['a", []), ('nosuch["x"]["', []), ('list_of["', []), ('table["alpha"]["', []), ('table["', ['alpha"]']),
-            ('"abs', []), ("print('pri", []), ('f("tab', []), ("r'impor", []), ('"""tab', []), ("f'{tab", ["table"]), ('f\'{table["al', ['alpha"]']),
+            ('nosuch["', []), ("x = nosuch['a", []), ('nosuch["x"]["', []), ('list_of["', []), ('table["alpha"]["', []),
+            ('table["', ['alpha"]']),
+            ('"abs', []), ("print('pri", []), ('f("tab', []), ("r'impor", []), ('"""tab', []), ("f'{tab", ["table"]),
+            ('f\'{table["al', ['alpha"]']),
         ):  # fmt: skip
             found = host.ask("complete", code=code, pos=len(code), engine="plain")["completions"]
             self.assertEqual([item["text"] for item in found], texts, code)
@@ -113,7 +116,15 @@ class Both(Engine):
     def test_nothing_is_run_to_follow_a_chain(self):
         host = self.host()
         host.run(SETTING)
-        for code in ("thing.prop.", "thing.prop.up", "thing['a'].", "thing.nope.x", "thing.", "thing.prop(", "Thing.prop."):
+        for code in (
+            "thing.prop.",
+            "thing.prop.up",
+            "thing['a'].",
+            "thing.nope.x",
+            "thing.",
+            "thing.prop(",
+            "Thing.prop.",
+        ):
             self.texts(host, code)
             self.look(host, code)
         self.assertEqual(host.run("ran").value, "[]")
@@ -128,21 +139,44 @@ class Both(Engine):
     def test_odd_objects_and_huge_namespaces(self):
         host = self.host()
         host.run(
-            "class Liar:\n    def __dir__(self): raise ValueError('no')\nclass Odd:\n    def __dir__(self): return ['ok', '\\ud800']\nliar, odd = Liar(), Odd()\n"
-            "globals().update({'name_%d' % n: n for n in range(20000)})\nglobals()[7] = 1\nwide = type('Wide', (), {'m%d' % n: (lambda self: 0) for n in range(3000)})()"
+            "class Liar:\n    def __dir__(self): raise ValueError('no')\nclass Odd:\n"
+            "    def __dir__(self): return ['ok', '\\ud800']\nliar, odd = Liar(), Odd()\n"
+            "globals().update({'name_%d' % n: n for n in range(20000)})\nglobals()[7] = 1\n"
+            "wide = type('Wide', (), {'m%d' % n: (lambda self: 0) for n in range(3000)})()"
         )
         self.assertEqual(self.texts(host, "liar."), [])
         self.assertEqual([item["text"] for item in self.texts(host, "odd.o")], ["ok"])
         self.assertEqual(len(self.texts(host, "name_")), 500)
         self.assertEqual(len(self.texts(host, "wide.m")), 500)
-        for code in ("", "(", ")", "'", '"""', "x.", ".", "..", "[", "d[", "a.b.c.d[", "\\", "lambda: ", "}{", "f'{", "ünï", "a" * 2000 + "."):
+        for code in (
+            "",
+            "(",
+            ")",
+            "'",
+            '"""',
+            "x.",
+            ".",
+            "..",
+            "[",
+            "d[",
+            "a.b.c.d[",
+            "\\",
+            "lambda: ",
+            "}{",
+            "f'{",
+            "ünï",
+            "a" * 2000 + ".",
+        ):
             self.texts(host, code)
             self.look(host, code)
         self.assertEqual(host.run("1 + 1").value, "2")
 
     def test_a_look_that_never_ends_is_ended(self):
         host = self.host()
-        host.run("import time\nclass Slow:\n    def __dir__(self): time.sleep(600)\nclass Busy:\n    def __dir__(self):\n        while True: pass\nslow, busy = Slow(), Busy()")
+        host.run(
+            "import time\nclass Slow:\n    def __dir__(self): time.sleep(600)\nclass Busy:\n    def __dir__(self):\n"
+            "        while True: pass\nslow, busy = Slow(), Busy()"
+        )
         for code in ("slow.", "busy."):
             host.ask("complete", code=code, pos=5)
         self.assertEqual(host.run("1 + 1").value, "2")
@@ -205,7 +239,9 @@ class Both(Engine):
                     self.assertEqual(look["signature"][begin:end], marked)
         self.assertEqual(self.look(host, "falls")["doc"], "Falls down.")
         self.assertEqual(self.look(host, "thing.act(")["signature"], "(first, second=2, *rest, key=None, **more)")
-        self.assertEqual((self.look(host, "figure_two")["type"], self.look(host, "figure_two")["value"]), ("str", "'two'"))
+        self.assertEqual(
+            (self.look(host, "figure_two")["type"], self.look(host, "figure_two")["value"]), ("str", "'two'")
+        )
         self.assertEqual(self.look(host, "thing")["value"], "")
         for code in ("", "nope", "1 + ", "nope(", "'falls'"[:3]):
             self.assertIsNone(self.look(host, code), code)

@@ -21,8 +21,19 @@ class Program(Engine, unittest.TestCase):
     def test_every_magic_is_there(self):
         with tempfile.TemporaryDirectory() as folder:
             environment = dict(os.environ, IPYTHONDIR=folder)
-            command = [IPYTHON, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick", "-c", "print('MAGICS', %s)" % LIST]
-            said = subprocess.run(command, env=environment, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
+            command = [
+                IPYTHON,
+                "-m",
+                "IPython",
+                "--simple-prompt",
+                "--no-banner",
+                "--quick",
+                "-c",
+                "print('MAGICS', %s)" % LIST,
+            ]
+            said = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, universal_newlines=True, check=True
+            ).stdout
         theirs = eval(re.search("MAGICS (.*)", said).group(1))
         ours = eval(self.host().run("print(%s)" % LIST).output)
         for kind in theirs:
@@ -48,15 +59,27 @@ class Program(Engine, unittest.TestCase):
 
     def test_an_error_is_told_once(self):
         host = self.host()
-        told = ["%nosuch", "%%nosuch\nx", "%cd -nowhere", "x = 1\n%nosuch", "get_ipython().run_line_magic('nosuch', '')"]
+        told = [
+            "%nosuch",
+            "%%nosuch\nx",
+            "%cd -nowhere",
+            "x = 1\n%nosuch",
+            "get_ipython().run_line_magic('nosuch', '')",
+        ]
         if sys.version_info >= (3, 11):
-            told += ["raise ExceptionGroup('several', [ValueError(1), OSError(2)])", "try:\n    raise ExceptionGroup('one', [ValueError(1)])\nexcept Exception:\n    1/0"]
+            told += [
+                "raise ExceptionGroup('several', [ValueError(1), OSError(2)])",
+                "try:\n    raise ExceptionGroup('one', [ValueError(1)])\nexcept Exception:\n    1/0",
+            ]
         for code in told:
             cell = host.run(code)
             if code == "%cd -nowhere":
                 continue  # IPython prints that
             self.assertEqual((cell.output, len(cell.of("error")), cell.last["status"]), ("", 1, "error"), code)
-        host.run("def shown(self, kind, error, trace, tb_offset=None): print('mine', kind.__name__)\nget_ipython().set_custom_exc((KeyError,), shown)")
+        host.run(
+            "def shown(self, kind, error, trace, tb_offset=None): print('mine', kind.__name__)\n"
+            "get_ipython().set_custom_exc((KeyError,), shown)"
+        )
         cell = host.run("{}['k']")
         self.assertEqual((cell.output, cell.of("error"), cell.last["status"]), ("mine KeyError\n", [], "error"))
 
@@ -93,7 +116,14 @@ class Program(Engine, unittest.TestCase):
         host.run("def f(first_name):\n    1/0")
         host.run("f(3)")
         host.send(code="%debug")
-        for typed, seen in ((b"", b"ipdb>"), (b"\x03", b"--KeyboardInterrupt--"), (b"", b"ipdb>"), (b"first_\t", b"name"), (b"\x15tbr\t", b"eak"), (b"\x15p first_name * 14\r", b"42\r\n")):
+        for typed, seen in (
+            (b"", b"ipdb>"),
+            (b"\x03", b"--KeyboardInterrupt--"),
+            (b"", b"ipdb>"),
+            (b"first_\t", b"name"),
+            (b"\x15tbr\t", b"eak"),
+            (b"\x15p first_name * 14\r", b"42\r\n"),
+        ):
             host.type(typed)
             host.wait_output(seen)
             host.forget(seen)

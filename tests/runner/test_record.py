@@ -39,12 +39,19 @@ class Recorded(Engine):
         self.addCleanup(self.db.close)
         self.db.executescript(
             """PRAGMA journal_mode = wal;
-            CREATE TABLE sessions (session integer primary key autoincrement, start timestamp, end timestamp, num_cmds integer, remark text);
-            CREATE TABLE history (session integer, line integer, source text, source_raw text, PRIMARY KEY (session, line));
+            CREATE TABLE sessions (
+                session integer primary key autoincrement, start timestamp, end timestamp, num_cmds integer, remark text
+            );
+            CREATE TABLE history (
+                session integer, line integer, source text, source_raw text, PRIMARY KEY (session, line)
+            );
             CREATE TABLE output_history (session integer, line integer, output text, PRIMARY KEY (session, line));"""
         )
         for session, inputs in SESSIONS.items():
-            self.db.execute("INSERT INTO sessions VALUES (?, '2026-01-02 03:04:05.000006', '2026-01-02 04:04:05.000006', ?, '')", (session, len(inputs)))
+            self.db.execute(
+                "INSERT INTO sessions VALUES (?, '2026-01-02 03:04:05.000006', '2026-01-02 04:04:05.000006', ?, '')",
+                (session, len(inputs)),
+            )
             for line, text in inputs.items():
                 self.note(session, line, text)
         self.db.execute("INSERT INTO output_history VALUES (2, 4, '2')")
@@ -60,7 +67,10 @@ class Recorded(Engine):
 class Both(Recorded):
     def test_the_door(self):
         host = self.host()
-        host.run("import sys\nfrom _ipycodex_runner.record import Record, Unrecorded, spans\nhost = sys.modules['_ipycodex_runner'].host")
+        host.run(
+            "import sys\nfrom _ipycodex_runner.record import Record, Unrecorded, spans\n"
+            "host = sys.modules['_ipycodex_runner'].host"
+        )
         for ask, rows in (
             ("inputs(-1)", [(4, 1, "c = 4"), (4, 2, "a = 1")]),
             ("inputs(2, 2, 5)", [(2, 3, SESSIONS[2][3]), (2, 4, "%time b")]),
@@ -71,16 +81,23 @@ class Both(Recorded):
             ("search('*a*1*', True)", [(4, 2, "a = 1")]),
             ("search('*', False, 2)", [(4, 1, "c = 4"), (4, 2, "a = 1")]),
         ):
-            self.assertEqual(host.run("with Record(host) as record: rows = record.%s\nrows" % ask).value, repr(rows), ask)
+            self.assertEqual(
+                host.run("with Record(host) as record: rows = record.%s\nrows" % ask).value, repr(rows), ask
+            )
         host.run("with Record(host) as record: record.db.execute('DELETE FROM main.history')")
         self.assertEqual(self.db.execute("SELECT count(*) FROM history").fetchone(), (10,))
 
     def test_without_a_record(self):
         host = self.host()
-        host.run("import sys\nfrom _ipycodex_runner.record import Record, Unrecorded\nhost = sys.modules['_ipycodex_runner'].host")
+        host.run(
+            "import sys\nfrom _ipycodex_runner.record import Record, Unrecorded\n"
+            "host = sys.modules['_ipycodex_runner'].host"
+        )
         for record in (None, (os.path.join(os.path.dirname(self.path), "gone", "x"), 5), (__file__, 5)):
             host.record = record
-            self.assertEqual(host.run("try: Record(host)\nexcept Unrecorded as error: print('said')").output, "said\n", record)
+            self.assertEqual(
+                host.run("try: Record(host)\nexcept Unrecorded as error: print('said')").output, "said\n", record
+            )
 
     def test_ranges(self):
         host = self.host()
@@ -120,13 +137,24 @@ class BuiltIn(Both, unittest.TestCase):
             ("%rerun -g print(a", "=== Executing: ===\nprint(a)\n=== Output: ===\n1\n"),
         ):
             self.assertEqual(host.run(magic, executionCount=5).output, shown, magic)
-        for magic, text in (("%recall ~4/1", "a = 1"), ("%recall c =", "c = 4"), ("%load ~1/1", "# %load ~1/1\nc = 4\n")):
+        for magic, text in (
+            ("%recall ~4/1", "a = 1"),
+            ("%recall c =", "c = 4"),
+            ("%load ~1/1", "# %load ~1/1\nc = 4\n"),
+        ):
             self.assertEqual(host.run(magic, executionCount=5).of("next_input")[0]["text"], text, magic)
         with tempfile.TemporaryDirectory() as folder:
-            for magic, text in (("%%save %s/x 4/1-2 3", "# coding: utf-8\nc = 4\na = 1\na = 5\n"), ("%%hist -f %s/x.py 4/1", None), ("%%save %s/x 1", None), ("%%save -a %s/x 1/1", "a = 1\n")):
+            for magic, text in (
+                ("%%save %s/x 4/1-2 3", "# coding: utf-8\nc = 4\na = 1\na = 5\n"),
+                ("%%hist -f %s/x.py 4/1", None),
+                ("%%save %s/x 1", None),
+                ("%%save -a %s/x 1/1", "a = 1\n"),
+            ):
                 before = read(folder + "/x.py")
                 cell = host.run(magic % folder, executionCount=5, allowStdin=False)
-                self.assertEqual(cell.of("error")[0]["ename"] if cell.of("error") else None, None if text else "UsageError", magic)
+                self.assertEqual(
+                    cell.of("error")[0]["ename"] if cell.of("error") else None, None if text else "UsageError", magic
+                )
                 self.assertEqual(read(folder + "/x.py"), before + (text or ""), magic)
         for magic in ("%hist ~1/2-1x", "%hist 1-x"):
             self.assertEqual(host.run(magic).error, "UsageError", magic)

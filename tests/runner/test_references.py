@@ -1,4 +1,5 @@
-"""What a prompt refers to, in both engines: each evaluated once, in order, and none of them able to hold the prompt up."""
+"""What a prompt refers to, in both engines: each evaluated once, in order, and none of them able to hold the prompt
+up."""
 
 import os
 import sys
@@ -22,8 +23,11 @@ class Both(Engine):
     def test_expressions(self):
         host = self.host()
         host.run(
-            "x = 41\nclass Bad:\n    def __str__(self): raise ValueError('no')\nclass Seven:\n    def __str__(self): return 7\nclass Odd(str):\n    def __str__(self): return 'odd'\n"
-            "bad, seven, odd = Bad(), Seven(), Odd('even')\nasync def later(): return 8\ndef leaves(): raise SystemExit(2)\nimport asyncio\nd = {'k': [1]}\nclass O: a = 1\no = O()\nnul = 'a\\0b'\nlone = '\\ud800'"
+            "x = 41\nclass Bad:\n    def __str__(self): raise ValueError('no')\nclass Seven:\n"
+            "    def __str__(self): return 7\nclass Odd(str):\n    def __str__(self): return 'odd'\n"
+            "bad, seven, odd = Bad(), Seven(), Odd('even')\nasync def later(): return 8\n"
+            "def leaves(): raise SystemExit(2)\nimport asyncio\nd = {'k': [1]}\nclass O: a = 1\no = O()\n"
+            "nul = 'a\\0b'\nlone = '\\ud800'"
         )
         for expression, expected in (
             ("x", "int 41"),
@@ -66,15 +70,21 @@ class Both(Engine):
     def test_only_calls_change_anything(self):
         host = self.host()
         host.run(
-            "import collections, os\nd = collections.defaultdict(list)\nl = [1, 2]\nclass O:\n    reads = 0\n    @property\n    def a(self):\n        O.reads += 1\n        print('read')\n"
-            "        return self\n    def __str__(self): return 'O %d' % O.reads\n    @property\n    def dies(self): os._exit(3)\n    @property\n    def naps(self):\n        import time; time.sleep(1000)\no = O()"
+            "import collections, os\nd = collections.defaultdict(list)\nl = [1, 2]\nclass O:\n    reads = 0\n"
+            "    @property\n    def a(self):\n        O.reads += 1\n        print('read')\n"
+            "        return self\n    def __str__(self): return 'O %d' % O.reads\n    @property\n"
+            "    def dies(self): os._exit(3)\n    @property\n    def naps(self):\n"
+            "        import time; time.sleep(1000)\no = O()"
         )
         self.assertEqual(
             self.values(host, "d['k']", "[n := 1, l.pop()]", "o.a", "o.a is o", "len(d)", "l.pop()", "l"),
             ["list []", "list [1, 2]", "O O 1", "bool True", "int 0", "int 2", "list [1]"],
         )
         self.assertEqual(host.run("(dict(d), l, O.reads, 'n' in globals())").value, "({}, [1], 0, False)")
-        self.assertEqual(self.values(host, "o.dies"), ["ChildProcessError Error: the copy of the interpreter ended without a result, with exit code 3"])
+        self.assertEqual(
+            self.values(host, "o.dies"),
+            ["ChildProcessError Error: the copy of the interpreter ended without a result, with exit code 3"],
+        )
         host.send(type="evaluate", variables=["o.naps"], shells=[])
         host.frame("started")
         self.assertEqual(host.finish("answer", again=host.interrupt).last["error"]["ename"], "KeyboardInterrupt")
@@ -98,7 +108,9 @@ class Both(Engine):
     def test_each_runs_once_in_order(self):
         host = self.host()
         host.run("seen = []\ndef note(n):\n    seen.append(n)\n    print('noted', n)\n    return n")
-        self.assertEqual(self.values(host, "note(1)", "note(2)", "note(absent)", "note(3)"), ["int 1", "int 2", ["absent"], "int 3"])
+        self.assertEqual(
+            self.values(host, "note(1)", "note(2)", "note(absent)", "note(3)"), ["int 1", "int 2", ["absent"], "int 3"]
+        )
         self.assertEqual(host.run("seen").value, "[1, 2, 3]")
 
     def test_huge_texts_tell_their_size(self):
@@ -113,9 +125,15 @@ class Both(Engine):
 
     def test_a_text_that_hangs_is_given_up(self):
         host = self.host()
-        host.run("import time\nclass Spin:\n    def __str__(self):\n        while True: pass\nclass Nap:\n    def __str__(self): time.sleep(1000)\nspin, nap = Spin(), Nap()")
+        host.run(
+            "import time\nclass Spin:\n    def __str__(self):\n        while True: pass\nclass Nap:\n"
+            "    def __str__(self): time.sleep(1000)\nspin, nap = Spin(), Nap()"
+        )
         began = time.monotonic()
-        self.assertEqual(self.values(host, "spin", "nap", "1"), ["Spin Error: str() took longer than 5 s", "Nap Error: str() took longer than 5 s", "int 1"])
+        self.assertEqual(
+            self.values(host, "spin", "nap", "1"),
+            ["Spin Error: str() took longer than 5 s", "Nap Error: str() took longer than 5 s", "int 1"],
+        )
         self.assertGreater(time.monotonic() - began, 9)
         self.assertEqual(host.run("1").value, "1")
 
@@ -137,13 +155,19 @@ class Both(Engine):
         (value,) = self.shells(host, "yes | head -c 20000000")
         self.assertLess(len(value), 9_000_000)
         self.assertIn("[… 20,000,000 characters, 10,000,000 lines in all;", value)
-        host.run("os.mkdir('/tmp/ipycodex-gone-%d' % os.getpid()); os.chdir('/tmp/ipycodex-gone-%d' % os.getpid()); os.rmdir(os.getcwd())")
+        host.run(
+            "os.mkdir('/tmp/ipycodex-gone-%d' % os.getpid()); os.chdir('/tmp/ipycodex-gone-%d' % os.getpid()); "
+            "os.rmdir(os.getcwd())"
+        )
         self.assertEqual(self.shells(host, "echo here"), ["here"])
 
     def test_interrupts_end_them(self):
         host = self.host()
         host.run("import time\ndef naps(): time.sleep(1000)")
-        for fields in ({"variables": ["naps()", "1"], "shells": []}, {"variables": [], "shells": ["sleep 1234 & sleep 1235"]}):
+        for fields in (
+            {"variables": ["naps()", "1"], "shells": []},
+            {"variables": [], "shells": ["sleep 1234 & sleep 1235"]},
+        ):
             host.send(type="evaluate", **fields)
             host.frame("started")
             cell = host.finish("answer", again=host.interrupt)

@@ -29,8 +29,10 @@ class Both(Engine):
     def test_values_by_cell(self):
         host = self.host()
         for code, value in (("1+1", "2"), ("_ + 1", "3"), ("x = !echo a\nx[0]", "'a'"), ("%pwd", repr(os.getcwd())),
-                            ("s = '''\n%nope\n!nope\n'''\n!true\ns", repr("\n%nope\n!nope\n")), ("import asyncio\nawait asyncio.sleep(0, 7)", "7"),
-                            ("async def f():\n    return 8\nasyncio.run(f())", "8"), ("'\\ud800'", "'\\ud800'")):  # fmt: skip
+                            ("s = '''\n%nope\n!nope\n'''\n!true\ns", repr("\n%nope\n!nope\n")),
+                            ("import asyncio\nawait asyncio.sleep(0, 7)", "7"),
+                            ("async def f():\n    return 8\nasyncio.run(f())", "8"),
+                            ("'\\ud800'", "'\\ud800'")):  # fmt: skip
             cell = host.run(code)
             self.assertEqual(cell.last["status"], "ok", (code, cell.frames))
             self.assertEqual(cell.value, value, code)
@@ -61,7 +63,12 @@ class Both(Engine):
 
     def test_failures(self):
         host = self.host()
-        for code, name in (("1/0", "ZeroDivisionError"), ("def", "SyntaxError"), ("%nope", "UsageError"), ("import sys; sys.exit(3)", "SystemExit")):
+        for code, name in (
+            ("1/0", "ZeroDivisionError"),
+            ("def", "SyntaxError"),
+            ("%nope", "UsageError"),
+            ("import sys; sys.exit(3)", "SystemExit"),
+        ):
             cell = host.run(code)
             self.assertEqual((cell.error, cell.last["status"]), (name, "error"))
         self.assertEqual(cell.of("error")[0]["evalue"], "3")
@@ -70,7 +77,12 @@ class Both(Engine):
     def test_no_frame_of_the_runner_is_shown(self):
         host = self.host()
         host.run("import sys, time, traceback")
-        for code in ("import faulthandler\ntry:\n    display(1, include=3)\nfinally:\n    1/0", "get_ipython().ev('1/0')", "input()", "async def f(): 1/0\nawait f()"):
+        for code in (
+            "import faulthandler\ntry:\n    display(1, include=3)\nfinally:\n    1/0",
+            "get_ipython().ev('1/0')",
+            "input()",
+            "async def f(): 1/0\nawait f()",
+        ):
             shown = "\n".join(host.run(code, allowStdin=False).of("error")[0]["traceback"])
             self.assertNotIn("_runner", shown, code)
             self.assertIn("-> ", shown, code)
@@ -78,13 +90,20 @@ class Both(Engine):
             shown = host.run(code, allowStdin=False).output
             self.assertNotIn("_runner", shown, code)
             self.assertIn(", in <module>", shown, code)
-        host.send(code="try:\n    print('on', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt: traceback.print_exc()")
+        host.send(
+            code="try:\n    print('on', flush=True)\n    time.sleep(60)\n"
+                 "except KeyboardInterrupt: traceback.print_exc()"
+        )
         host.wait_output(b"on")
         self.assertNotIn("_runner", host.stop().output)
 
     def test_interrupts(self):
         host = self.host()
-        for code in ("import time; print('on', flush=True); time.sleep(60)", "print('on')\nwhile True: pass", "import asyncio; print('on')\nawait asyncio.sleep(60)"):
+        for code in (
+            "import time; print('on', flush=True); time.sleep(60)",
+            "print('on')\nwhile True: pass",
+            "import asyncio; print('on')\nawait asyncio.sleep(60)",
+        ):
             host.send(code=code)
             host.wait_output(b"on")
             cell = host.stop()
@@ -107,7 +126,9 @@ class Both(Engine):
 
     def test_forked_child_that_returns_leaves(self):
         host = self.host()
-        cell = host.run("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('child' if not pid else 'parent')")
+        cell = host.run(
+            "import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('child' if not pid else 'parent')"
+        )
         self.assertEqual(len(cell.of("done")), 1)
         self.assertEqual(sorted(cell.output.split()), ["child", "parent"])
 
@@ -122,13 +143,19 @@ class Both(Engine):
         self.assertTrue(host.ask("ping")["pong"])
         self.assertTrue(host.ask("set", values={"q": "v"})["set"])
         self.assertEqual(host.run("q").value, "'v'")
-        self.assertEqual(host.ask("is_complete", code="for i in x:")["completeness"], {"status": "incomplete", "indent": "    "})
-        self.assertIn("path", [item["text"].lstrip(".") for item in host.ask("complete", code="os.pat", pos=6)["completions"]])
+        self.assertEqual(
+            host.ask("is_complete", code="for i in x:")["completeness"], {"status": "incomplete", "indent": "    "}
+        )
+        self.assertIn(
+            "path", [item["text"].lstrip(".") for item in host.ask("complete", code="os.pat", pos=6)["completions"]]
+        )
         self.assertTrue(host.ask("inspect", name="f", level=0)["inspection"]["found"])
         rows = host.ask("tool", op="describe", names=["f", "zz", "q"])["tools"]
         self.assertEqual(rows[0]["schema"]["properties"], {"a": {"type": "integer"}, "b": {"default": "x"}})
         self.assertEqual(rows[1:], [{"name": "zz", "found": False}, {"name": "q", "callable": False}])
-        self.assertEqual(host.ask("tool", op="call", name="f", args={"a": 1})["tool"]["bundle"], {"text/plain": '[1, "x"]'})
+        self.assertEqual(
+            host.ask("tool", op="call", name="f", args={"a": 1})["tool"]["bundle"], {"text/plain": '[1, "x"]'}
+        )
         self.assertEqual(host.ask("tool", op="call", name="f", args={})["error"]["ename"], "TypeError")
         self.assertEqual(host.ask("nonsense")["error"]["ename"], "ProtocolError")
         os.write(host.requests, b"{broken\n")
@@ -149,14 +176,20 @@ class Both(Engine):
 
     def test_end_runs_atexit_despite_a_thread(self):
         host = self.host()
-        host.run("import atexit, threading, time\natexit.register(print, 'bye')\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+        host.run(
+            "import atexit, threading, time\natexit.register(print, 'bye')\n"
+            "threading.Thread(target=time.sleep, args=(60,)).start()"
+        )
         output, code = host.end()
         self.assertIn(b"bye", output)
         self.assertEqual(code, 0)
 
     def test_end_runs_atexit_when_the_host_urges_it(self):
         host = self.host()
-        host.run("import atexit, threading, time\natexit.register(print, 'bye')\nthreading.Thread(target=time.sleep, args=(60,)).start()")
+        host.run(
+            "import atexit, threading, time\natexit.register(print, 'bye')\n"
+            "threading.Thread(target=time.sleep, args=(60,)).start()"
+        )
         pid = host.pid
         os.close(host.requests)
         host.requests = None
@@ -169,7 +202,10 @@ class Both(Engine):
 
     def test_background_task_goes_on_at_the_prompt(self):
         host = self.host()
-        cell = host.run("import asyncio\nasync def later():\n    await asyncio.sleep(0.01); print('woke')\ntask = asyncio.create_task(later()); await asyncio.sleep(0)")
+        cell = host.run(
+            "import asyncio\nasync def later():\n    await asyncio.sleep(0.01); print('woke')\n"
+            "task = asyncio.create_task(later()); await asyncio.sleep(0)"
+        )
         if "woke" not in cell.output:  # on a busy machine the cell takes longer than the task
             host.wait_output(b"woke")
 
@@ -202,18 +238,46 @@ class Both(Engine):
 class BuiltIn(Both, unittest.TestCase):
     def test_magics(self):
         host = self.host()
-        for code in ("%time 1", "%timeit -n 2 -r 2 1", "%env HOME", "%who", "%whos", "%%bash\necho hi", "%%capture c\nprint(1)", "%history -n", "cd .", "%%time\n1"):
+        for code in (
+            "%time 1",
+            "%timeit -n 2 -r 2 1",
+            "%env HOME",
+            "%who",
+            "%whos",
+            "%%bash\necho hi",
+            "%%capture c\nprint(1)",
+            "%history -n",
+            "cd .",
+            "%%time\n1",
+        ):
             self.assertEqual(host.run(code).last["status"], "ok", code)
 
     def test_lines_that_are_no_python(self):
         host = self.host()
         host.run("f = lambda *a: a\nd = {'k': f}")
-        for code, value in (("/f 1 2", "(1, 2)"), (",f a  b", "('a', 'b')"), (";f a  b", "('a  b',)"), (",f it's", '("it\'s",)'), ("if f:\n    x = 1\n    /f x\nf(x)", "(1,)"), ("_ih is In, _oh is Out", "(True, True)")):
+        for code, value in (
+            ("/f 1 2", "(1, 2)"),
+            (",f a  b", "('a', 'b')"),
+            (";f a  b", "('a  b',)"),
+            (",f it's", '("it\'s",)'),
+            ("if f:\n    x = 1\n    /f x\nf(x)", "(1,)"),
+            ("_ih is In, _oh is Out", "(True, True)"),
+        ):
             self.assertEqual(host.run(code).value, value, code)
         self.assertEqual(host.run("f(1, [d?").of("page")[0]["bundle"]["text/plain"].split()[:2], ["Type:", "dict"])
         for code in ("?", "??", "%quickref"):
             self.assertIn("/f a b", host.run(code).of("page")[0]["bundle"]["text/plain"], code)
-        for code in ("%undefined-x", "%undefined(x)", "a = %undefined-y", "%", "%%", "%%undefined-x\nbody", "%reset -f nonsense", "%cd /nowhere", "%cd -99"):
+        for code in (
+            "%undefined-x",
+            "%undefined(x)",
+            "a = %undefined-y",
+            "%",
+            "%%",
+            "%%undefined-x\nbody",
+            "%reset -f nonsense",
+            "%cd /nowhere",
+            "%cd -99",
+        ):
             self.assertEqual(host.run(code).error, "UsageError", code)
         for code in ("/", "x = /f", "1 +? 2"):
             self.assertEqual(host.run(code).error, "SyntaxError", code)
@@ -223,14 +287,20 @@ class BuiltIn(Both, unittest.TestCase):
         host = self.host()
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "script.py"), "w") as file:
-                file.write("import sys\nimport sibling\nvalue = sys.argv[1:]\nif 'fails' in value:\n    1/0\nif value == ['leaves']:\n    sys.exit(3)\nlater = True\n")
+                file.write(
+                    "import sys\nimport sibling\nvalue = sys.argv[1:]\nif 'fails' in value:\n    1/0\n"
+                    "if value == ['leaves']:\n    sys.exit(3)\nlater = True\n"
+                )
             for name in ("sibling.py", "a1.txt", "a2.txt"):
                 open(os.path.join(folder, name), "w").close()
             host.run("import os, sys; os.chdir(%r); folder = os.getcwd()" % folder)
             shown = host.run("%run script.py fails").of("error")[0]["traceback"]
             self.assertIn("File %s/script.py:5" % host.run("print(folder, end='')").output, shown)
             self.assertNotIn("runpy", "\n".join(shown))
-            self.assertEqual(host.run("value, 'later' in globals(), sys.argv, folder in sys.path").value, "(['fails'], False, [''], False)")
+            self.assertEqual(
+                host.run("value, 'later' in globals(), sys.argv, folder in sys.path").value,
+                "(['fails'], False, [''], False)",
+            )
             for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']")):
                 host.run("%run " + ("-G script.py a?.txt" if line == "-G" else "script.py " + line))
                 self.assertEqual(host.run("value").value, value or "['a?.txt']", line)
@@ -256,11 +326,20 @@ class BuiltIn(Both, unittest.TestCase):
         host = self.host()
         self.assertRegex(host.run("%time 1").output, "CPU times: user .+, sys: .+, total: .+\nWall time: .+\n")
         shown = host.run("%%time\nx = 1\n1/0").of("error")[0]["traceback"]
-        self.assertEqual([line for line in shown if line.startswith("Cell In")], ["Cell In[2], line 1", "Cell In[2], line 3"])
+        self.assertEqual(
+            [line for line in shown if line.startswith("Cell In")], ["Cell In[2], line 1", "Cell In[2], line 3"]
+        )
         self.assertRegex(host.run("%timeit -n1 -r1 -t -p 2 1").output, "per loop")
         self.assertIn("to 2 due to restriction", host.run("%prun -l 2 sum(range(3))").output)
         host.run("%pdb on")
-        for code in ("%timeit", "%timeit -n x 1", "%pdb maybe", "%autoreload 9", "%load -r x script.py", "%%capture a b\n1"):
+        for code in (
+            "%timeit",
+            "%timeit -n x 1",
+            "%pdb maybe",
+            "%autoreload 9",
+            "%load -r x script.py",
+            "%%capture a b\n1",
+        ):
             self.assertEqual(host.run(code, allowStdin=False).error, "UsageError", code)
         host.run("%pdb off")
         host.run("1/0")
@@ -280,7 +359,13 @@ class BuiltIn(Both, unittest.TestCase):
     def test_frames_tell_what_their_function_takes(self):
         host = self.host()
         host.run("class A:\n    def m(self, v, *rest, k=1, **more):\n        return v.nope")
-        for mode, line in (("Context", "A.m(self, v, k, *rest, **more)" if sys.version_info >= (3, 11) else "m(self, v, k, *rest, **more)"), ("Verbose", "v=1, k=1, *rest=(2,), **more={}")):
+        for mode, line in (
+            (
+                "Context",
+                "A.m(self, v, k, *rest, **more)" if sys.version_info >= (3, 11) else "m(self, v, k, *rest, **more)",
+            ),
+            ("Verbose", "v=1, k=1, *rest=(2,), **more={}"),
+        ):
             host.run("%xmode " + mode)
             shown = host.run("A().m(1, 2)").of("error")[0]["traceback"]
             self.assertIn(line, "\n".join(shown))
@@ -293,7 +378,11 @@ class BuiltIn(Both, unittest.TestCase):
 
     def test_tables_of_names(self):
         host = self.host()
-        host.run("class Odd:\n    shape = 3\n    def __len__(self): raise ValueError\n    def __str__(self): raise ValueError\nclass Array:\n    shape, dtype, nbytes = (2, 3), 'float64', 48\nodd, array, n = Odd(), Array(), [1]")
+        host.run(
+            "class Odd:\n    shape = 3\n    def __len__(self): raise ValueError\n"
+            "    def __str__(self): raise ValueError\nclass Array:\n    shape, dtype, nbytes = (2, 3), 'float64', 48\n"
+            "odd, array, n = Odd(), Array(), [1]"
+        )
         rows = host.run("%whos").output.split("\n")
         self.assertIn("array      Array    2x3: 6 elems, type `float64`, 48 bytes", rows)
         self.assertIn("n          list     n=1", rows)
@@ -302,15 +391,32 @@ class BuiltIn(Both, unittest.TestCase):
     def test_magics_that_show_or_change_something(self):
         host = self.host()
         host.run("def f(a, b=2):\n    'Doc.'\n    return a")
-        for code, shown in (("%pdef f", "f(a, b=2)\n"), ("%alias say echo said", ""), ("say {1+1}", "said 2\n"), ("%alias two echo a%sb%s", ""), ("%two x y", "axby\n"),
-                            ("%xmode plain", "Exception reporting mode: Plain\n"), ("z = 1; print(z)", "1\n"), ("%rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n"),
+        for code, shown in (("%pdef f", "f(a, b=2)\n"), ("%alias say echo said", ""), ("say {1+1}", "said 2\n"),
+                            ("%alias two echo a%sb%s", ""), ("%two x y", "axby\n"),
+                            ("%xmode plain", "Exception reporting mode: Plain\n"), ("z = 1; print(z)", "1\n"),
+                            ("%rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n"),
                             ("rerun", "=== Executing: ===\nz = 1; print(z)\n=== Output: ===\n1\n")):  # fmt: skip
             self.assertEqual(host.run(code).output, shown, code)
-        for code, page in (("%pdoc f", "Doc."), ("%psource f", "def f(a, b=2):\n    'Doc.'\n    return a\n"), ("%page -r 'a'", "a")):
+        for code, page in (
+            ("%pdoc f", "Doc."),
+            ("%psource f", "def f(a, b=2):\n    'Doc.'\n    return a\n"),
+            ("%page -r 'a'", "a"),
+        ):
             self.assertEqual(host.run(code).of("page")[0]["bundle"], {"text/plain": page}, code)
         host.run("%precision 2")
-        self.assertEqual((host.run("3.14159").value, host.run("%precision").value, host.run("0.5").value), ("3.14", "'%r'", "0.5"))
-        for code in ("%store z", "%config A.b = 1", "two x", "%unalias none", "%precision x", "%xmode Loud", "%pdef none", "%rerun 99"):
+        self.assertEqual(
+            (host.run("3.14159").value, host.run("%precision").value, host.run("0.5").value), ("3.14", "'%r'", "0.5")
+        )
+        for code in (
+            "%store z",
+            "%config A.b = 1",
+            "two x",
+            "%unalias none",
+            "%precision x",
+            "%xmode Loud",
+            "%pdef none",
+            "%rerun 99",
+        ):
             self.assertEqual(host.run(code).error, "UsageError", code)
 
 

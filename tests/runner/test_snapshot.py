@@ -28,9 +28,15 @@ def running(seconds):
 def unavailable():
     """Why the kernel of this machine cannot protect anything."""
     code = "import sys; sys.path.insert(0, %r)\nimport confine\nprint(confine.probe()[1] or '')"
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python", "_ipycodex_runner")
+    folder = os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "python", "_ipycodex_runner"
+    )
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    return subprocess.run([sys.executable, "-c", code % folder], stdout=subprocess.PIPE, env=environment).stdout.decode().strip()
+    return (
+        subprocess.run([sys.executable, "-c", code % folder], stdout=subprocess.PIPE, env=environment)
+        .stdout.decode()
+        .strip()
+    )
 
 
 class Both(Engine):
@@ -40,7 +46,9 @@ class Both(Engine):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         host = self.host(terminal=self.terminal)
-        cell = host.run("import os, sys, mmap, socket, threading, time\nfolder = %r\nos.chdir(folder)\nx = 41" % folder.name)
+        cell = host.run(
+            "import os, sys, mmap, socket, threading, time\nfolder = %r\nos.chdir(folder)\nx = 41" % folder.name
+        )
         self.assertEqual(cell.last["status"], "ok", cell.frames)
         self.folder = folder.name
         return host
@@ -83,8 +91,10 @@ class Both(Engine):
     def test_nothing_lasts(self):
         host = self.start()
         host.run(
-            "with open('old', 'w') as f: f.write('old')\nfile = open('rw', 'w+b', buffering=0); file.write(b'0123'); file.seek(1)\n"
-            "memory = mmap.mmap(-1, 4096); memory[:2] = b'ab'\nmapped = mmap.mmap(file.fileno(), 4)\nleft, right = socket.socketpair()\nread_end, write_end = os.pipe()"
+            "with open('old', 'w') as f: f.write('old')\n"
+            "file = open('rw', 'w+b', buffering=0); file.write(b'0123'); file.seek(1)\n"
+            "memory = mmap.mmap(-1, 4096); memory[:2] = b'ab'\nmapped = mmap.mmap(file.fileno(), 4)\n"
+            "left, right = socket.socketpair()\nread_end, write_end = os.pipe()"
         )
         for code, refusal in (
             ("open('new', 'w')", "PermissionError"),
@@ -122,18 +132,37 @@ class Both(Engine):
             ("sorted(os.listdir('.'))", ("", "['old', 'rw']")),
         ):
             self.assertEqual(self.look(host, code), expected, code)
-        cell = host.run("x, 'NEW' in os.environ, os.getcwd() == folder, 'p' in sys.path, file.tell(), memory[:2], mapped[:2], open('old').read(), sorted(os.listdir('.')), os.stat('old').st_mode & 0o777")
-        self.assertEqual(cell.value, "(41, False, True, False, 1, b'ab', b'01', 'old', ['old', 'rw'], %d)" % (os.stat(os.path.join(self.folder, "old")).st_mode & 0o777))
-        self.assertEqual(host.run("left.send(b'ok'), right.recv(9), os.write(write_end, b'ok'), os.read(read_end, 9)").value, "(2, b'ok', 2, b'ok')")
+        cell = host.run(
+            "x, 'NEW' in os.environ, os.getcwd() == folder, 'p' in sys.path, file.tell(), memory[:2], mapped[:2], "
+            "open('old').read(), sorted(os.listdir('.')), os.stat('old').st_mode & 0o777"
+        )
+        self.assertEqual(
+            cell.value,
+            "(41, False, True, False, 1, b'ab', b'01', 'old', ['old', 'rw'], %d)"
+            % (os.stat(os.path.join(self.folder, "old")).st_mode & 0o777),
+        )
+        self.assertEqual(
+            host.run("left.send(b'ok'), right.recv(9), os.write(write_end, b'ok'), os.read(read_end, 9)").value,
+            "(2, b'ok', 2, b'ok')",
+        )
         self.assertFalse(host.run("!echo on").of("error"))
 
     def test_ends_that_are_none(self):
         host = self.start()
         for code, expected in (
             ("os._exit(7)", "ChildProcessError: the copy of the interpreter ended without a result, with exit code 7"),
-            ("os.kill(os.getpid(), 9)", "ChildProcessError: the copy of the interpreter was ended by signal 9 (SIGKILL)"),
-            ("import ctypes; ctypes.string_at(0)", "ChildProcessError: the copy of the interpreter was ended by signal 11 (SIGSEGV)"),
-            ("os.closerange(3, 300)", "ChildProcessError: the copy of the interpreter ended without a result, with exit code 0"),
+            (
+                "os.kill(os.getpid(), 9)",
+                "ChildProcessError: the copy of the interpreter was ended by signal 9 (SIGKILL)",
+            ),
+            (
+                "import ctypes; ctypes.string_at(0)",
+                "ChildProcessError: the copy of the interpreter was ended by signal 11 (SIGSEGV)",
+            ),
+            (
+                "os.closerange(3, 300)",
+                "ChildProcessError: the copy of the interpreter ended without a result, with exit code 0",
+            ),
             ("class Big:\n    def __repr__(self): return 'x' * (3 << 20)\nBig()", None),
             ("if os.fork() == 0: os._exit(0)\nx", ("", "41")),
             ("os.fork(); 5", None),
@@ -153,8 +182,15 @@ class Both(Engine):
         host = self.start()
         first, second = "%d.1" % os.getpid(), "%d.2" % os.getpid()
         programs = "subprocess.run('sleep %s & trap \"\" INT TERM; sleep %s', shell=True)" % (second, second)
-        for rest in (programs, "while True: pass", "import signal; signal.signal(2, lambda *a: None); p.wait()\nwhile True: pass"):
-            host.send(type="snapshot", code="import subprocess; print('in'); p = subprocess.Popen(['sleep', %r])\n%s" % (first, rest))
+        for rest in (
+            programs,
+            "while True: pass",
+            "import signal; signal.signal(2, lambda *a: None); p.wait()\nwhile True: pass",
+        ):
+            host.send(
+                type="snapshot",
+                code="import subprocess; print('in'); p = subprocess.Popen(['sleep', %r])\n%s" % (first, rest),
+            )
             while not running(first):
                 self.assertFalse(host.pending, host.pending)
                 time.sleep(0.01)
@@ -169,26 +205,43 @@ class Both(Engine):
 
     def test_what_it_leaves_running_is_ended(self):
         host = self.start()
-        self.assertEqual(self.look(host, "import subprocess; p = subprocess.Popen(['sleep', '7732']); 'done'"), ("", "'done'"))
+        self.assertEqual(
+            self.look(host, "import subprocess; p = subprocess.Popen(['sleep', '7732']); 'done'"), ("", "'done'")
+        )
         self.assertEqual(self.look(host, "for n in range(50): os.fork() or time.sleep(7732)\n'done'"), ("", "'done'"))
         self.assertEqual(host.run("os.waitpid(-1, os.WNOHANG) if False else 6").value, "6")
 
     def test_pictures(self):
         host = self.start()
-        host.run("import base64\nclass P:\n    def _repr_png_(self): return base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')")
-        for code, kinds in (("P()", ["image/png"]), ("display(P())", ["image/png"]), ("display(P()); display(P()); 5", [None, "image/png", "image/png"])):
+        host.run(
+            "import base64\nclass P:\n"
+            "    def _repr_png_(self): return "
+            "base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5"
+            "ErkJggg==')"
+        )
+        for code, kinds in (
+            ("P()", ["image/png"]),
+            ("display(P())", ["image/png"]),
+            ("display(P()); display(P()); 5", [None, "image/png", "image/png"]),
+        ):
             snapshot = host.ask("snapshot", code=code)["snapshot"]
             parts = snapshot.get("parts", [snapshot["bundle"]])
             self.assertEqual(["image/png" if "image/png" in part else None for part in parts], kinds, code)
 
     def test_threads_and_loops_of_the_interpreter_stay_its_own(self):
         host = self.start()
-        host.run("import asyncio\nticks = []\nasync def tick():\n    while True:\n        ticks.append(1)\n        await asyncio.sleep(0.005)\ntask = asyncio.ensure_future(tick())\nawait asyncio.sleep(0.02)\nthread = threading.Thread(target=time.sleep, args=(1000,), daemon=True); thread.start()")
+        host.run(
+            "import asyncio\nticks = []\nasync def tick():\n    while True:\n        ticks.append(1)\n"
+            "        await asyncio.sleep(0.005)\ntask = asyncio.ensure_future(tick())\nawait asyncio.sleep(0.02)\n"
+            "thread = threading.Thread(target=time.sleep, args=(1000,), daemon=True); thread.start()"
+        )
         for _turn in range(5):
             cell = host.ask("snapshot", code="await asyncio.sleep(0.01)\nthreading.active_count()")["snapshot"]
             self.assertEqual(cell["printed"], "")
             self.assertEqual(cell["bundle"]["text/plain"], "1")
-        cell = host.run("before = len(ticks)\nwhile len(ticks) <= before + 3: await asyncio.sleep(0.005)\nthread.is_alive()")
+        cell = host.run(
+            "before = len(ticks)\nwhile len(ticks) <= before + 3: await asyncio.sleep(0.005)\nthread.is_alive()"
+        )
         self.assertEqual(cell.value, "True")
 
     def test_without_protection_it_is_asked_for(self):

@@ -18,7 +18,11 @@ class Both(Engine):
         for code, after in (
             ("import subprocess; subprocess.run(['echo', 'end'])", ["end"]),
             ("import os; os.system('echo end')", ["end"]),
-            ("import os\npid = os.fork()\nif not pid:\n    print('child'); os._exit(0)\nos.waitpid(pid, 0)\nprint('end')", ["child", "end"]),
+            (
+                "import os\npid = os.fork()\nif not pid:\n    print('child'); os._exit(0)\nos.waitpid(pid, 0)\n"
+                "print('end')",
+                ["child", "end"],
+            ),
             ("display('end')\nprint('after')", ["after"]),
         ):
             cell = host.run(LINES + code)
@@ -36,7 +40,10 @@ class Both(Engine):
 
     def test_handler_may_print_into_a_flood(self):
         host = self.host()
-        host.run("import itertools, signal\ngot = []\ndef note(*given): got.append(1); print('<note>')\nsignal.signal(signal.SIGINT, note)")
+        host.run(
+            "import itertools, signal\ngot = []\ndef note(*given): got.append(1); print('<note>')\n"
+            "signal.signal(signal.SIGINT, note)"
+        )
         host.send(code="for i in itertools.count():\n    print(i)\n    if len(got) > 4: break")
         host.wait_output(b"0\n")
         cell = host.finish(again=host.interrupt, every=0.02)
@@ -60,7 +67,10 @@ class Both(Engine):
 
     def test_last_words(self):
         for terminal in (False, True):
-            for code, last in (("import os; print('end'); os._exit(3)", b"end"), ("import os; print('end'); os.kill(os.getpid(), 11)", b"Current thread")):
+            for code, last in (
+                ("import os; print('end'); os._exit(3)", b"end"),
+                ("import os; print('end'); os.kill(os.getpid(), 11)", b"Current thread"),
+            ):
                 host = self.host(terminal=terminal)
                 host.send(code=LINES + code)
                 output, _status = host.rest()
@@ -68,7 +78,11 @@ class Both(Engine):
                 self.assertIn(last, output)
 
     def test_writes_that_hold_everything_up(self):
-        code = "import ctypes\nlibc = ctypes.PyDLL(None)\nlibc.write.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)\nleft = 4 << 20\nwhile left: left -= libc.write(1, b'x' * left, left)"
+        code = (
+            "import ctypes\nlibc = ctypes.PyDLL(None)\n"
+            "libc.write.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t)\nleft = 4 << 20\n"
+            "while left: left -= libc.write(1, b'x' * left, left)"
+        )
         for terminal in (False, True):
             cell = self.host(terminal=terminal).run(code)
             self.assertEqual((len(cell.output), cell.last["status"]), (4 << 20, "ok"))

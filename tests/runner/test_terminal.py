@@ -1,4 +1,5 @@
-"""Debuggers, questions, Ctrl-C and endings, on pipes and on a pty, in both engines; strange values; a code folder that cannot be written."""
+"""Debuggers, questions, Ctrl-C and endings, on pipes and on a pty, in both engines; strange values; a code folder that
+cannot be written."""
 
 import os
 import re
@@ -19,7 +20,8 @@ class Both(Engine):
     terminal = False
 
     def talk(self, host, code, *steps):
-        """Runs a cell that asks: each step is (what it prints or asks, what is answered; None for the end of the file)."""
+        """Runs a cell that asks: each step is (what it prints or asks, what is answered; None for the end of the
+        file)."""
         host.send(code=code, stdin="terminal" if self.terminal else "ask")
         for prompt, answer in steps:
             if self.terminal:
@@ -29,7 +31,9 @@ class Both(Engine):
             else:
                 question = host.frame("input_request")
                 self.assertIn(prompt, question["prompt"])
-                host.send(type="input_reply", id=question["call"], **({"eof": True} if answer is None else {"value": answer}))
+                host.send(
+                    type="input_reply", id=question["call"], **({"eof": True} if answer is None else {"value": answer})
+                )
         cell = host.finish()
         cell.output = re.sub(r"\x1b\[\??[0-9;]*[a-zA-Z]", "", cell.output)
         return cell
@@ -41,11 +45,31 @@ class Both(Engine):
         host = self.host()
         self.assertIn("past", self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "c")).output)
         at_call = not self.ipython and sys.version_info >= (3, 13)  # there a debugger stops at the call, not after it
-        seen = self.talk(host, "breakpoint()\nx = 1\nprint('past')", ("db", "w"), ("db", "u"), *[("db", "n")] * (1 + at_call), ("db", "p x"), ("db", "c")).output
+        seen = self.talk(
+            host,
+            "breakpoint()\nx = 1\nprint('past')",
+            ("db", "w"),
+            ("db", "u"),
+            *[("db", "n")] * (1 + at_call),
+            ("db", "p x"),
+            ("db", "c"),
+        ).output
         self.assertRegex(seen, r"(?s)\(2\)<module>.*\(3\)<module>.*\n1\n")
-        self.assertIn("(1)<module>", self.talk(host, "breakpoint()", ("db", "w"), *[("db", "n")] * (1 + at_call)).output)
+        self.assertIn(
+            "(1)<module>", self.talk(host, "breakpoint()", ("db", "w"), *[("db", "n")] * (1 + at_call)).output
+        )
         for code in ("breakpoint()", "import pdb; pdb.set_trace()\nx = 1"):
-            self.assertNotIn("runner", self.talk(host, code, ("db", "w"), ("db", "u"), ("db", "s"), *[("db", "s")] * ((code != "breakpoint()") + at_call)).output)
+            self.assertNotIn(
+                "runner",
+                self.talk(
+                    host,
+                    code,
+                    ("db", "w"),
+                    ("db", "u"),
+                    ("db", "s"),
+                    *[("db", "s")] * ((code != "breakpoint()") + at_call),
+                ).output,
+            )
         host.send(code="print('on')\nwhile True: pass")
         host.wait_output(b"on")
         self.assertTrue(host.stop().last["cancelled"])
@@ -57,17 +81,40 @@ class Both(Engine):
 
     def test_questions(self):
         host = self.host()
-        self.assertEqual(self.talk(host, "import getpass\ngetpass.getpass('word: ')", ("word: ", "secret")).value, "'secret'")
+        self.assertEqual(
+            self.talk(host, "import getpass\ngetpass.getpass('word: ')", ("word: ", "secret")).value, "'secret'"
+        )
         self.assertEqual(self.talk(host, "input('p> ')", ("p> ", None)).error, "EOFError")
-        self.assertEqual(self.talk(host, "from getpass import getpass\nask = input\ngetpass('more: ')", ("more: ", "hush")).value, "'hush'")
-        self.assertEqual(host.run("import inspect\ninspect.signature(getpass).parameters['prompt'].default, callable(getpass)").value, "('Password: ', True)")
-        self.assertNotIn("_ipycodex_runner", host.run("import traceback\ntry: getpass(1, 2, 3, 4)\nexcept TypeError: traceback.print_exc()").output)
-        self.assertEqual(self.talk(host, "import sys\nprint('now', flush=True)\nsys.stdin.readline()", ("now" if self.terminal else "", "line")).value, "'line\\n'")
+        self.assertEqual(
+            self.talk(host, "from getpass import getpass\nask = input\ngetpass('more: ')", ("more: ", "hush")).value,
+            "'hush'",
+        )
+        self.assertEqual(
+            host.run(
+                "import inspect\ninspect.signature(getpass).parameters['prompt'].default, callable(getpass)"
+            ).value,
+            "('Password: ', True)",
+        )
+        self.assertNotIn(
+            "_ipycodex_runner",
+            host.run("import traceback\ntry: getpass(1, 2, 3, 4)\nexcept TypeError: traceback.print_exc()").output,
+        )
+        self.assertEqual(
+            self.talk(
+                host,
+                "import sys\nprint('now', flush=True)\nsys.stdin.readline()",
+                ("now" if self.terminal else "", "line"),
+            ).value,
+            "'line\\n'",
+        )
 
     def test_names_bound_early(self):
         """What a cell imported serves a tool, which owns no terminal, and what a tool bound serves a cell."""
         host = self.host()
-        host.run("from getpass import getpass\nask = input\ndef f():\n    global late\n    late = input\n    return [getpass('key: '), ask('name: ')]")
+        host.run(
+            "from getpass import getpass\nask = input\ndef f():\n    global late\n    late = input\n"
+            "    return [getpass('key: '), ask('name: ')]"
+        )
         for round in range(2):
             host.send(type="tool", op="call", name="f", args={}, stdin="ask")
             for password in (True, False):
@@ -77,7 +124,12 @@ class Both(Engine):
                 host.send(type="input_reply", id=question["call"], value="word%d" % round)
             cell = host.finish("answer")
             self.assertEqual(str(cell.last["tool"]).count("word%d" % round), 2, cell.last)
-            self.assertEqual(self.talk(host, "late('p> '), ask('q> '), getpass('r> ')", ("p> ", "a"), ("q> ", "b"), ("r> ", "c")).value, "('a', 'b', 'c')")
+            self.assertEqual(
+                self.talk(
+                    host, "late('p> '), ask('q> '), getpass('r> ')", ("p> ", "a"), ("q> ", "b"), ("r> ", "c")
+                ).value,
+                "('a', 'b', 'c')",
+            )
         self.assertEqual(host.ask("tool", op="call", name="f", args={}, stdin="refuse")["error"]["ename"], "EOFError")
 
     def test_interrupted_program(self):
@@ -117,7 +169,9 @@ class Both(Engine):
         host.wait_output(b"on")
         self.assertTrue(host.stop().last["cancelled"])
         long = host.run("'x' * 3000000 + 'end'").value
-        self.assertRegex(long[1_000_000:-1_000_000], "3,000,005 characters, 1 line in all; 902,853 in the middle are left out")
+        self.assertRegex(
+            long[1_000_000:-1_000_000], "3,000,005 characters, 1 line in all; 902,853 in the middle are left out"
+        )
         self.assertTrue(long.endswith("xend'"), long[-20:])
         host.run("class B:\n    def __repr__(self): 1 / 0\nB()")
         self.assertEqual(host.run("def f(): f()\nf()").error, "RecursionError")
@@ -126,7 +180,10 @@ class Both(Engine):
         self.assertEqual((cell.value, cell.last["cwd"]), ("2", None))
 
     def test_ends(self):
-        for code, status, words in (("import os; os._exit(7)", 7, b""), ("import ctypes; ctypes.string_at(0)", -signal.SIGSEGV, b"most recent call first")):
+        for code, status, words in (
+            ("import os; os._exit(7)", 7, b""),
+            ("import ctypes; ctypes.string_at(0)", -signal.SIGSEGV, b"most recent call first"),
+        ):
             host = self.host()
             host.send(code=code)
             output, ended = host.rest()
@@ -139,7 +196,8 @@ class BuiltInOnPipes(Both, unittest.TestCase):
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)
         shutil.copytree(harness.SOURCE, folder + "/python", ignore=shutil.ignore_patterns("*.parts*", "__pycache__"))
-        os.mkdir("%s/python/%s.parts" % (folder, sys.implementation.cache_tag))  # in the way of the code file, also for root
+        # in the way of the code file, also for root
+        os.mkdir("%s/python/%s.parts" % (folder, sys.implementation.cache_tag))
         kept, harness.RUNNER = harness.RUNNER, folder + "/python/runner.py"
         try:
             for _start in range(2):

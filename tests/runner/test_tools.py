@@ -1,4 +1,5 @@
-"""Live functions as tools, in both engines: what they are told to take, what they are given, what becomes of their values."""
+"""Live functions as tools, in both engines: what they are told to take, what they are given, what becomes of their
+values."""
 
 import base64
 import os
@@ -46,33 +47,60 @@ loud = cat.loud
 
 SCHEMAS = [
     ("def f(city): return city", '{"city": {}}', ["city"], ""),
-    ("def f(a: int, b: float = 1.5, *, c: bool = True, d: dict = {}, e: list = ()): 'Doc.'", '{"a": {"type": "integer"}, "b": {"type": "number", "default": 1.5}, "c": {"type": "boolean", "default": true}, "d": {"type": "object", "default": {}}, "e": {"type": "array", "default": []}}', ["a"], "Doc."),
-    ("def f(a: 'Optional[int]' = None, b: Union[int, str] = 1) -> int: pass", '{"a": {"type": ["integer", "null"], "default": null}, "b": {"type": ["integer", "string"], "default": 1}}', [], "Returns: int"),
-    ("def f(c: Color = Color.BLUE): pass", '{"c": {"type": "string", "enum": ["red", "blue"], "default": "blue"}}', [], ""),
-    ("def f(p: Point): pass", '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}', ["p"], ""),
-    ("def f(t: Tree): pass", '{"t": {"type": "object", "properties": {"value": {"type": "integer"}, "kids": {"type": "array", "items": {"type": "object", "description": "again Tree"}}}, "required": ["value"]}}', ["t"], ""),
-    ("def f(s: Set[int], t: Tuple[int, ...], d: Dict[str, float], p: pathlib.Path): pass", '{"s": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}, "t": {"type": "array", "items": {"type": "integer"}}, "d": {"type": "object", "additionalProperties": {"type": "number"}}, "p": {"type": "string"}}', ["s", "t", "d", "p"], ""),
-    ("def f(a: 'Nope', b: 'List[Nope]' = 1, c: 'int' = 2): pass", '{"a": {}, "b": {"default": 1}, "c": {"type": "integer", "default": 2}}', ["a"], ""),
-    ("def f(a=Bad(), b=float('nan'), c='x' * 10**6, d=10**400, e=Bad): pass", '{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}', [], ""),
-    ("def f(a, /, *rest: int, **named): pass", '{"a": {}, "rest": {"type": "array", "items": {"type": "integer"}}}', ["a"], ""),
-    ("def f(a: int, # the '#' one\n    b='#,(', # two\n    *, c=3):  # three\n    pass", '{"a": {"type": "integer", "description": "the \'#\' one"}, "b": {"description": "two", "default": "#,("}, "c": {"description": "three", "default": 3}}', ["a"], ""),
-    ("def f(a, b):\n    '''Sum.\n\n    Args:\n        a (int): first\n            of all\n        b: second\n    Returns:\n        it\n    '''", '{"a": {"description": "first of all"}, "b": {"description": "second"}}', ["a", "b"], None),
-    ("def f(a, b) -> int:\n    '''Sum.\n\n    Parameters\n    ----------\n    a : int\n        first\n    b\n        second\n\n    Returns\n    -------\n    int\n    '''", '{"a": {"description": "first"}, "b": {"description": "second"}}', ["a", "b"], None),
-    ("def f(a, b):\n    '''Sum.\n\n    :param int a: first\n    :param b: second\n    '''", '{"a": {"description": "first"}, "b": {"description": "second"}}', ["a", "b"], None),
+    ("def f(a: int, b: float = 1.5, *, c: bool = True, d: dict = {}, e: list = ()): 'Doc.'",
+     '{"a": {"type": "integer"}, "b": {"type": "number", "default": 1.5}, "c": {"type": "boolean", "default": true}, '
+     '"d": {"type": "object", "default": {}}, "e": {"type": "array", "default": []}}', ["a"], "Doc."),
+    ("def f(a: 'Optional[int]' = None, b: Union[int, str] = 1) -> int: pass",
+     '{"a": {"type": ["integer", "null"], "default": null}, "b": {"type": ["integer", "string"], "default": 1}}', [],
+     "Returns: int"),
+    ("def f(c: Color = Color.BLUE): pass", '{"c": {"type": "string", "enum": ["red", "blue"], "default": "blue"}}', [],
+     ""),
+    ("def f(p: Point): pass",
+     '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}',
+     ["p"], ""),
+    ("def f(t: Tree): pass",
+     '{"t": {"type": "object", "properties": {"value": {"type": "integer"}, "kids": {"type": "array", "items": '
+     '{"type": "object", "description": "again Tree"}}}, "required": ["value"]}}', ["t"], ""),
+    ("def f(s: Set[int], t: Tuple[int, ...], d: Dict[str, float], p: pathlib.Path): pass",
+     '{"s": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}, "t": {"type": "array", "items": '
+     '{"type": "integer"}}, "d": {"type": "object", "additionalProperties": {"type": '
+     '"number"}}, "p": {"type": "string"}}', ["s", "t", "d", "p"], ""),
+    ("def f(a: 'Nope', b: 'List[Nope]' = 1, c: 'int' = 2): pass",
+     '{"a": {}, "b": {"default": 1}, "c": {"type": "integer", "default": 2}}', ["a"], ""),
+    ("def f(a=Bad(), b=float('nan'), c='x' * 10**6, d=10**400, e=Bad): pass",
+     '{"a": {}, "b": {}, "c": {}, "d": {}, "e": {}}', [], ""),
+    ("def f(a, /, *rest: int, **named): pass", '{"a": {}, "rest": {"type": "array", "items": {"type": "integer"}}}',
+     ["a"], ""),
+    ("def f(a: int, # the '#' one\n    b='#,(', # two\n    *, c=3):  # three\n    pass",
+     '{"a": {"type": "integer", "description": "the \'#\' one"}, "b": {"description": "two", "default": "#,("}, "c": '
+     '{"description": "three", "default": 3}}', ["a"], ""),
+    ("def f(a, b):\n    '''Sum.\n\n    Args:\n        a (int): first\n            of all\n        b: second\n"
+     "    Returns:\n        it\n    '''", '{"a": {"description": "first of all"}, "b": {"description": "second"}}',
+     ["a", "b"], None),
+    ("def f(a, b) -> int:\n    '''Sum.\n\n    Parameters\n    ----------\n    a : int\n        first\n    b\n"
+     "        second\n\n    Returns\n    -------\n    int\n    '''",
+     '{"a": {"description": "first"}, "b": {"description": "second"}}', ["a", "b"], None),
+    ("def f(a, b):\n    '''Sum.\n\n    :param int a: first\n    :param b: second\n    '''",
+     '{"a": {"description": "first"}, "b": {"description": "second"}}', ["a", "b"], None),
     ("f = functools.partial(lambda a, b: a, b=Point(1))", '{"a": {}, "b": {}}', ["a"], None),
     ("f = cat", '{"word": {"type": "string"}}', ["word"], "Says it.\n\nReturns: str"),
     ("f = loud", '{"word": {"type": "string", "default": "a"}}', [], ""),
     ("f = Point", '{"x": {"type": "integer"}, "y": {"type": "integer", "default": 0}}', ["x"], ""),
     ("f = max", '{"args": {"type": "array", "description": "arguments by position"}}', [], None),
-    ("def g(p: Point): 'In.'\nf = functools.wraps(g)(lambda *a, **k: g(*a, **k))", '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}', ["p"], "In."),
-    ("from __future__ import annotations\ndef f(p: List[Point], q: Missing = None): pass", '{"p": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}, "q": {"default": null}}', ["p"], ""),
+    ("def g(p: Point): 'In.'\nf = functools.wraps(g)(lambda *a, **k: g(*a, **k))",
+     '{"p": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}}',
+     ["p"], "In."),
+    ("from __future__ import annotations\ndef f(p: List[Point], q: Missing = None): pass",
+     '{"p": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": '
+     '"integer"}}, "required": ["x"]}}, "q": {"default": null}}', ["p"], ""),
 ]  # fmt: skip
 
 CALLS = [  # definition, arguments, text or the error's beginning
     ("def f(city): return city", {"city": "Brisbane"}, "Brisbane"),
     ("def f(city): return city", {}, "TypeError: f() missing 1 required positional argument: 'city'"),
     ("def f(city): return city", {"town": 1}, "TypeError: f() got an unexpected keyword argument 'town'"),
-    ("def f(a, b=2, /, c=3, *rest, d=4, **named): return [a, b, c, rest, d, named]", {"a": 1, "c": 9, "rest": [7, 8], "d": 5, "e": 6}, '[1, 2, 9, [7, 8], 5, {"e": 6}]'),
+    ("def f(a, b=2, /, c=3, *rest, d=4, **named): return [a, b, c, rest, d, named]",
+     {"a": 1, "c": 9, "rest": [7, 8], "d": 5, "e": 6}, '[1, 2, 9, [7, 8], 5, {"e": 6}]'),
     ("def f(a=1, b=2, /): return [a, b]", {"b": 5}, "[1, 5]"),
     ("def f(*args, **kwargs): return [args, kwargs]", {"args": [1], "kwargs": {"x": 2}}, '[[1], {"x": 2}]'),
     ("f = max", {"args": [3, 5]}, "5"),
@@ -85,17 +113,23 @@ CALLS = [  # definition, arguments, text or the error's beginning
     ("def f(p: Point): return 1", {"p": {"x": 1, "z": 2}}, "TypeError: argument 'p': Point has x, y; unknown: z"),
     ("def f(p: Point): return 1", {"p": {}}, "TypeError: argument 'p': Point has x, y; missing: x"),
     ("def f(p: Point): return 1", {"p": "no"}, "TypeError: argument 'p': expected an object with x, y, got 'no'"),
-    ("def f(p: List[Point]): return 1", {"p": [{"x": 1}, 5]}, "TypeError: argument 'p[1]': expected an object with x, y, got 5"),
+    ("def f(p: List[Point]): return 1", {"p": [{"x": 1}, 5]},
+     "TypeError: argument 'p[1]': expected an object with x, y, got 5"),
     ("def f(t: Tree): return repr(t.kids[0].kids)", {"t": {"value": 1, "kids": [{"value": 2}]}}, "[]"),
     ("def f(c: Color): return c.name", {"c": "blue"}, "BLUE"),
     ("def f(c: Color): return c.name", {"c": "RED"}, "RED"),
-    ("def f(c: Color): return c.name", {"c": "green"}, "TypeError: argument 'c': expected one of 'red', 'blue', got 'green'"),
-    ("def f(t: Tuple[int, Point], s: Set[int]): return repr([t, s])", {"t": [1, {"x": 2}], "s": [1, 1]}, "[(1, Point(x=2, y=0)), {1}]"),
+    ("def f(c: Color): return c.name", {"c": "green"},
+     "TypeError: argument 'c': expected one of 'red', 'blue', got 'green'"),
+    ("def f(t: Tuple[int, Point], s: Set[int]): return repr([t, s])", {"t": [1, {"x": 2}], "s": [1, 1]},
+     "[(1, Point(x=2, y=0)), {1}]"),
     ("def f(t: Tuple[int, int]): return 1", {"t": [1]}, "TypeError: argument 't': expected a list of 2, got [1]"),
     ("def f(p: Pair): return repr(p)", {"p": {"a": 1, "b": {"x": 2}}}, "Pair(a=1, b=Point(x=2, y=0))"),
-    ("def f(p: pathlib.Path, b: bytes, q: decimal.Decimal): return repr([p.name, b, q])", {"p": "/a/b", "b": "\u00e9", "q": 1.5}, "['b', b'\\xc3\\xa9', Decimal('1.5')]"),
-    ("def f(t: datetime.datetime, d: datetime.date): return [t, d]", {"t": "2024-01-02T03:04:05Z", "d": "2024-01-02"}, '["2024-01-02T03:04:05+00:00", "2024-01-02"]'),
-    ("def f(d: datetime.date): return d", {"d": "soon"}, "TypeError: argument 'd': expected an ISO 8601 date, got 'soon'"),
+    ("def f(p: pathlib.Path, b: bytes, q: decimal.Decimal): return repr([p.name, b, q])",
+     {"p": "/a/b", "b": "\u00e9", "q": 1.5}, "['b', b'\\xc3\\xa9', Decimal('1.5')]"),
+    ("def f(t: datetime.datetime, d: datetime.date): return [t, d]", {"t": "2024-01-02T03:04:05Z", "d": "2024-01-02"},
+     '["2024-01-02T03:04:05+00:00", "2024-01-02"]'),
+    ("def f(d: datetime.date): return d", {"d": "soon"},
+     "TypeError: argument 'd': expected an ISO 8601 date, got 'soon'"),
     ("async def f(a):\n    await asyncio.sleep(0)\n    return a", {"a": 7}, "7"),
     ("f = cat", {"word": "miau"}, "miau"),
     ("f = loud", {}, "A"),
@@ -105,15 +139,18 @@ CALLS = [  # definition, arguments, text or the error's beginning
     ("async def f():\n    yield 1", {}, "[1]"),
     ("def f():\n    yield 1\n    1/0", {}, "ZeroDivisionError: division by zero"),
     ("def f(): return None", {}, "null"),
-    ("def f(): return [float('nan'), -float('inf'), {(1, 2): 3}, '\\ud800', 'a\\0']", {}, '["NaN", "-Infinity", {"(1, 2)": 3}, "\ufffd", "a\\u0000"]'),
+    ("def f(): return [float('nan'), -float('inf'), {(1, 2): 3}, '\\ud800', 'a\\0']", {},
+     '["NaN", "-Infinity", {"(1, 2)": 3}, "\ufffd", "a\\u0000"]'),
     ("def f():\n    l = [1]\n    l.append(l)\n    return l", {}, '[1, "<list: contains itself>"]'),
-    ("def f(): return {'p': Point(1), 'c': Color.RED, 's': {1}, 'path': pathlib.Path('/x'), 'b': b'x'}", {}, '{"p": {"x": 1, "y": 0}, "c": "red", "s": [1], "path": "/x", "b": "b\'x\'"}'),
+    ("def f(): return {'p': Point(1), 'c': Color.RED, 's': {1}, 'path': pathlib.Path('/x'), 'b': b'x'}", {},
+     '{"p": {"x": 1, "y": 0}, "c": "red", "s": [1], "path": "/x", "b": "b\'x\'"}'),
     ("def f(): return Bad()", {}, "<Bad: repr() raised ValueError>"),
     ("def f(): return [Seven()]", {}, '["<Seven: repr() raised TypeError>"]'),
     ("def f(): return 10**5000", {}, '"<int of 16610 bits>"'),
     ("def f(): raise SystemExit(3)", {}, "SystemExit: 3"),
     ("def f(): raise KeyboardInterrupt", {}, "KeyboardInterrupt: "),
-    ("def f():\n    class E(Exception):\n        def __str__(self): raise ValueError\n    raise E", {}, "E: <unprintable E>"),
+    ("def f():\n    class E(Exception):\n        def __str__(self): raise ValueError\n    raise E", {},
+     "E: <unprintable E>"),
     ("def f(): return '\\ud800\\0x'", {}, "\ufffd\x00x"),
     ("f = 5", {}, "TypeError: Non-callable tool(s): f"),
     ("del f", {}, "NameError: Missing tool(s) in user_ns: f"),
@@ -147,13 +184,16 @@ class Both(Engine):
     def test_describing_never_fails(self):
         host = self.start()
         for code in (
-            "class Meta(type):\n    def __getattr__(cls, name): raise RuntimeError\nclass f(metaclass=Meta):\n    def __init__(self, a): pass",
-            "class F:\n    @property\n    def __signature__(self): 1/0\n    @property\n    def __doc__(self): 1/0\n    def __call__(self): pass\nf = F()",
+            "class Meta(type):\n    def __getattr__(cls, name): raise RuntimeError\nclass f(metaclass=Meta):\n"
+            "    def __init__(self, a): pass",
+            "class F:\n    @property\n    def __signature__(self): 1/0\n    @property\n    def __doc__(self): 1/0\n"
+            "    def __call__(self): pass\nf = F()",
             "def f(a): pass\nf.__annotations__ = 5 if False else {'a': Bad()}",
             "def f(a): pass\nf.__doc__ = 'x' * 10**6",
             "def f(): pass\nf.__wrapped__ = f",
             "import enum\nf = lambda a: a\nf.__annotations__ = {'a': enum.Enum('Big', [str(n) for n in range(5000)])}",
-            "ns = {}\nfor n in range(40): exec('import dataclasses\\n@dataclasses.dataclass\\nclass C%d:\\n' % n + ''.join('    a%d: \"C%d\"\\n' % (m, (n * 7 + m) % 40) for m in range(8)), ns)\ndef f(a: ns['C0']): pass",
+            "ns = {}\nfor n in range(40): exec('import dataclasses\\n@dataclasses.dataclass\\nclass C%d:\\n' % n + "
+            "''.join('    a%d: \"C%d\"\\n' % (m, (n * 7 + m) % 40) for m in range(8)), ns)\ndef f(a: ns['C0']): pass",
         ):
             self.assertEqual(host.run(code).last["status"], "ok", code)
             row = host.ask("tool", op="describe", names=["f"])["tools"][0]
@@ -166,12 +206,23 @@ class Both(Engine):
         host = self.start()
         for code, arguments, expected in CALLS:
             self.assertEqual(host.run(code).last["status"], "ok", code)
-            self.assertEqual(self.call(host, **arguments)[: len(expected)] if "Error: argument" in expected else self.call(host, **arguments), expected, code)
+            self.assertEqual(
+                (
+                    self.call(host, **arguments)[: len(expected)]
+                    if "Error: argument" in expected
+                    else self.call(host, **arguments)
+                ),
+                expected,
+                code,
+            )
         self.assertEqual(host.run("1").value, "1")
 
     def test_large_results_tell_their_size(self):
         host = self.start()
-        host.run("def text(): return 'x\\n' * (30 << 20)\ndef items(): return list(range(2_000_000))\ndef endless():\n    while True: yield 1")
+        host.run(
+            "def text(): return 'x\\n' * (30 << 20)\ndef items(): return list(range(2_000_000))\ndef endless():\n"
+            "    while True: yield 1"
+        )
         text = self.call(host, "text")
         self.assertIn("[… 62,914,560 characters, 31,457,280 lines in all;", text)
         self.assertLess(len(text), 9 << 20)
@@ -182,7 +233,10 @@ class Both(Engine):
 
     def test_a_value_that_hangs_is_given_up(self):
         host = self.start()
-        host.run("import time\nclass Hang:\n    def __repr__(self):\n        while True: time.sleep(100)\ndef f(): return Hang()")
+        host.run(
+            "import time\nclass Hang:\n    def __repr__(self):\n        while True: time.sleep(100)\n"
+            "def f(): return Hang()"
+        )
         self.assertEqual(self.call(host), "Error: showing the result took longer than 10 s")
         self.assertEqual(host.run("1").value, "1")
 
@@ -190,12 +244,15 @@ class Both(Engine):
         host = self.start()
         host.run(
             "class Offers:\n    def _repr_png_(self): return PNG\n"
-            "class Mimes:\n    def _repr_mimebundle_(self, include=None, exclude=None): return {'image/png': base64.b64encode(PNG).decode(), 'text/html': '<p>'}\n"
+            "class Mimes:\n    def _repr_mimebundle_(self, include=None, exclude=None): return {'image/png': "
+            "base64.b64encode(PNG).decode(), 'text/html': '<p>'}\n"
             "figure = types.ModuleType('matplotlib.figure')\n"
-            "class Figure:\n    dpi = 100\n    def get_size_inches(self): return (1, 1)\n    def savefig(self, file, **options): file.write(PNG)\n"
+            "class Figure:\n    dpi = 100\n    def get_size_inches(self): return (1, 1)\n"
+            "    def savefig(self, file, **options): file.write(PNG)\n"
             "figure.Figure = Figure\nsys.modules['matplotlib.figure'] = figure\n"
             "class Axes:\n    figure = Figure()\n"
-            "def one(what): return {'bytes': PNG, 'offers': Offers(), 'mimes': Mimes(), 'figure': Figure(), 'axes': Axes()}[what]\n"
+            "def one(what): return {'bytes': PNG, 'offers': Offers(), 'mimes': Mimes(), 'figure': Figure(), 'axes': "
+            "Axes()}[what]\n"
             "def many(): return ['before', PNG, Offers(), 'after']\n"
             "def inside(): return {'a': PNG, 'n': [1, Figure()]}\n"
             "def none(): return Figure\n"
@@ -206,7 +263,9 @@ class Both(Engine):
             self.assertEqual(answer["tool"]["bundle"].get("image/png"), PNG, what)
             self.assertTrue(answer["tool"]["bundle"]["text/plain"])
         tool = host.ask("tool", op="call", name="many", args={})["tool"]
-        self.assertEqual([part.get("image/png") or part["text/plain"] for part in tool["parts"]], ["before", PNG, PNG, "after"])
+        self.assertEqual(
+            [part.get("image/png") or part["text/plain"] for part in tool["parts"]], ["before", PNG, PNG, "after"]
+        )
         self.assertEqual(tool["bundle"]["image/png"], PNG)
         tool = host.ask("tool", op="call", name="inside", args={})["tool"]
         self.assertEqual(tool["parts"][0]["text/plain"], '{"a": "[picture 1]", "n": [1, "[picture 2]"]}')
@@ -218,7 +277,10 @@ class Both(Engine):
 
     def test_interrupts_end_tools(self):
         host = self.start()
-        host.run("import time, subprocess\ndef naps(): time.sleep(1000)\nasync def waits(): await asyncio.sleep(1000)\ndef runs(): subprocess.run(['sleep', '1000'])\ndef spins():\n    while True: pass")
+        host.run(
+            "import time, subprocess\ndef naps(): time.sleep(1000)\nasync def waits(): await asyncio.sleep(1000)\n"
+            "def runs(): subprocess.run(['sleep', '1000'])\ndef spins():\n    while True: pass"
+        )
         for name in ("naps", "waits", "runs", "spins"):
             host.send(type="tool", op="call", name=name, args={})
             host.frame("started")

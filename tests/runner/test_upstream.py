@@ -1,8 +1,8 @@
 """IPython's own tests of its magics, history and shell, against the engine that has IPython.
 
-They are in IPython's source distribution (`pip download --no-deps --no-binary :all: ipython==9.18.1`): `IPYCODEX_TEST_IPYTHON_SOURCES`
-names its unpacked folder, and `IPYCODEX_TEST_IPYTHON` an interpreter with IPython and pytest. Each file runs inside a cell of the runner,
-on pipes, where `get_ipython()` is the engine's shell.
+They are in IPython's source distribution (`pip download --no-deps --no-binary :all: ipython==9.18.1`):
+`IPYCODEX_TEST_IPYTHON_SOURCES` names its unpacked folder, and `IPYCODEX_TEST_IPYTHON` an interpreter with IPython and
+pytest. Each file runs inside a cell of the runner, on pipes, where `get_ipython()` is the engine's shell.
 """
 
 import json
@@ -21,7 +21,8 @@ FRAME = "values, errors and pages are frames, which the host shows; the test loo
 LEFT_OUT = {
     "test_alias.py": {"test_alias_args_error": FRAME},
     "test_history.py": {
-        "test_magic_rerun": "reads `%rerun` without a range out of IPython's database, which the test expects to be written",
+        "test_magic_rerun": "reads `%rerun` without a range out of IPython's database, which the test expects to be "
+                            "written",
         "test_timestamp_type": "asks for the running session, and this one is not recorded",
     },
     "test_macro.py": {},
@@ -38,8 +39,10 @@ LEFT_OUT = {
     "test_interactivshell.py": {
         "test_changing_provider": EDITOR,
         "test_inputtransformer_syntaxerror": EDITOR,
-        "test_repl_not_plain_text": "every form of a value goes to the host, which chooses; IPython's terminal keeps the text only",
-        "test_paste_magics_blankline": "the class of `%paste` is imported when it is used, and the test looks for it before",
+        "test_repl_not_plain_text": "every form of a value goes to the host, which chooses; IPython's terminal keeps "
+                                    "the text only",
+        "test_paste_magics_blankline": "the class of `%paste` is imported when it is used, and the test looks for it "
+                                       "before",
     },
 }
 
@@ -52,9 +55,15 @@ os.chdir({sources!r})
 sys.path.insert(0, os.getcwd())
 from IPython.testing import globalipapp
 globalipapp.start_ipython = globalipapp.get_ipython = get_ipython
-IPython.core.page.pager_page = lambda text, start=0, screen_lines=0, pager_cmd=None: print(text.get("text/plain", "") if isinstance(text, dict) else text)
+def pager_page(text, start=0, screen_lines=0, pager_cmd=None):
+    print(text.get("text/plain", "") if isinstance(text, dict) else text)
+
+def system(self, command):
+    print(self.getoutput(command, split=False, depth=1).rstrip(), end="", flush=True)
+
+IPython.core.page.pager_page = pager_page
 IPython.core.history.HistoryManager._max_inst = 1
-ip.system = types.MethodType(lambda self, command: print(self.getoutput(command, split=False, depth=1).rstrip(), end="", flush=True), ip)
+ip.system = types.MethodType(system, ip)
 
 class Results:
     failed, passed = {{}}, []
@@ -73,7 +82,10 @@ class Results:
             json.dump([self.failed, self.passed], file)
 
 import pytest
-pytest.main(["-q", "--noconftest", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "tests/" + {name!r}], plugins=[Results()])
+pytest.main(
+    ["-q", "--noconftest", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "tests/" + {name!r}],
+    plugins=[Results()],
+)
 """
 
 

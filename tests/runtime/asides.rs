@@ -190,7 +190,8 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
         let sleepers = [1, 2].map(|n| format!("{}{n}", std::process::id()));
         let [first, second] = &sleepers;
         let code = format!(
-            "import subprocess, sys\nprint('before')\nsys.stdout.flush()\nsubprocess.run('sleep {first} & sleep {second}', shell=True)"
+            "import subprocess, sys\nprint('before')\nsys.stdout.flush()\n\
+             subprocess.run('sleep {first} & sleep {second}', shell=True)"
         );
         bench.run("marker = 1");
         let request = RuntimeRequest::Snapshot {
@@ -232,7 +233,8 @@ pub(super) fn is_running(seconds: &str) -> bool {
 fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
     for (which, mut bench) in benches() {
         bench.run(
-            "import os, subprocess\nfrom getpass import getpass\ndef asks():\n    return input('n? ') + getpass('p? ')\n\
+            "import os, subprocess\nfrom getpass import getpass\n\
+             def asks():\n    return input('n? ') + getpass('p? ')\n\
              def reads():\n    return [os.read(0, 9).decode(), subprocess.run(['cat'], stdout=-1).stdout.decode()]\n\
              def debugs():\n    import pdb; pdb.set_trace()\n    return 'after'",
         );
@@ -319,7 +321,10 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
 fn results_keep_their_pictures_in_order() {
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let mut bench = Bench::start(Form::Pipes);
-    bench.run(&format!("import base64\npng = base64.b64decode('{png}')\ndef two(): return ['a', png, png, 'b']\ndef one(): return png"));
+    bench.run(&format!(
+        "import base64\npng = base64.b64decode('{png}')\ndef two(): return ['a', png, png, 'b']\n\
+                        def one(): return png"
+    ));
     let mut shown = |name: &str| -> Vec<String> {
         let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
         let Answer::ToolResult(Ok(bundle)) = answer else {
@@ -343,7 +348,9 @@ fn results_keep_their_pictures_in_order() {
 fn hostile_names_and_values_do_no_harm() {
     for (which, mut bench) in benches() {
         let huge = "n".repeat(1 << 20);
-        bench.run("def echo(**named): return [len(key) for key in named]\ndef nul(a): return a\ndef deep():\n    value = []\n    for n in range(5000): value = [value]\n    return value\ndef wide(): return {'application/json': {'n': 10**400, 'deep': [[[[0]]]]}}");
+        bench.run("def echo(**named): return [len(key) for key in named]\ndef nul(a): return a\n\
+                   def deep():\n    value = []\n    for n in range(5000): value = [value]\n    return value\n\
+                   def wide(): return {'application/json': {'n': 10**400, 'deep': [[[[0]]]]}}");
         let (variables, _) = evaluate(&mut bench, &[&huge, "a\0b", "\u{202e}x"], &[]);
         assert!(
             matches!(&variables[0], Variable::Undefined { names, .. } if names[0] == huge),
@@ -376,7 +383,9 @@ fn hostile_names_and_values_do_no_harm() {
             call("wide", serde_json::json!({})).contains("\"application/json\""),
             "{which}"
         );
-        let told = bench.run("value = []\nfor n in range(500): value = [value]\ndisplay({'application/json': {'n': 10**400, 'deep': value}, 'text/plain': 'kept'}, raw=True)");
+        let told = bench.run("value = []\nfor n in range(500): value = [value]\n\
+                              display({'application/json': {'n': 10**400, 'deep': value}, 'text/plain': 'kept'}, \
+                              raw=True)");
         assert_eq!(told.shown(), ["kept"], "{which}");
         let (printed, _) = look(&mut bench, "print('x' * (1 << 26))");
         assert!(

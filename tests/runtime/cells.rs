@@ -126,7 +126,8 @@ fn output_after_the_end_belongs_to_no_cell() {
     for form in BOTH {
         let mut bench = Bench::start(form);
         let told = bench.run(
-            "import threading\ngate = threading.Event()\ndef late():\n    gate.wait()\n    print('late', flush=True)\nthreading.Thread(target=late, daemon=True).start()",
+            "import threading\ngate = threading.Event()\ndef late():\n    gate.wait()\n    print('late', flush=True)\n\
+             threading.Thread(target=late, daemon=True).start()",
         );
         assert_eq!(told.text(), "");
         let id = bench.runtime().submit(RuntimeRequest::SetVariables {
@@ -202,7 +203,8 @@ fn tools_are_described_and_called() {
         panic!("{answer:?}")
     };
     assert!(
-        matches!(&tools[0], ToolLookup::Found { name, description, .. } if name == "add" && description.contains("Adds.")),
+        matches!(&tools[0],
+            ToolLookup::Found { name, description, .. } if name == "add" && description.contains("Adds.")),
         "{tools:?}"
     );
     assert!(

@@ -53,8 +53,10 @@ fn displays_keep_what_is_said_of_them() {
             String::new()
         };
         let cell = format!(
-            "{import}class Wide:\n    def _repr_mimebundle_(self, **_):\n        return {{'text/plain': 'w'}}, {{'text/plain': {{'width': 7}}}}\n\
-             display({{'text/plain': 'x'}}, raw=True, metadata={{'k': 1}}, transient={{'display_id': 'd', 'more': 2}})\nWide()"
+            "{import}class Wide:\n    def _repr_mimebundle_(self, **_):\n        return {{'text/plain': 'w'}}, \
+             {{'text/plain': {{'width': 7}}}}\n\
+             display({{'text/plain': 'x'}}, raw=True, metadata={{'k': 1}}, transient={{'display_id': 'd', 'more': \
+             2}})\nWide()"
         );
         let shown = displays(&mut bench, Execute::numbered(cell, 1));
         let [first, value] = shown.as_slice() else {

@@ -117,7 +117,8 @@ fn interpreters_that_are_none_are_told_apart() {
         (Some("#!/nonexistent/python\n"), "cannot be started"),
         (
             Some(
-                "#!/bin/sh\necho '{\"type\":\"ready\",\"pid\":7,\"python\":\"3.7.1\",\"protocol\":1}' >/proc/self/fd/199\nsleep 1000\n",
+                "#!/bin/sh\necho '{\"type\":\"ready\",\"pid\":7,\"python\":\"3.7.1\",\"protocol\":1}' \
+                 >/proc/self/fd/199\nsleep 1000\n",
             ),
             "3.8 or newer",
         ),

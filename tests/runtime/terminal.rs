@@ -35,7 +35,9 @@ fn control_c_typed_into_the_terminal_interrupts() {
 fn an_interrupt_where_python_ignores_errors_is_not_lost() {
     let mut bench = Bench::start(Form::Terminal);
     for code in [
-        "import os, signal, weakref\nclass A: pass\ndef gone(_):\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9): pass\na = A(); r = weakref.ref(a, gone)\ndel a\nwhile True: pass",
+        "import os, signal, weakref\nclass A: pass\n\
+         def gone(_):\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9): pass\n\
+         a = A(); r = weakref.ref(a, gone)\ndel a\nwhile True: pass",
         "class B:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\nB()\nimport time; time.sleep(1000)",
     ] {
         let told = bench.run(code);
@@ -75,7 +77,8 @@ fn what_was_typed_ahead_comes_back() {
     let mut bench = Bench::start(Form::Terminal);
     let terminal = bench.terminal();
     let id = bench.submit(
-        "import time\nprint('go')\nimport termios, array, fcntl\nn = array.array('i', [0])\nwhile True:\n    fcntl.ioctl(0, termios.FIONREAD, n)\n    if n[0]: break",
+        "import time\nprint('go')\nimport termios, array, fcntl\nn = array.array('i', [0])\n\
+         while True:\n    fcntl.ioctl(0, termios.FIONREAD, n)\n    if n[0]: break",
         Stdin::Terminal,
     );
     let mut sent = false;

@@ -52,8 +52,10 @@ fn the_cause_of_a_traceback_is_found_in_a_session() {
         .unwrap()
         .1;
     let blocks = python_blocks(text);
-    let failing = "def total(rows):\n    amount = 0\n    for row in rows:\n        amount += float(row['price'])\n    return amount\n\n\
-                   def report(rows):\n    try:\n        return total(rows)\n    except ValueError as why:\n        raise RuntimeError('no report') from why";
+    let failing = "def total(rows):\n    amount = 0\n    for row in rows:\n        amount += float(row['price'])\n    \
+                   return amount\n\n\
+                   def report(rows):\n    try:\n        return total(rows)\n    except ValueError as why:\n        \
+                   raise RuntimeError('no report') from why";
     let halving = "\nprint('fewest', smallest_failing(lambda rows: 3 in rows and 77 in rows, list(range(100))))\n\
                    print('first', first_failing(lambda x: 1 / x, [1, 0])[0])";
     let cells = [

@@ -1,7 +1,7 @@
 //! The program in a tmux of its own, attached to a virtual terminal.
 //!
-//! In: keys, as a terminal would send them to tmux ([`Tmux::pty`]) or by tmux's names ([`Tmux::keys`]), and pastes. Out:
-//! what tmux draws ([`Tmux::pty`] again, with all its waits), and what tmux holds of the pane, scrollback included
+//! In: keys, as a terminal would send them to tmux ([`Tmux::pty`]) or by tmux's names ([`Tmux::keys`]), and pastes.
+//! Out: what tmux draws ([`Tmux::pty`] again, with all its waits), and what tmux holds of the pane, scrollback included
 //! ([`Tmux::pane`]).
 //!
 //! Invariants: a server of its own (`-S`) with a configuration of its own, so that nothing of the developer's tmux is

@@ -11,6 +11,9 @@ use super::source::{Source, is_test_file};
 /// Lines of code a file may have; blank lines, comments and test modules do not count.
 pub(super) const MOST_LINES: usize = 400;
 
+/// Columns a line may have, texts and comments included.
+pub(super) const MOST_COLUMNS: usize = 120;
+
 /// Layer of a folder's `mod.rs`, and of the rest of it.
 pub(super) type Map = BTreeMap<String, (u8, u8)>;
 
@@ -130,7 +133,8 @@ fn complain(
     let submodule = submodule?;
     if target_layer == layer {
         return Some(format!(
-            "reaches into a neighbour of the same layer: export the name from src/{target}/mod.rs and import it from there"
+            "reaches into a neighbour of the same layer: export the name from src/{target}/mod.rs and import it from \
+             there"
         ));
     }
     let concrete = contract != rest && submodule != "connect" && layer < 6;
@@ -153,6 +157,24 @@ pub(super) fn sizes(files: &[Source]) -> Vec<String> {
         )
     })
     .collect()
+}
+
+pub(super) fn widths(files: &[Source]) -> Vec<String> {
+    let lines = files.iter().flat_map(|source| {
+        (1..)
+            .zip(source.text.lines())
+            .map(move |line| (source, line))
+    });
+    lines
+        .map(|(source, (number, line))| (source, number, line.chars().count()))
+        .filter(|(_, _, columns)| *columns > MOST_COLUMNS)
+        .map(|(source, number, columns)| {
+            format!(
+                "{}:{number}: {columns} columns, {MOST_COLUMNS} are allowed: break the line, a long text with `\\`",
+                source.path
+            )
+        })
+        .collect()
 }
 
 pub(super) fn headers(files: &[Source]) -> Vec<String> {

@@ -2,13 +2,14 @@
 
 use super::circles::circles;
 use super::rules::{
-    MOST_LINES, Map, layering, map_and_folders, read_map, sizes, undeclared, unsafety,
+    MOST_LINES, Map, layering, map_and_folders, read_map, sizes, undeclared, unsafety, widths,
 };
 use super::source::Source;
 
 /// A house of a few files, each a path and its text.
 fn model(files: &[(&str, &str)]) -> (Vec<Source>, Map) {
-    let map = "//! | [`text`], [`output`] | 1 | x |\n//! | [`runtime`] | 2, 3 | x |\n//! | [`files`] | 3 | x |\n//! | [`rpc`] | 3 | x |\n//! | [`session`] | 4 | x |\n//! | [`cli`] | 6 | x |";
+    let map = "//! | [`text`], [`output`] | 1 | x |\n//! | [`runtime`] | 2, 3 | x |\n//! | [`files`] | 3 | x |\n\
+               //! | [`rpc`] | 3 | x |\n//! | [`session`] | 4 | x |\n//! | [`cli`] | 6 | x |";
     let base = [
         "text/mod",
         "text/width",
@@ -115,6 +116,18 @@ fn arrows_are_told_apart() {
         &["a.rs:3: `crate::session::T`"],
     );
     check("src/files/a/tests.rs", "use crate::session::S;", &[]);
+}
+
+#[test]
+fn wide_lines_are_seen() {
+    let text = |columns: usize| format!("//! x\n// {}é\n", "a".repeat(columns - 4));
+    let files = [120, 121].map(|columns| Source::new("src/a.rs", &text(columns)));
+    let wrong = widths(&files);
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(
+        wrong[0].starts_with("src/a.rs:2: 121 columns, 120 are allowed"),
+        "{wrong:?}"
+    );
 }
 
 #[test]

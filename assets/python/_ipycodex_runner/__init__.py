@@ -1,15 +1,19 @@
-"""The Python runner's parts, and how they are found and loaded. `runner.py` executes this file under another name and makes no package
-of it: the package object is made here.
+"""The Python runner's parts, and how they are found and loaded. `runner.py` executes this file under another name and
+makes no package of it: the package object is made here.
 
-In: what `runner.py` read (`given`). Out: `serve.main` takes over. Invariant: neither the folder nor the script stays visible to user
-code (`sys.path`, `__main__`, `sys.argv`). Code of all parts is kept in one file beside the script, per interpreter, because
-`PYTHONDONTWRITEBYTECODE` may be set and because one read beats many. That file: the interpreter's 4-byte magic number; the length of
-the index, 4 bytes, little-endian; the marshalled index (stamp of this file, {part: (stamp, offset, size)}, code of this file); the
-marshalled code of the parts, first loaded first. Offsets are counted from the end of the index. Absent on purpose: slow imports.
+In: what `runner.py` read (`given`). Out: `serve.main` takes over. Invariant: neither the folder nor the script stays
+visible to user code (`sys.path`, `__main__`, `sys.argv`). Code of all parts is kept in one file beside the script, per
+interpreter, because `PYTHONDONTWRITEBYTECODE` may be set and because one read beats many. That file: the interpreter's
+4-byte magic number; the length of the index, 4 bytes, little-endian; the marshalled index (stamp of this file, {part:
+(stamp, offset, size)}, code of this file); the marshalled code of the parts, first loaded first. Offsets are counted
+from the end of the index. Absent on purpose: slow imports.
 
-`wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first use.
-Layers, lowest first: wire, debug, cut, record <- loop, terminal, stdin, watchdog <- mime <- figures, tracebacks, tables <- system, syntax, magics,
-pictures, signatures, live <- deeper <- complete, inspection <- cells / ipython (on ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, snapshot (on confine) <- serve.
+`wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
+use.
+Layers, lowest first: wire, debug, cut, record <- loop, terminal, stdin, watchdog <- mime <- figures, tracebacks, tables
+<- system, syntax, magics, pictures, signatures, live <- deeper <- complete, inspection <- cells / ipython (on
+ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references, snapshot (on
+confine) <- serve.
 """
 
 import marshal

@@ -1,7 +1,8 @@
 """A tool call's JSON arguments as what the function's annotations ask for.
 
-In: a callable and a JSON object. Out: positional and keyword arguments. Invariants: a value that the annotation asks nothing special for
-passes as it came; what cannot be converted is a `TypeError` or `ValueError` that names the argument, what was expected and what came.
+In: a callable and a JSON object. Out: positional and keyword arguments. Invariants: a value that the annotation asks
+nothing special for passes as it came; what cannot be converted is a `TypeError` or `ValueError` that names the
+argument, what was expected and what came.
 Absent on purpose: checking plain types (`int`, `str`): the function knows better what it can take.
 """
 
@@ -103,7 +104,11 @@ def converted(value, hint, where):
         if not any(value == item and isinstance(value, bool) is isinstance(item, bool) for item in inner):
             raise wrong(where, "one of %s" % ", ".join(map(repr, inner[:50])), value)
         return value
-    if type(hint).__name__ in ("Required", "NotRequired", "_GenericAlias") and getattr(origin, "_name", "") in ("Required", "NotRequired", "ReadOnly"):
+    if type(hint).__name__ in ("Required", "NotRequired", "_GenericAlias") and getattr(origin, "_name", "") in (
+        "Required",
+        "NotRequired",
+        "ReadOnly",
+    ):
         return converted(value, inner[0], where)
     if isinstance(origin, type):
         return of_generic(value, origin, inner, where)
@@ -140,12 +145,17 @@ def of_generic(value, origin, inner, where):
             return tuple(converted(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value))
         if len(inner) != len(value):
             raise wrong(where, "a list of %d" % len(inner), value)
-        return tuple(converted(item, kind, "%s[%d]" % (where, index)) for index, (item, kind) in enumerate(zip(value, inner)))
+        return tuple(
+            converted(item, kind, "%s[%d]" % (where, index)) for index, (item, kind) in enumerate(zip(value, inner))
+        )
     if isinstance(value, list) and len(inner) == 1:
         items = [converted(item, inner[0], "%s[%d]" % (where, index)) for index, item in enumerate(value)]
         return of_class(items, origin, where)
     if isinstance(value, dict) and len(inner) == 2:
-        pairs = ((converted(key, inner[0], where), converted(item, inner[1], "%s[%r]" % (where, key))) for key, item in value.items())
+        pairs = (
+            (converted(key, inner[0], where), converted(item, inner[1], "%s[%r]" % (where, key)))
+            for key, item in value.items()
+        )
         return of_class(dict(pairs), origin, where)
     return of_class(value, origin, where)
 
@@ -195,7 +205,9 @@ def of_enum(value, kind, where):
         return kind(value)  # flags, and enums with a way of their own
     except Exception:
         pass
-    raise wrong(where, "one of %s" % ", ".join(repr(signatures.enum_value(member)) for member in list(kind)[:50]), value)
+    raise wrong(
+        where, "one of %s" % ", ".join(repr(signatures.enum_value(member)) for member in list(kind)[:50]), value
+    )
 
 
 def of_record(value, kind, where):

@@ -1,7 +1,8 @@
 """Names that cells of an earlier interpreter bound at their top level and that this one does not have.
 
-In: sources of cells, in the order they ran, and the namespace. Out: names in the order they were bound first. Invariants: nothing is
-run; a source that cannot be read says nothing; the answer is there within `WHOLE_GETS` (the sources that had no turn say nothing either).
+In: sources of cells, in the order they ran, and the namespace. Out: names in the order they were bound first.
+Invariants: nothing is run; a source that cannot be read says nothing; the answer is there within `WHOLE_GETS` (the
+sources that had no turn say nothing either).
 Absent on purpose: names bound by `import *`, `exec`, `%run` or a `global` in a function, which the text does not tell.
 """
 
@@ -105,7 +106,11 @@ class Bound(ast.NodeVisitor):
 
     def visit_Call(self, node):
         self.generic_visit(node)
-        texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+        texts = [
+            argument.value
+            for argument in node.args
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        ]
         kind = getattr(node.func, "attr", "")
         if kind in ("run_cell_magic", "run_line_magic") and texts and texts[0] in WITH_A_BODY:
             if texts[0] == "capture":

@@ -1,7 +1,8 @@
 """The built-in engine: runs cells without IPython, with its syntax and its names.
 
-In: cell source. Out: frames for values and errors; the namespace. Invariants: valid Python is never rewritten (a cell is looked at
-for `%`, `!` and `?` only after it failed to compile); the last expression is shown, unless the cell ends in `;`.
+In: cell source. Out: frames for values and errors; the namespace. Invariants: valid Python is never rewritten (a cell
+is looked at for `%`, `!` and `?` only after it failed to compile); the last expression is shown, unless the cell ends
+in `;`.
 Absent on purpose: magics, tracebacks, rich values, completion: modules of their own, loaded on first use.
 """
 
@@ -17,9 +18,12 @@ COROUTINE = 0x80
 PLAIN = (int, float, str, bool, complex, bytes)
 
 AUTOMAGIC = set(
-    "cd pwd ls ll lf lk ldir lx env set_env load edit save history hist recall rep rerun dhist who who_ls whos reset reset_selective pinfo pinfo2 "
-    "pdoc pdef pfile psource psearch pycat page lsmagic magic quickref time timeit prun tb run pip conda uv debug pdb autoreload aimport load_ext "
-    "reload_ext matplotlib pylab gui xdel cat cp mv rm rmdir mkdir man less more clear alias unalias config precision xmode colors automagic store "
+    "cd pwd ls ll lf lk ldir lx env set_env load edit save history hist recall rep rerun dhist who who_ls whos reset "
+    "reset_selective pinfo pinfo2 "
+    "pdoc pdef pfile psource psearch pycat page lsmagic magic quickref time timeit prun tb run pip conda uv debug pdb "
+    "autoreload aimport load_ext "
+    "reload_ext matplotlib pylab gui xdel cat cp mv rm rmdir mkdir man less more clear alias unalias config precision "
+    "xmode colors automagic store "
     "sx system".split()
 )  # and what users register
 
@@ -102,7 +106,8 @@ class Engine:
         self.host.send({"type": "exit_requested", "code": code})
 
     def execute(self, code, store, silent, number, place):
-        """Runs one cell; `place`: the file it stands in, and its first line there. Returns `ok`, `error` or `cancelled`."""
+        """Runs one cell; `place`: the file it stands in, and its first line there. Returns `ok`, `error` or
+        `cancelled`."""
         if number is None:
             number = self.count + 1
         self.current = number
@@ -137,8 +142,8 @@ class Engine:
         return name
 
     def run(self, code, filename, outermost=False, line=None):
-        """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this request; `line`: where
-        the text begins in a file of that name."""
+        """Compiles and runs cell text in the namespace, showing the last value. `outermost`: nothing follows in this
+        request; `line`: where the text begins in a file of that name."""
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
         if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
@@ -165,11 +170,15 @@ class Engine:
         self.run_tree(tree, text, filename, outermost)
 
     def names_magic(self, line):
-        """True for a line that calls a magic without `%` though it reads as Python: `pwd`, `ls /tmp`, `cd -`. As Python it could only
-        fail, unless it binds the name."""
+        """True for a line that calls a magic without `%` though it reads as Python: `pwd`, `ls /tmp`, `cd -`. As Python
+        it could only fail, unless it binds the name."""
         name, _blank, rest = line.strip().partition(" ")
         rest = rest.lstrip()
-        return name in self.automagic and self.is_magic(name) and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
+        return (
+            name in self.automagic
+            and self.is_magic(name)
+            and not (rest[:1] in ("=", ":", ",", ".") and rest or rest[1:2] == "=")
+        )
 
     def is_magic(self, name):
         """True if a bare word means a magic, as IPython's automagic has it: no variable hides it."""
@@ -178,7 +187,8 @@ class Engine:
         return True
 
     def compile_value(self, text, filename):
-        """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first one is slow."""
+        """The code of a one-line expression, None for anything else: most short cells need no syntax tree, whose first
+        one is slow."""
         try:
             return compile(text, filename, "eval", TOP_LEVEL_AWAIT | self.future, True)
         except (SyntaxError, ValueError, MemoryError):
@@ -233,7 +243,9 @@ class Engine:
         import __future__
         import _ast
 
-        module = type(tree)([node for node in tree.body if type(node) is _ast.ImportFrom and node.module == "__future__"], [])
+        module = type(tree)(
+            [node for node in tree.body if type(node) is _ast.ImportFrom and node.module == "__future__"], []
+        )
         flags = compile(module, filename, "exec", self.future, True).co_flags
         for name in __future__.all_feature_names:
             self.future |= flags & getattr(__future__, name).compiler_flag
@@ -325,7 +337,12 @@ class Engine:
         if not isinstance(error, SystemExit) and type(error).__name__ != "UsageError":
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         self.host.send(frame)
-        if getattr(self, "post_mortem", False) and isinstance(error, Exception) and type(error).__name__ != "UsageError" and error.__traceback__ is not None:
+        if (
+            getattr(self, "post_mortem", False)
+            and isinstance(error, Exception)
+            and type(error).__name__ != "UsageError"
+            and error.__traceback__ is not None
+        ):
             from . import debug
 
             debug.post_mortem(error.__traceback__)

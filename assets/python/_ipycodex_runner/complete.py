@@ -1,9 +1,9 @@
-"""Completion: attributes of live objects, names, parameters, keys, modules, magics, files after a quote or in `!` lines; and the same
-from IPython's own completer, in the same form.
+"""Completion: attributes of live objects, names, parameters, keys, modules, magics, files after a quote or in `!`
+lines; and the same from IPython's own completer, in the same form.
 
-In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}. Invariants: nothing of the user's
-runs to follow a chain (`live`); modules are not imported to be looked into; describing what was found takes bounded time. Absent on
-purpose: guessing types of code that has not run (`deeper`).
+In: cell text, position in code points. Out: at most 500 {start, end, text, kind, signature, type, everywhere}.
+Invariants: nothing of the user's runs to follow a chain (`live`); modules are not imported to be looked into;
+describing what was found takes bounded time. Absent on purpose: guessing types of code that has not run (`deeper`).
 """
 
 import builtins
@@ -49,7 +49,17 @@ class Answer:
                 type_name = type(value).__name__
             elif kind in ("function", "class") and self.in_time():
                 signature = live.signature_of(value, bound)
-        self.found.append({"start": start, "end": self.position, "text": text, "kind": kind, "signature": signature, "type": type_name, "everywhere": everywhere})
+        self.found.append(
+            {
+                "start": start,
+                "end": self.position,
+                "text": text,
+                "kind": kind,
+                "signature": signature,
+                "type": type_name,
+                "everywhere": everywhere,
+            }
+        )
         return len(self.found) >= LIMIT
 
     def in_time(self):
@@ -157,7 +167,13 @@ def parameters(ns, before, prefix):
     except Exception:
         return []
     given = set(re.findall(r"(\w+)\s*=[^=]", before[at:]))
-    return [each.name for each in known if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY) and each.name.startswith(prefix) and each.name not in given]
+    return [
+        each.name
+        for each in known
+        if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+        and each.name.startswith(prefix)
+        and each.name not in given
+    ]
 
 
 def owner_of(ns, before):
@@ -278,7 +294,9 @@ def find_spec(dotted):
 def members(dotted, prefix, position):
     start = position - len(prefix)
     module = sys.modules.get(dotted)
-    if module is None and (dotted in sys.builtin_module_names or dotted.split(".")[0] in getattr(sys, "stdlib_module_names", ())):
+    if module is None and (
+        dotted in sys.builtin_module_names or dotted.split(".")[0] in getattr(sys, "stdlib_module_names", ())
+    ):
         try:
             module = __import__(dotted, fromlist=["*"])
         except Exception:
@@ -395,7 +413,9 @@ class Look:
             return (self.ns[text],) if text in self.ns else (vars(builtins).get(text, UNKNOWN),)
         if before not in self.owners:
             try:
-                self.owners[before] = sys.modules[before[:-1]] if FROM.match(self.line) else owner_of(self.ns, before[:-1])
+                self.owners[before] = (
+                    sys.modules[before[:-1]] if FROM.match(self.line) else owner_of(self.ns, before[:-1])
+                )
             except Exception:
                 self.owners[before] = UNKNOWN
         owner = self.owners[before]

@@ -1,10 +1,12 @@
-"""What keeps a copy of the interpreter from changing anything: Landlock, a seccomp filter, and descriptors that lead nowhere.
+"""What keeps a copy of the interpreter from changing anything: Landlock, a seccomp filter, and descriptors that lead
+nowhere.
 
-In: the process itself, which is to be the copy. Out: nothing; or a reason why this machine cannot. Invariants: after `confine` no file
-can be written, made, removed or renamed, no file's mode, owner or times changed, no socket made, no process outside signalled or traced,
-and no process started from here leaves its group; `/dev/null` can be written. What the user's code had open is read through descriptors
-of the copy's own; its pipes, sockets and devices lead nowhere; memory it shares with others is private. Absent on purpose: limits on
-reading, memory and time. Documents: landlock(7), seccomp(2); Linux's system call tables.
+In: the process itself, which is to be the copy. Out: nothing; or a reason why this machine cannot. Invariants: after
+`confine` no file can be written, made, removed or renamed, no file's mode, owner or times changed, no socket made, no
+process outside signalled or traced, and no process started from here leaves its group; `/dev/null` can be written. What
+the user's code had open is read through descriptors of the copy's own; its pipes, sockets and devices lead nowhere;
+memory it shares with others is private. Absent on purpose: limits on reading, memory and time. Documents: landlock(7),
+seccomp(2); Linux's system call tables.
 """
 
 import ctypes
@@ -21,25 +23,30 @@ NO_NEW_PRIVILEGES, SET_SECCOMP, DEATH_SIGNAL = 38, 22, 1  # of prctl
 # name: (x86_64, aarch64)
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 DENIED = {
-    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None), "fchown": (93, 55),
-    "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469), "socket": (41, 198),
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None),
+    "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None),
+    "futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
+    "setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469), "socket": (41, 198),
     "io_uring_setup": (425, 425), "ptrace": (101, 117), "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438),
-    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "msgget": (68, 186), "msgsnd": (69, 189), "msgctl": (71, 187),
-    "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191), "mq_open": (240, 180), "mq_unlink": (241, 181),
-    "mq_timedsend": (242, 182), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280),
-    "perf_event_open": (298, 241), "mount": (165, 40), "umount2": (166, 39), "unshare": (272, 97), "setns": (308, 268), "acct": (163, 89),
-    "reboot": (169, 142), "sethostname": (170, 161), "setdomainname": (171, 162), "settimeofday": (164, 170), "clock_settime": (227, 112),
-    "adjtimex": (159, 171), "clock_adjtime": (305, 266), "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106),
-    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "swapon": (167, 224), "swapoff": (168, 225), "setsid": (112, 157),
-    "setpgid": (109, 154),
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "msgget": (68, 186), "msgsnd": (69, 189),
+    "msgctl": (71, 187), "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191),
+    "mq_open": (240, 180), "mq_unlink": (241, 181), "mq_timedsend": (242, 182), "add_key": (248, 217),
+    "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280), "perf_event_open": (298, 241),
+    "mount": (165, 40), "umount2": (166, 39), "unshare": (272, 97), "setns": (308, 268), "acct": (163, 89),
+    "reboot": (169, 142), "sethostname": (170, 161), "setdomainname": (171, 162), "settimeofday": (164, 170),
+    "clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266), "init_module": (175, 105),
+    "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104), "kexec_file_load": (320, 294),
+    "swapon": (167, 224), "swapoff": (168, 225), "setsid": (112, 157), "setpgid": (109, 154),
 }  # fmt: skip
 OWN_ONLY = {  # the first argument is a process: 0, the caller itself
-    "prlimit64": (302, 261), "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119), "sched_setparam": (142, 118),
-    "sched_setattr": (314, 274),
+    "prlimit64": (302, 261), "sched_setaffinity": (203, 122), "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118), "sched_setattr": (314, 274),
 }  # fmt: skip
-SIGNALLING = {"kill": (62, 129), "tgkill": (234, 131), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424)}
+SIGNALLING = {
+    "kill": (62, 129), "tgkill": (234, 131), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424),
+}
 TRUNCATING = {"truncate": (76, 45), "openat2": (437, 437), "creat": (85, None)}
 OPENING = {"open": ((2, None), 1), "openat": ((257, 56), 2)}  # and the argument that holds the flags
 IOCTL, CHANGES_ATTRIBUTES = (16, 29), (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
@@ -88,8 +95,11 @@ def check(result):
 
 
 def landlock(version):
-    files = WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
-    attributes = struct.pack("QQQ", files, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]  # TCP; abstract sockets and signals
+    files = (
+        WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
+    )
+    # TCP; abstract sockets and signals
+    attributes = struct.pack("QQQ", files, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
     rules = check(libc.syscall(444, attributes, ctypes.c_size_t(len(attributes)), 0))
     try:
         null = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)

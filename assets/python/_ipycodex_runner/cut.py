@@ -1,7 +1,8 @@
 """Long texts cut at the source, in the words the host uses for its own cuts.
 
-In: text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory follow the limit, not the
-text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the host's.
+In: text and a limit in code points. Out: head, a line with the true sizes, tail. Invariant: work and memory follow the
+limit, not the text, but for one look for newlines. Absent on purpose: what a reader gets in the end, which is the
+host's.
 """
 
 MARKER = "[… {:,} characters, {:,} {} in all; {:,} in the middle are left out; print a slice to see it …]"

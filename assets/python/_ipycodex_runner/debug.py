@@ -1,9 +1,10 @@
-"""Debuggers and stacks: which frames are the runner's, how they are kept from Python's own tools (`traceback`, and `pdb` with IPython's
-debugger on top of it), and the debugger of the built-in `%debug` and `%pdb`.
+"""Debuggers and stacks: which frames are the runner's, how they are kept from Python's own tools (`traceback`, and
+`pdb` with IPython's debugger on top of it), and the debugger of the built-in `%debug` and `%pdb`.
 
-In: those modules, right after their import; a traceback or a statement. Out: the same modules, patched; what pdb prints. Invariants: a
-stack that a cell prints ends at the cell, and skips the runner's frames in between; a debugger stops only in the user's code and what
-that calls, goes from one statement of a cell to the next (they are code objects of their own), and lets go when the cell ends.
+In: those modules, right after their import; a traceback or a statement. Out: the same modules, patched; what pdb
+prints. Invariants: a stack that a cell prints ends at the cell, and skips the runner's frames in between; a debugger
+stops only in the user's code and what that calls, goes from one statement of a cell to the next (they are code objects
+of their own), and lets go when the cell ends.
 Absent on purpose: colours; faulthandler, which walks the stack in C; `import pdb` before somebody debugs.
 """
 
@@ -66,7 +67,13 @@ def machinery(frame):
 def is_cell(frame):
     """True for the frame of a cell's own code, or of one statement of it."""
     engine = getattr(sys.modules[__package__], "engine", None)
-    return engine is not None and frame.f_globals is engine.ns and frame.f_code.co_name[:1] == "<" and frame.f_back is not None and machinery(frame.f_back)
+    return (
+        engine is not None
+        and frame.f_globals is engine.ns
+        and frame.f_code.co_name[:1] == "<"
+        and frame.f_back is not None
+        and machinery(frame.f_back)
+    )
 
 
 def at_end(frame):
@@ -93,7 +100,8 @@ def user_chain(frame):
 def hide_from_pdb(module):
     debugger = module.Pdb
     set_trace, stop_here, dispatch_call, dispatch_return, user_return, get_stack = (
-        getattr(debugger, name) for name in ("set_trace", "stop_here", "dispatch_call", "dispatch_return", "user_return", "get_stack")
+        getattr(debugger, name)
+        for name in ("set_trace", "stop_here", "dispatch_call", "dispatch_return", "user_return", "get_stack")
     )
 
     def set_trace_to_cell(self, frame=None, *arguments, **options):
@@ -124,7 +132,9 @@ def hide_from_pdb(module):
     def call_of_cell(self, frame, argument):
         """The next statement of a cell takes the place of the one before."""
         bottom = self.botframe
-        stepping = self.stopframe is None or (self.stopframe is bottom and self.stoplineno != -1 and bottom.f_code.co_flags & SUSPENDS)
+        stepping = self.stopframe is None or (
+            self.stopframe is bottom and self.stoplineno != -1 and bottom.f_code.co_flags & SUSPENDS
+        )
         if bottom is not None and bottom is not frame and stepping and is_cell(frame):
             self.set_step()
             self.botframe = frame
@@ -136,7 +146,12 @@ def hide_from_pdb(module):
         result = dispatch_return(self, frame, argument)
         if not frame.f_code.co_flags & SUSPENDS:
             getattr(self, "within", set()).discard(id(frame))
-        if frame is self.botframe and not self.quitting and not frame.f_code.co_flags & SUSPENDS and (at_end(frame) or not is_cell(frame)):
+        if (
+            frame is self.botframe
+            and not self.quitting
+            and not frame.f_code.co_flags & SUSPENDS
+            and (at_end(frame) or not is_cell(frame))
+        ):
             self.set_continue()
         return result
 
@@ -152,7 +167,11 @@ def hide_from_pdb(module):
         return shown, max(0, sum(not own(entry[0]) for entry in stack[: index + 1]) - 1)
 
     debugger.set_trace, debugger.stop_here, debugger.get_stack = set_trace_to_cell, stop_in_users, users_stack
-    debugger.dispatch_call, debugger.dispatch_return, debugger.user_return = call_of_cell, return_from_cell, stop_at_return
+    debugger.dispatch_call, debugger.dispatch_return, debugger.user_return = (
+        call_of_cell,
+        return_from_cell,
+        stop_at_return,
+    )
 
 
 def new_debugger():

@@ -1,8 +1,9 @@
-"""The deeper look, for a second Tab: what the unfinished code itself binds, and what jedi makes of it where jedi can be imported.
+"""The deeper look, for a second Tab: what the unfinished code itself binds, and what jedi makes of it where jedi can be
+imported.
 
-In: what was found by `complete`. Out: the same, with more of it. Invariants: the caller waits at most `PATIENCE`; jedi works on a thread
-of its own, and what it finds later is there for the next look at the same place; it is told to run nothing. Absent on purpose: jedi
-before anybody asked for it, since its first look takes seconds.
+In: what was found by `complete`. Out: the same, with more of it. Invariants: the caller waits at most `PATIENCE`; jedi
+works on a thread of its own, and what it finds later is there for the next look at the same place; it is told to run
+nothing. Absent on purpose: jedi before anybody asked for it, since its first look takes seconds.
 """
 
 import ast
@@ -37,7 +38,10 @@ def own(code, position):
     if before[:start].rstrip(" \t").endswith(".") or not prefix:
         return []
     names = sorted(name for name in bound(code[:start] + code[position:]) if name.startswith(prefix) and name != prefix)
-    return [{"start": start, "end": position, "text": name, "kind": kind, "signature": "", "type": ""} for name, kind in ((name, "statement") for name in names)]
+    return [
+        {"start": start, "end": position, "text": name, "kind": kind, "signature": "", "type": ""}
+        for name, kind in ((name, "statement") for name in names)
+    ]
 
 
 def bound(code, top=False):
@@ -54,7 +58,9 @@ def bound(code, top=False):
             names.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
-        for target in ast.walk(node) if top and isinstance(node, (ast.Assign, ast.AnnAssign, ast.Try, ast.If)) else [node]:
+        for target in (
+            ast.walk(node) if top and isinstance(node, (ast.Assign, ast.AnnAssign, ast.Try, ast.If)) else [node]
+        ):
             if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
                 names.add(target.id)
             elif top and isinstance(target, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -128,7 +134,16 @@ class Work:
                 text = signatures[0].to_string() if signatures else ""
                 signature = text[text.find("(") :] if "(" in text else ""
             text = each.name_with_symbols
-            found.append({"start": self.position - typed, "end": self.position, "text": text, "kind": kind, "signature": signature, "type": ""})
+            found.append(
+                {
+                    "start": self.position - typed,
+                    "end": self.position,
+                    "text": text,
+                    "kind": kind,
+                    "signature": signature,
+                    "type": "",
+                }
+            )
             if len(found) == LIMIT:
                 break
         return found

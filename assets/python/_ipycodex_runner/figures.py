@@ -33,7 +33,8 @@ def open_now():
 
 
 def close_but(kept):
-    """Closes the others: what code beside the cells has drawn is its result or nothing, the next cell is not to show it."""
+    """Closes the others: what code beside the cells has drawn is its result or nothing, the next cell is not to show
+    it."""
     for number in open_now() - kept:
         try:
             sys.modules["matplotlib.pyplot"].close(number)
@@ -48,7 +49,10 @@ def is_inline():
 
 def shown_by_ipython():
     """Whether `matplotlib_inline` shows what is open: it is the back end in use."""
-    return "inline" in str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower() and "matplotlib_inline.backend_inline" in sys.modules
+    return (
+        "inline" in str(sys.modules["matplotlib"].rcParams.get("backend", "")).lower()
+        and "matplotlib_inline.backend_inline" in sys.modules
+    )
 
 
 def replace_show(pyplot, host):

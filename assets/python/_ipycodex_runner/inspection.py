@@ -1,8 +1,9 @@
-"""What is known of an object: for a key (signature, the parameter the cursor is at, doc) and for `obj?` and `obj??` of the built-in engine.
+"""What is known of an object: for a key (signature, the parameter the cursor is at, doc) and for `obj?` and `obj??` of
+the built-in engine.
 
-In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `LOOK`: {name, type, signature, mark (start and
-end of a parameter in it, code points) or null, value, doc}. Invariants: never raises for a strange object; looking at the cursor runs
-nothing of the user's (`live`). Absent on purpose: colours.
+In: a name, or code and a position. Out: {found, bundle}; the bundle holds plain text, and `LOOK`: {name, type,
+signature, mark (start and end of a parameter in it, code points) or null, value, doc}. Invariants: never raises for a
+strange object; looking at the cursor runs nothing of the user's (`live`). Absent on purpose: colours.
 """
 
 import inspect as python_inspect
@@ -40,12 +41,15 @@ def inspect(engine, code, position, name, level):
             bundle[SOURCE] = ["\n".join(rows), source]
         return {"found": True, "bundle": bundle}
     look = described(target, value, call)
-    return {"found": True, "bundle": {"text/plain": look["name"] + look["signature"] + "\n\n" + look["doc"], LOOK: look}}
+    return {
+        "found": True,
+        "bundle": {"text/plain": look["name"] + look["signature"] + "\n\n" + look["doc"], LOOK: look},
+    }
 
 
 def at_cursor(ns, code, position):
-    """The name at the position and its object; inside the brackets of a call, and unless something that can be called stands at the
-    cursor, the function called and where in its arguments the cursor is."""
+    """The name at the position and its object; inside the brackets of a call, and unless something that can be called
+    stands at the cursor, the function called and where in its arguments the cursor is."""
     line = code[:position].rpartition("\n")[2] + code[position:].partition("\n")[0]
     column = position - (code.rfind("\n", 0, position) + 1)
     match = MAGIC.match(line)
@@ -123,7 +127,12 @@ def marked(value, signature, call):
         if begin < 0:
             return None
         positional = each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        if each.name == call or (positional and number == call) or (each.kind == each.VAR_POSITIONAL and type(call) is int and number <= call) or (each.kind == each.VAR_KEYWORD and type(call) is str and chosen is None):
+        if (
+            each.name == call
+            or (positional and number == call)
+            or (each.kind == each.VAR_POSITIONAL and type(call) is int and number <= call)
+            or (each.kind == each.VAR_KEYWORD and type(call) is str and chosen is None)
+        ):
             chosen = [begin, begin + len(text)]
         begin += len(text)
     return chosen

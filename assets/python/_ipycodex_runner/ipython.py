@@ -1,7 +1,8 @@
 """The IPython engine: IPython's `InteractiveShell`, its output turned into frames.
 
-In: cell source. Out: frames. Invariants: the user's history file and configuration are left alone; nothing is read from or drawn on
-a terminal by IPython itself, but for its debugger's prompt. Absent on purpose: IPython's prompt, pager and history store. For IPython 7.13-9.
+In: cell source. Out: frames. Invariants: the user's history file and configuration are left alone; nothing is read from
+or drawn on a terminal by IPython itself, but for its debugger's prompt. Absent on purpose: IPython's prompt, pager and
+history store. For IPython 7.13-9.
 """
 
 import contextlib
@@ -29,7 +30,8 @@ from .ipython_history import RecordedHistory  # noqa: E402
 from .ipython_terminal import Terminal  # noqa: E402
 
 GROUP = getattr(sys.modules["builtins"], "BaseExceptionGroup", ())
-SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))  # what calls the display hook in a cell's code
+# what calls the display hook in a cell's code
+SHOWS = opcode.opmap.get("PRINT_EXPR", opcode.opmap.get("CALL_INTRINSIC_1"))
 
 
 def host():
@@ -82,22 +84,31 @@ class FrameDisplayHook(DisplayHook):
     printers = None  # of all formatters but that of `text/plain`: the dicts in which users register theirs
 
     def plain(self, value):
-        """The bundle of a value whose type has no rich form of its own, unless somebody gave it one: looking for one in every formatter is
-        what a short cell spends most of its time on."""
+        """The bundle of a value whose type has no rich form of its own, unless somebody gave it one: looking for one in
+        every formatter is what a short cell spends most of its time on."""
         formatter = self.shell.display_formatter
         formatters = formatter.formatters
         if self.printers is None or len(self.printers) != 3 * len(formatters):
-            rich = [each for kind, each in formatters.items() if kind != "text/plain"] + [formatter.ipython_display_formatter]
-            self.printers = [dicts for each in rich for dicts in (each.type_printers, each.singleton_printers, each.deferred_printers)]
+            rich = [each for kind, each in formatters.items() if kind != "text/plain"] + [
+                formatter.ipython_display_formatter
+            ]
+            self.printers = [
+                dicts
+                for each in rich
+                for dicts in (each.type_printers, each.singleton_printers, each.deferred_printers)
+            ]
         kinds = type(value).__mro__
         for dicts in self.printers:
-            if dicts and (id(value) in dicts or any(kind in dicts or (kind.__module__, kind.__name__) in dicts for kind in kinds)):
+            if dicts and (
+                id(value) in dicts or any(kind in dicts or (kind.__module__, kind.__name__) in dicts for kind in kinds)
+            ):
                 return None, None
         text = formatters["text/plain"](value)
         return (None, None) if text is None else ({"text/plain": text}, {})
 
     def ends_cell(self, frame):
-        """True when nothing can be printed between this value and the end of the request: the cell's last expression shows it."""
+        """True when nothing can be printed between this value and the end of the request: the cell's last expression
+        shows it."""
         shell = self.shell
         callbacks = shell.events.callbacks
         return (
@@ -191,7 +202,8 @@ class Shell(Terminal, InteractiveShell):
         try:
             self.user_ns["_exit_code"] = system.run(host(), command)
         except KeyboardInterrupt as error:
-            error._render_traceback_ = lambda: ["KeyboardInterrupt"]  # where the program was when it was stopped tells nothing
+            # where the program was when it was stopped tells nothing
+            error._render_traceback_ = lambda: ["KeyboardInterrupt"]
             raise
 
     system_raw = system_piped = system
@@ -285,12 +297,22 @@ class Engine:
         config = Config()
         config.HistoryManager.enabled = True  # what there is of it; left open, `sqlite3` would be imported to find out
         config.HistoryManager.hist_file = ":memory:"
-        config.InteractiveShell.colors = "linux" if here.pty and IPython.version_info[0] >= 9 else "Linux" if here.pty else "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
+        config.InteractiveShell.colors = (
+            "linux"
+            if here.pty and IPython.version_info[0] >= 9
+            else "Linux" if here.pty else "nocolor" if IPython.version_info[0] >= 9 else "NoColor"
+        )
         config.InteractiveShell.autoindent = False
         config.Completer.use_jedi = False
         config.InteractiveShellApp = Config()
         hook = sys.excepthook
-        shell = self.shell = Shell.instance(config=config, user_module=module, user_ns=module.__dict__, ipython_dir=folder(), profile_dir=Profile(location=os.path.join(folder(), "profile_default")))
+        shell = self.shell = Shell.instance(
+            config=config,
+            user_module=module,
+            user_ns=module.__dict__,
+            ipython_dir=folder(),
+            profile_dir=Profile(location=os.path.join(folder(), "profile_default")),
+        )
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)

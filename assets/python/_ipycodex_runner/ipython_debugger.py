@@ -1,7 +1,7 @@
 """IPython's terminal debugger in a cell: its prompt reads keys from the cell's own terminal.
 
-In: keys. Out: the prompt and its menu. Invariants: Tab completes names and commands, Ctrl-C gives a fresh prompt; what is typed is not
-shared with any history file. Absent on purpose: key bindings that need IPython's own editor.
+In: keys. Out: the prompt and its menu. Invariants: Tab completes names and commands, Ctrl-C gives a fresh prompt; what
+is typed is not shared with any history file. Absent on purpose: key bindings that need IPython's own editor.
 """
 
 import sys
@@ -25,7 +25,9 @@ class TerminalDebugger(TerminalPdb):
         shell = self.shell
         completer = IPCompleter(shell=shell, namespace={}, global_namespace={}, parent=shell)
         commands = sorted(name[3:] for name in dir(self) if name.startswith("do_"))
-        matcher = types.MethodType(lambda _completer, text: [name for name in commands if name.startswith(text)], completer)
+        matcher = types.MethodType(
+            lambda _completer, text: [name for name in commands if name.startswith(text)], completer
+        )
         completer.custom_matchers.insert(0, matcher)
         self._ptcomp = IPythonPTCompleter(completer)
         if shell.debugger_history is None:

@@ -1,8 +1,8 @@
 """IPython's history manager over the record, which the host owns.
 
-In: IPython's calls (`%history`, `%recall`, `%rerun`, `%macro`, `%save`, `%edit`, `%load` with ranges). Out: rows. Invariants: this
-interpreter's inputs come from its own lists, all others from the record; nothing is written to any file by IPython. Absent on purpose:
-IPython's database, its thread, its session numbers.
+In: IPython's calls (`%history`, `%recall`, `%rerun`, `%macro`, `%save`, `%edit`, `%load` with ranges). Out: rows.
+Invariants: this interpreter's inputs come from its own lists, all others from the record; nothing is written to any
+file by IPython. Absent on purpose: IPython's database, its thread, its session numbers.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""What the program `ipython` has and IPython's bare shell has not: an editor, aliases, magics of the terminal, its debugger.
+"""What the program `ipython` has and IPython's bare shell has not: an editor, aliases, magics of the terminal, its
+debugger.
 
-In: calls of IPython's shell and magics. Out: programs on the cell's terminal, prompts of the debugger. Invariants: nothing is imported
-before it is used; a program that owns the terminal is announced to the host. Absent on purpose: prompts, key bindings and history of
-IPython's own line editor.
+In: calls of IPython's shell and magics. Out: programs on the cell's terminal, prompts of the debugger. Invariants:
+nothing is imported before it is used; a program that owns the terminal is announced to the host. Absent on purpose:
+prompts, key bindings and history of IPython's own line editor.
 """
 
 import os

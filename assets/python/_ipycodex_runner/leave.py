@@ -1,7 +1,7 @@
 """The end of the runner: what Python would do at exit, with a limit on what can hang.
 
-In: the exit code. Out: nothing; does not return. Invariants: non-daemon threads get a second, or until the host's SIGTERM, then `atexit`
-runs, whichever limit comes first; then the process ends without finalising the interpreter.
+In: the exit code. Out: nothing; does not return. Invariants: non-daemon threads get a second, or until the host's
+SIGTERM, then `atexit` runs, whichever limit comes first; then the process ends without finalising the interpreter.
 """
 
 import _signal

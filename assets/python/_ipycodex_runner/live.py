@@ -1,6 +1,7 @@
-"""Looking at live objects without running code of theirs. In: the namespace, the text of an expression. Out: objects, what kind they
-are, how they are called. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the user's own is run to get at an
-object; where that would be needed it is a LookupError. Absent on purpose: guessing what code that has not run would give.
+"""Looking at live objects without running code of theirs. In: the namespace, the text of an expression. Out: objects,
+what kind they are, how they are called. Invariant: no property, descriptor, `__getattr__`, `__getitem__` or call of the
+user's own is run to get at an object; where that would be needed it is a LookupError. Absent on purpose: guessing what
+code that has not run would give.
 """
 
 import ast
@@ -19,7 +20,16 @@ ROUTINES = (
     types.ClassMethodDescriptorType,
 )
 BINDING = ROUTINES + (staticmethod, classmethod, types.GetSetDescriptorType, types.MemberDescriptorType)
-CONTAINERS = {ast.List: [], ast.ListComp: [], ast.Tuple: (), ast.Dict: {}, ast.DictComp: {}, ast.Set: set(), ast.SetComp: set(), ast.JoinedStr: ""}
+CONTAINERS = {
+    ast.List: [],
+    ast.ListComp: [],
+    ast.Tuple: (),
+    ast.Dict: {},
+    ast.DictComp: {},
+    ast.Set: set(),
+    ast.SetComp: set(),
+    ast.JoinedStr: "",
+}
 
 
 def named(ns, name):
@@ -94,7 +104,8 @@ def item(owner, index):
 
 
 def begins(line):
-    """Where the expression that ends at the end of `line` begins: names, dots, and brackets or strings that belong to them."""
+    """Where the expression that ends at the end of `line` begins: names, dots, and brackets or strings that belong to
+    them."""
     at = len(line)
     while at:
         char = line[at - 1]
@@ -134,20 +145,25 @@ def opening(line, at):
 
 
 def kind_of(value):
-    """`class`, `module`, `function`, `property`, `instance`. Of a static look-up too: descriptors are what they make."""
+    """`class`, `module`, `function`, `property`, `instance`. Of a static look-up too: descriptors are what they
+    make."""
     if isinstance(value, type):
         return "class"
     if isinstance(value, types.ModuleType):
         return "module"
     if isinstance(value, ROUTINES + (staticmethod, classmethod)):
         return "function"
-    if isinstance(value, (property, types.GetSetDescriptorType, types.MemberDescriptorType)) or type(value).__name__ == "cached_property":
+    if (
+        isinstance(value, (property, types.GetSetDescriptorType, types.MemberDescriptorType))
+        or type(value).__name__ == "cached_property"
+    ):
         return "property"
     return "function" if callable(value) else "instance"
 
 
 def signature_of(value, bound=False):
-    """`(a, b=1)`, or an empty text. `bound`: a function of a class seen on an instance, whose first parameter is taken."""
+    """`(a, b=1)`, or an empty text. `bound`: a function of a class seen on an instance, whose first parameter is
+    taken."""
     if isinstance(value, (staticmethod, classmethod)):
         bound = isinstance(value, classmethod)
         value = value.__func__

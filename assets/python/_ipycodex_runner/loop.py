@@ -1,7 +1,8 @@
 """The one event loop: cells with `await` run on it, and between cells the runner waits for requests on it.
 
-In: coroutines of cells, the request pipe. Out: values, request lines. Invariants: the loop is never closed, so background tasks
-live on; outside an `await` cell no loop is running, so `asyncio.run()` works. Absent on purpose: `asyncio.run`.
+In: coroutines of cells, the request pipe. Out: values, request lines. Invariants: the loop is never closed, so
+background tasks live on; outside an `await` cell no loop is running, so `asyncio.run()` works. Absent on purpose:
+`asyncio.run`.
 """
 
 import asyncio
@@ -37,7 +38,8 @@ def make_current():
 
 
 def run(coroutine):
-    """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python code."""
+    """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python
+    code."""
     make_current()
     loop = get()
     ends = []  # the error that left the coroutine: before Python 3.11 a task does not keep its traceback

@@ -9,7 +9,8 @@ from .magics import UsageError, options, status, words
 
 
 def script(shell, program, line, cell):
-    """Runs the body through an interpreter on the cell's own streams. Options: `--out NAME`, `--err NAME`, `--no-raise-error`."""
+    """Runs the body through an interpreter on the cell's own streams. Options: `--out NAME`, `--err NAME`,
+    `--no-raise-error`."""
     import subprocess
 
     arguments = words(line)
@@ -26,7 +27,10 @@ def script(shell, program, line, cell):
             rest.append(word)
     host = shell.engine.host
     if captured:
-        pipes = {"stdout": subprocess.PIPE if "out" in captured else None, "stderr": subprocess.PIPE if "err" in captured else None}
+        pipes = {
+            "stdout": subprocess.PIPE if "out" in captured else None,
+            "stderr": subprocess.PIPE if "err" in captured else None,
+        }
         result = subprocess.run(program + ["-c", cell] + rest, stdin=None if host.pty else subprocess.DEVNULL, **pipes)
         for kind, name in captured.items():
             shell.user_ns[name] = (result.stdout if kind == "out" else result.stderr).decode("utf-8", "replace")
@@ -123,7 +127,8 @@ class Captured:
 
 
 def cell_capture(shell, line, cell, names):
-    """Keeps what the cell prints and displays, under a name if one is given. --no-stdout, --no-stderr, --no-display: that goes on its way."""
+    """Keeps what the cell prints and displays, under a name if one is given. --no-stdout, --no-stderr, --no-display:
+    that goes on its way."""
     import io
 
     from . import figures, mime

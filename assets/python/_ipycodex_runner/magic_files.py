@@ -6,7 +6,8 @@ import sys
 from .magics import UsageError, confirmed, options, status
 
 def line_cd(shell, line, names):
-    """Goes to a folder: `-` the one before, `-3` the third of `_dh`, `--text` the last one with that text; nothing: home. `-q`: no word."""
+    """Goes to a folder: `-` the one before, `-3` the third of `_dh`, `--text` the last one with that text; nothing:
+    home. `-q`: no word."""
     folders = shell.engine.folders
     target = line.strip()
     quiet = target == "-q" or target.startswith("-q ")
@@ -152,7 +153,8 @@ def source_of(shell, target, names):
 
 
 def line_load(shell, line, names):
-    """Puts a file, a URL, inputs (`%load 1-3`) or the source of an object into the next input. -r 1-4,7: these lines; -s NAME: these functions and classes."""
+    """Puts a file, a URL, inputs (`%load 1-3`) or the source of an object into the next input. -r 1-4,7: these lines;
+    -s NAME: these functions and classes."""
     flags, rest = options(line, "yn", "rs")
     if not rest:
         raise UsageError("%load needs a file, a URL, inputs or an object")
@@ -165,7 +167,8 @@ def line_load(shell, line, names):
 
 
 def line_save(shell, line, names):
-    """Writes inputs to a file: `%save NAME 1-4 ~2/3`, all of the session without ranges. -f: over what is there; -a: to its end."""
+    """Writes inputs to a file: `%save NAME 1-4 ~2/3`, all of the session without ranges. -f: over what is there; -a: to
+    its end."""
     from . import magic_history
 
     flags, rest = options(line, "afr")
@@ -181,7 +184,11 @@ def line_save(shell, line, names):
     if not text:
         raise UsageError("no input to save in %s" % (ranges or "this session"))
     exists = os.path.exists(path)
-    if exists and not {"a", "f"} & set(flags) and not confirmed("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append"):
+    if (
+        exists
+        and not {"a", "f"} & set(flags)
+        and not confirmed("File `%s` exists. Overwrite" % path, "use -f to overwrite it, or -a to append")
+    ):
         print("Operation cancelled.")
         return
     text = text.rstrip("\n") + "\n"

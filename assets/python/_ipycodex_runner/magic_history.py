@@ -1,6 +1,7 @@
 """Magics about inputs that ran: those of this interpreter, and those of the record. In and out: see `magics`.
 
-Invariant: the record is opened only for inputs that this interpreter does not have. Absent on purpose: what was said to the agent.
+Invariant: the record is opened only for inputs that this interpreter does not have. Absent on purpose: what was said to
+the agent.
 """
 
 import os
@@ -24,8 +25,8 @@ def own(engine):
 
 
 def selected(engine, ranges):
-    """The inputs `3`, `1-4`, `2:5` (end excluded), `~2/1-3`, `12/`, or all of this session, as (session, line, text); session 0 is this one.
-    Raises UsageError for what is no range or cannot be had."""
+    """The inputs `3`, `1-4`, `2:5` (end excluded), `~2/1-3`, `12/`, or all of this session, as (session, line, text);
+    session 0 is this one. Raises UsageError for what is no range or cannot be had."""
     from .record import spans
 
     try:
@@ -40,7 +41,10 @@ def selected(engine, ranges):
         stop = len(engine.inputs) if stop is None else min(stop, len(engine.inputs))
         here = {line: engine.inputs[line] for line in range(max(start, 1), stop) if engine.inputs[line]}
         if len(here) < stop - max(start, 1):  # a session that was resumed, a new interpreter; or prompts
-            here = dict([row[1:] for row in recorded(engine, lambda record: record.inputs(0, start, stop), False)] + list(here.items()))
+            here = dict(
+                [row[1:] for row in recorded(engine, lambda record: record.inputs(0, start, stop), False)]
+                + list(here.items())
+            )
         found += [(0, line, here[line]) for line in sorted(here)]
     return found
 
@@ -59,10 +63,13 @@ def recorded(engine, look, needed=True):
 
 
 def everywhere(engine, pattern=None):
-    """Inputs of all sessions, those of this one last; those that match `pattern`. The cell that runs is none of them."""
+    """Inputs of all sessions, those of this one last; those that match `pattern`. The cell that runs is none of
+    them."""
     from fnmatch import fnmatchcase
 
-    here = [row for row in own(engine) if row[1] != engine.current and (pattern is None or fnmatchcase(row[2], pattern))]
+    here = [
+        row for row in own(engine) if row[1] != engine.current and (pattern is None or fnmatchcase(row[2], pattern))
+    ]
     known = {row[1] for row in own(engine)}
 
     def look(record):
@@ -104,8 +111,9 @@ def history_options(line):
 
 
 def line_history(shell, line, names):
-    """Inputs, all of this session or a range (`3`, `1-4`, `~2/1-3`). -n: with their numbers; -o: and results; -p: prompts; -t: as Python;
-    -g PATTERN: of all sessions; -l [N]: the last ones of all sessions; -u: each text once; -f FILE: written there."""
+    """Inputs, all of this session or a range (`3`, `1-4`, `~2/1-3`). -n: with their numbers; -o: and results; -p:
+    prompts; -t: as Python; -g PATTERN: of all sessions; -l [N]: the last ones of all sessions; -u: each text once; -f
+    FILE: written there."""
     flags, ranges = history_options(line)
     engine = shell.engine
     numbered = "n" in flags
@@ -135,7 +143,11 @@ def line_history(shell, line, names):
             text = syntax.transform(text, engine) or text
         text = text.expandtabs(4).rstrip()
         several = "\n" in text
-        head = "%4s:%s" % ("%d/%d" % (session, number) if session else number, "\n" if several else " ") if numbered else ""
+        head = (
+            "%4s:%s" % ("%d/%d" % (session, number) if session else number, "\n" if several else " ")
+            if numbered
+            else ""
+        )
         if "p" in flags:
             head += ">>> "
             text = text.replace("\n", "\n... ") + ("\n..." if several else "")
@@ -147,7 +159,9 @@ def line_history(shell, line, names):
         print(shown, end="")
         return
     path = os.path.expanduser(flags["f"])
-    if os.path.exists(path) and not confirmed("File %r exists. Overwrite?" % path, "name another file, or remove it first"):
+    if os.path.exists(path) and not confirmed(
+        "File %r exists. Overwrite?" % path, "name another file, or remove it first"
+    ):
         print("Aborting.")
         return
     with open(path, "w", encoding="utf-8") as file:
@@ -169,7 +183,8 @@ def printed_outputs(engine, rows):
 
 
 def line_recall(shell, line, names):
-    """Puts into the next input: a range of inputs, the value of an expression, or the newest input that holds the text; nothing: `_`."""
+    """Puts into the next input: a range of inputs, the value of an expression, or the newest input that holds the text;
+    nothing: `_`."""
     engine, text = shell.engine, line.strip()
     if not text:
         found = str(shell.user_ns.get("_", ""))

@@ -96,7 +96,12 @@ def of_text(value):
 
 def of_array(value):
     """Arrays, tensors and tables: what has a shape of its own."""
-    if isinstance(value, type) or type(value).__name__ == "module" or not isinstance(value.shape, tuple) or not (value.shape or type(value).__name__ == "ndarray"):
+    if (
+        isinstance(value, type)
+        or type(value).__name__ == "module"
+        or not isinstance(value.shape, tuple)
+        or not (value.shape or type(value).__name__ == "ndarray")
+    ):
         return None
     if type(value).__name__ in ("DataFrame", "Series") or not hasattr(value, "dtype"):
         return "Shape: %s" % (tuple(value.shape),)
@@ -104,7 +109,9 @@ def of_array(value):
     for each in value.shape:
         size *= each
     taken = value.nbytes
-    large = "" if taken < 100000 else " (%s kb)" % (taken / 1024) if taken < 1 << 20 else " (%s Mb)" % (taken / (1 << 20))
+    large = (
+        "" if taken < 100000 else " (%s kb)" % (taken / 1024) if taken < 1 << 20 else " (%s Mb)" % (taken / (1 << 20))
+    )
     return "%s: %d elems, type `%s`, %d bytes%s" % ("x".join(map(str, value.shape)), size, value.dtype, taken, large)
 
 
@@ -176,7 +183,13 @@ def line_reset_selective(shell, line, names):
     if not rest:
         raise UsageError("%reset_selective needs a regular expression; %reset -s removes all variables")
     found = [name for name in user_names(shell) if pattern.search(name)]
-    if "f" not in flags and found and not confirmed("%s: deleted, they cannot be recovered. Proceed" % ", ".join(found), "use %reset_selective -f"):
+    if (
+        "f" not in flags
+        and found
+        and not confirmed(
+            "%s: deleted, they cannot be recovered. Proceed" % ", ".join(found), "use %reset_selective -f"
+        )
+    ):
         print("Nothing done.")
         return
     for name in found:
@@ -335,11 +348,14 @@ def line_precision(shell, line, names):
 
 
 def line_xmode(shell, line, names):
-    """How tracebacks look: Context, Plain (no lines around the failing one), Minimal (only the error) or Verbose (with values); nothing: the
-    next one."""
+    """How tracebacks look: Context, Plain (no lines around the failing one), Minimal (only the error) or Verbose (with
+    values); nothing: the next one."""
     from . import tracebacks
 
-    chosen = line.strip().capitalize() or tracebacks.MODES[(tracebacks.MODES.index(tracebacks.mode) + 1) % len(tracebacks.MODES)]
+    chosen = (
+        line.strip().capitalize()
+        or tracebacks.MODES[(tracebacks.MODES.index(tracebacks.mode) + 1) % len(tracebacks.MODES)]
+    )
     if chosen not in tracebacks.MODES:
         raise UsageError("%%xmode takes %s here" % ", ".join(tracebacks.MODES))
     tracebacks.mode = chosen
@@ -349,7 +365,10 @@ def line_xmode(shell, line, names):
 def line_config(shell, line, names):
     """IPython's settings. What figures look like is accepted and has no effect, for the sake of notebooks."""
     if not line.strip():
-        print("Nothing is configured here with %config. These have magics: %precision, %xmode, %pdb, %autoreload, %matplotlib.")
+        print(
+            "Nothing is configured here with %config. These have magics: %precision, %xmode, %pdb, %autoreload, "
+            "%matplotlib."
+        )
     elif line.startswith("InlineBackend."):
         print("%%config %s: no effect without IPython" % line.split("=")[0].strip())
     else:
@@ -357,7 +376,8 @@ def line_config(shell, line, names):
 
 
 def line_alias(shell, line, names):
-    """`%alias name command`: a magic that runs a command; `%s` are its arguments, `%l` the whole line, otherwise the line follows."""
+    """`%alias name command`: a magic that runs a command; `%s` are its arguments, `%l` the whole line, otherwise the
+    line follows."""
     name, _blank, command = line.strip().partition(" ")
     if not name:
         print("\n".join("%-12s %s" % (each, text) for each, text in sorted(aliases.items())) or "No aliases.")

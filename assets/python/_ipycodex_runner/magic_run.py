@@ -28,7 +28,10 @@ class Clock:
         self.wall = self.now() - self.began
         user, system = (after - before for after, before in zip(rusage(), self.before))
         sys.stdout.flush()
-        print("CPU times: user %s, sys: %s, total: %s\nWall time: %s" % (duration(user), duration(system), duration(user + system), duration(self.wall)))
+        print(
+            "CPU times: user %s, sys: %s, total: %s\nWall time: %s"
+            % (duration(user), duration(system), duration(user + system), duration(self.wall))
+        )
 
 
 def rusage():
@@ -39,7 +42,8 @@ def rusage():
 
 
 def leading(line, valued, flags):
-    """({option: value or True}, rest) of a line whose rest is code: options are read by hand, the rest is left as it is."""
+    """({option: value or True}, rest) of a line whose rest is code: options are read by hand, the rest is left as it
+    is."""
     found = {}
     while line.startswith("-") and line[1:2].isalpha():
         option, _blank, line = line.partition(" ")
@@ -116,7 +120,8 @@ class TimeitResult:
     def __str__(self):
         runs = len(self.timings)
         return "%s ± %s per loop (mean ± std. dev. of %d run%s, %s loop%s each)" % (
-            duration(self.average, self.digits), duration(self.stdev, self.digits), runs, "" if runs == 1 else "s", format(self.loops, ","), "" if self.loops == 1 else "s",
+            duration(self.average, self.digits), duration(self.stdev, self.digits), runs, "" if runs == 1 else "s",
+            format(self.loops, ","), "" if self.loops == 1 else "s",
         )  # fmt: skip
 
     def _repr_pretty_(self, printer, cycle):
@@ -153,14 +158,19 @@ def measured(shell, line, setup_and_body, names):
     result = TimeitResult(loops, timer.repeat(repeats, loops), numbers.get("p", 3))
     if "q" not in flags:
         if result.best and result.worst > 4 * result.best and result.worst > 1e-6:
-            print("The slowest run took %.2f times longer than the fastest: something may be cached, or the machine is busy." % (result.worst / result.best))
+            print(
+                "The slowest run took %.2f times longer than the fastest: something may be cached, or the machine is "
+                "busy."
+                % (result.worst / result.best)
+            )
         print(result)
     status(shell, "timeit", seconds=result.average)
     return result if "o" in flags else None
 
 
 def line_timeit(shell, line, names):
-    """Runs a statement often and says how long one run takes. -n N: loops; -r N: runs; -o: as a value; -q: says nothing; -p N: digits; -c: processor time."""
+    """Runs a statement often and says how long one run takes. -n N: loops; -r N: runs; -o: as a value; -q: says
+    nothing; -p N: digits; -c: processor time."""
     return measured(shell, line.strip(), None, names)
 
 
@@ -170,8 +180,9 @@ def cell_timeit(shell, line, cell, names):
 
 
 def line_run(shell, line, names):
-    """Runs a file as a script, or with -m a module, and takes its names over, also when it fails. -i: in this namespace; -n: its `__name__`
-    is not `__main__`; -e: what it exits with does not matter; -t: how long it takes; -p: profiled; -d: in the debugger; -G: `*` stays `*`."""
+    """Runs a file as a script, or with -m a module, and takes its names over, also when it fails. -i: in this
+    namespace; -n: its `__name__` is not `__main__`; -e: what it exits with does not matter; -t: how long it takes; -p:
+    profiled; -d: in the debugger; -G: `*` stays `*`."""
     flags, rest = options(line, "ineptdG", "m", last="m")
     if "m" in flags:
         with arranged([flags["m"]] + rest, None, sys.modules["__main__"]):
@@ -220,7 +231,9 @@ def run_module(shell, name):
 
 
 def take_over(shell, scope):
-    shell.user_ns.update((name, value) for name, value in scope.items() if not (name.startswith("__") and name.endswith("__")))
+    shell.user_ns.update(
+        (name, value) for name, value in scope.items() if not (name.startswith("__") and name.endswith("__"))
+    )
 
 
 class arranged:
@@ -271,7 +284,12 @@ def line_pip(shell, line, names):
     command = [sys.executable, "-m", "pip"] + arguments
     if importlib.util.find_spec("pip") is None and shutil.which("uv"):
         command = ["uv", "pip"] + arguments + (["--python", sys.executable] if arguments[:1] != ["--version"] else [])
-    if arguments[:1] == ["uninstall"] and not {"-y", "--yes"} & set(arguments) and not shell.engine.host.pty and "uv" != command[0]:
+    if (
+        arguments[:1] == ["uninstall"]
+        and not {"-y", "--yes"} & set(arguments)
+        and not shell.engine.host.pty
+        and "uv" != command[0]
+    ):
         command.append("-y")
     before = set(sys.modules)
     code = system.foreground(shell.engine.host, command)
@@ -279,8 +297,14 @@ def line_pip(shell, line, names):
         raise UsageError("pip ended with code %d" % code)
     importlib.invalidate_caches()
     if arguments[:1] == ["install"]:
-        names = {word.split("[")[0].split("=")[0].split("<")[0].split(">")[0].replace("-", "_").lower() for word in arguments[1:] if not word.startswith("-")}
-        changed = sorted(name for name in before if name.split(".")[0].lower() in names and not name.startswith("_ipycodex"))
+        names = {
+            word.split("[")[0].split("=")[0].split("<")[0].split(">")[0].replace("-", "_").lower()
+            for word in arguments[1:]
+            if not word.startswith("-")
+        }
+        changed = sorted(
+            name for name in before if name.split(".")[0].lower() in names and not name.startswith("_ipycodex")
+        )
         for name in changed:
             del sys.modules[name]
     status(shell, "pip", arguments=arguments)
@@ -373,7 +397,19 @@ def line_matplotlib(shell, line, names):
     if backend in ("--list", "-l"):
         print("Available matplotlib backends: ['agg', 'inline', 'qt', 'tk', 'gtk3', 'gtk4', 'wx', 'osx']")
         return
-    chosen = {"": "Agg", "inline": "Agg", "agg": "Agg", "qt": "QtAgg", "qt5": "Qt5Agg", "tk": "TkAgg", "gtk": "GTK3Agg", "gtk3": "GTK3Agg", "gtk4": "GTK4Agg", "wx": "WXAgg", "osx": "MacOSX"}.get(backend.lower(), backend)
+    chosen = {
+        "": "Agg",
+        "inline": "Agg",
+        "agg": "Agg",
+        "qt": "QtAgg",
+        "qt5": "Qt5Agg",
+        "tk": "TkAgg",
+        "gtk": "GTK3Agg",
+        "gtk3": "GTK3Agg",
+        "gtk4": "GTK4Agg",
+        "wx": "WXAgg",
+        "osx": "MacOSX",
+    }.get(backend.lower(), backend)
     import matplotlib
 
     matplotlib.use(chosen)
@@ -396,7 +432,10 @@ def prun(shell, line, body):
     flags, rest = leading(line, "lDTs", "qr")
     text = rest if body is None else rest + "\n" + body
     code, value = compiled(shell, text)
-    profiled(lambda: (exec(code, shell.user_ns), value and eval(value, shell.user_ns)), 0 if "q" in flags else int(flags.get("l", 40)))
+    profiled(
+        lambda: (exec(code, shell.user_ns), value and eval(value, shell.user_ns)),
+        0 if "q" in flags else int(flags.get("l", 40)),
+    )
 
 
 def line_prun(shell, line, names):

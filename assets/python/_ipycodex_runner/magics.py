@@ -1,7 +1,8 @@
 """The table of magics and their dispatch.
 
-In: name, line, cell body, local names. Out: the magic's value. Invariants: an unknown name is IPython's `UsageError`; a magic's module
-is imported when it is first called. Absent on purpose: the magics themselves: `magic_files`, `magic_names`, `magic_run`, `magic_cells`.
+In: name, line, cell body, local names. Out: the magic's value. Invariants: an unknown name is IPython's `UsageError`; a
+magic's module is imported when it is first called. Absent on purpose: the magics themselves: `magic_files`,
+`magic_names`, `magic_run`, `magic_cells`.
 """
 
 import importlib
@@ -9,34 +10,42 @@ import importlib
 from . import system
 
 LINE = {
-    "cd": "magic_files", "pwd": "magic_files", "ls": "magic_files", "ll": "magic_files",
-    "lf": "magic_files", "lk": "magic_files", "ldir": "magic_files", "lx": "magic_files", "env": "magic_files", "set_env": "magic_files",
-    "load": "magic_files", "edit": "magic_files", "save": "magic_files", "history": "magic_history", "hist": "magic_history",
-    "recall": "magic_history", "rep": "magic_history", "pycat": "magic_files",
+    "cd": "magic_files", "pwd": "magic_files", "ls": "magic_files", "ll": "magic_files", "lf": "magic_files",
+    "lk": "magic_files", "ldir": "magic_files", "lx": "magic_files", "env": "magic_files", "set_env": "magic_files",
+    "load": "magic_files", "edit": "magic_files", "save": "magic_files", "history": "magic_history",
+    "hist": "magic_history", "recall": "magic_history", "rep": "magic_history", "pycat": "magic_files",
     "who": "magic_names", "who_ls": "magic_names", "whos": "magic_names", "reset": "magic_names", "xdel": "magic_names",
-    "pinfo": "magic_names", "pinfo2": "magic_names", "psearch": "magic_names", "pdoc": "magic_names", "psource": "magic_names",
-    "pdef": "magic_names", "pfile": "magic_names", "page": "magic_names", "config": "magic_names", "alias": "magic_names", "unalias": "magic_names",
-    "rerun": "magic_history", "dhist": "magic_files", "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names", "quit": "magic_names", "precision": "magic_names",
-    "time": "magic_run", "timeit": "magic_run", "run": "magic_run", "pip": "magic_run", "conda": "magic_run", "uv": "magic_run", "debug": "magic_run",
-    "pdb": "magic_run", "autoreload": "magic_run", "load_ext": "magic_run", "reload_ext": "magic_run", "matplotlib": "magic_run", "pylab": "magic_run",
-    "sx": "magic_cells", "system": "magic_cells", "prun": "magic_run", "tb": "magic_run", "xmode": "magic_names", "colors": "magic_names",
-    "automagic": "magic_names", "aimport": "magic_run", "gui": "magic_names", "cat": "magic_cells", "cp": "magic_cells", "mv": "magic_cells",
-    "rm": "magic_cells", "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells", "clear": "magic_cells", "less": "magic_cells",
+    "pinfo": "magic_names", "pinfo2": "magic_names", "psearch": "magic_names", "pdoc": "magic_names",
+    "psource": "magic_names", "pdef": "magic_names", "pfile": "magic_names", "page": "magic_names",
+    "config": "magic_names", "alias": "magic_names", "unalias": "magic_names", "rerun": "magic_history",
+    "dhist": "magic_files", "lsmagic": "magic_names", "magic": "magic_names", "exit": "magic_names",
+    "quit": "magic_names", "precision": "magic_names", "time": "magic_run", "timeit": "magic_run", "run": "magic_run",
+    "pip": "magic_run", "conda": "magic_run", "uv": "magic_run", "debug": "magic_run", "pdb": "magic_run",
+    "autoreload": "magic_run", "load_ext": "magic_run", "reload_ext": "magic_run", "matplotlib": "magic_run",
+    "pylab": "magic_run", "sx": "magic_cells", "system": "magic_cells", "prun": "magic_run", "tb": "magic_run",
+    "xmode": "magic_names", "colors": "magic_names", "automagic": "magic_names", "aimport": "magic_run",
+    "gui": "magic_names", "cat": "magic_cells", "cp": "magic_cells", "mv": "magic_cells", "rm": "magic_cells",
+    "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells", "clear": "magic_cells", "less": "magic_cells",
     "more": "magic_cells", "quickref": "magic_names", "reset_selective": "magic_names",
 }  # fmt: skip
 CELL = {
-    "bash": "magic_cells", "sh": "magic_cells", "script": "magic_cells", "python": "magic_cells", "python3": "magic_cells", "perl": "magic_cells",
-    "ruby": "magic_cells", "capture": "magic_cells", "writefile": "magic_cells", "file": "magic_cells", "html": "magic_cells", "HTML": "magic_cells",
-    "markdown": "magic_cells", "latex": "magic_cells", "svg": "magic_cells", "SVG": "magic_cells", "javascript": "magic_cells", "js": "magic_cells",
-    "time": "magic_run", "timeit": "magic_run", "debug": "magic_run", "prun": "magic_run", "sx": "magic_cells", "!": "magic_cells",
+    "bash": "magic_cells", "sh": "magic_cells", "script": "magic_cells", "python": "magic_cells",
+    "python3": "magic_cells", "perl": "magic_cells", "ruby": "magic_cells", "capture": "magic_cells",
+    "writefile": "magic_cells", "file": "magic_cells", "html": "magic_cells", "HTML": "magic_cells",
+    "markdown": "magic_cells", "latex": "magic_cells", "svg": "magic_cells", "SVG": "magic_cells",
+    "javascript": "magic_cells", "js": "magic_cells", "time": "magic_run", "timeit": "magic_run", "debug": "magic_run",
+    "prun": "magic_run", "sx": "magic_cells", "!": "magic_cells",
 }  # fmt: skip
 NEEDS_IPYTHON = frozenset(
-    "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop macro notebook popd "
-    "pprint profile pushd rehashx sc store unload_ext".split()
+    "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop "
+    "macro notebook popd pprint profile pushd rehashx sc store unload_ext".split()
 )
 added = {"line": {}, "cell": {}}
-ALIASES = {"file": "writefile", "HTML": "html", "SVG": "svg", "js": "javascript", "python3": "python", "hist": "history", "rep": "recall", "quit": "exit",
-           "reload_ext": "load_ext", "pylab": "matplotlib", "system": "sx", "!": "sx", "magic": "lsmagic"}  # fmt: skip
+ALIASES = {
+    "file": "writefile", "HTML": "html", "SVG": "svg", "js": "javascript", "python3": "python", "hist": "history",
+    "rep": "recall", "quit": "exit", "reload_ext": "load_ext", "pylab": "matplotlib", "system": "sx", "!": "sx",
+    "magic": "lsmagic",
+}  # fmt: skip
 
 
 class UsageError(Exception):
@@ -58,7 +67,8 @@ def forget(name, automagic):
 
 
 def find(name, kind):
-    """The function of a magic, or None. Built-in ones take (shell, line[, cell], names); added ones are called as IPython does."""
+    """The function of a magic, or None. Built-in ones take (shell, line[, cell], names); added ones are called as
+    IPython does."""
     if name in added[kind]:
         return added[kind][name]
     module = (LINE if kind == "line" else CELL).get(name)
@@ -106,7 +116,8 @@ def words(line):
 
 
 def options(line, flags="", valued="", last=""):
-    """({flag: True or value}, rest words): single-letter options before the first word; behind one of `last` there are no more."""
+    """({flag: True or value}, rest words): single-letter options before the first word; behind one of `last` there are
+    no more."""
     found, rest = {}, words(line)
     while rest and rest[0].startswith("-") and len(rest[0]) > 1 and rest[0] != "--":
         letters = rest.pop(0)[1:]

@@ -1,7 +1,8 @@
 """A value as a MIME bundle, and `display()`.
 
-In: any object. Out: {MIME: text, or base64 of bytes} and metadata. Invariants: `text/plain` is always there; a `_repr_*_` that raises
-is skipped; nothing here raises for a strange object. Absent on purpose: choosing a form for a reader, which is the host's.
+In: any object. Out: {MIME: text, or base64 of bytes} and metadata. Invariants: `text/plain` is always there; a
+`_repr_*_` that raises is skipped; nothing here raises for a strange object. Absent on purpose: choosing a form for a
+reader, which is the host's.
 """
 
 import sys
@@ -32,7 +33,9 @@ def plain(value):
         if len(text) > WIDTH and kind in CONTAINERS and len(text) < 200_000:
             import pprint
 
-            text = pprint.PrettyPrinter(width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})).pformat(value)
+            text = pprint.PrettyPrinter(
+                width=WIDTH, **({} if sys.version_info < (3, 8) else {"sort_dicts": False})
+            ).pformat(value)
         return text
     except Exception:
         return "<unrepr %s>" % type(value).__name__
@@ -78,7 +81,9 @@ def bundle(value, include=None, exclude=None):
 def has(value, name):
     """True for a method of the object itself, not of one that answers to every name."""
     try:
-        return callable(getattr(value, name, None)) and not callable(getattr(value, "_ipython_canary_method_should_not_exist_", None))
+        return callable(getattr(value, name, None)) and not callable(
+            getattr(value, "_ipython_canary_method_should_not_exist_", None)
+        )
     except Exception:
         return False
 
@@ -145,7 +150,19 @@ class DisplayHandle:
 handles = 0
 
 
-def display(host, values, display_id=None, update=False, raw=False, include=None, exclude=None, metadata=None, clear=False, transient=None, **_ignored):
+def display(
+    host,
+    values,
+    display_id=None,
+    update=False,
+    raw=False,
+    include=None,
+    exclude=None,
+    metadata=None,
+    clear=False,
+    transient=None,
+    **_ignored,
+):
     global handles
     if clear:
         clear_output(host, True)

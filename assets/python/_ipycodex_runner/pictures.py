@@ -1,8 +1,8 @@
 """Values that are pictures, as a model can see them.
 
-In: any object. Out: (MIME type, base64) or None. Invariants: nothing is drawn for a value that is no picture; a picture is at most
-`SIDE` pixels wide and high where something can shrink it, and never larger than `LARGEST` on the wire. Absent on purpose: choosing a
-picture over a text for the user's own screen (`mime`).
+In: any object. Out: (MIME type, base64) or None. Invariants: nothing is drawn for a value that is no picture; a picture
+is at most `SIDE` pixels wide and high where something can shrink it, and never larger than `LARGEST` on the wire.
+Absent on purpose: choosing a picture over a text for the user's own screen (`mime`).
 """
 
 import sys

@@ -1,9 +1,9 @@
 """The record of all sessions, for code that asks for earlier inputs: `%history`, `%recall`, ranges like `~2/1-3`.
 
-In: the host, which says where the record is and which session runs. Out: rows (session, line, source). Invariants: nothing is written;
-nothing is asked or imported before somebody wants an input that is not of this interpreter, and nothing stays open; the table `history`
-has cells only, since what was said to the agent, and `%ipycodex`, are no code. Absent on purpose: this interpreter's own inputs, which
-the engines have.
+In: the host, which says where the record is and which session runs. Out: rows (session, line, source). Invariants:
+nothing is written; nothing is asked or imported before somebody wants an input that is not of this interpreter, and
+nothing stays open; the table `history` has cells only, since what was said to the agent, and `%ipycodex`, are no code.
+Absent on purpose: this interpreter's own inputs, which the engines have.
 """
 
 import re
@@ -49,7 +49,8 @@ def connect(where):
 
 
 class Record:
-    """The record at this moment. `session` is the number of the one that runs, `db` the connection, which names IPython's tables."""
+    """The record at this moment. `session` is the number of the one that runs, `db` the connection, which names
+    IPython's tables."""
 
     def __init__(self, host):
         where = place(host)
@@ -62,17 +63,29 @@ class Record:
     def inputs(self, session, start=1, stop=None):
         """The inputs of a session from line `start` on, those from `stop` on left out."""
         end = 1 << 62 if stop is None else stop
-        return self.db.execute("SELECT session, line, source_raw FROM history WHERE session = ? AND line >= ? AND line < ? ORDER BY line", (self.number(session), start, end)).fetchall()
+        return self.db.execute(
+            "SELECT session, line, source_raw FROM history WHERE session = ? AND line >= ? AND line < ? ORDER BY line",
+            (self.number(session), start, end),
+        ).fetchall()
 
     def tail(self, count):
         """The last inputs of all sessions, the newest last: those of this one come after all others."""
-        rows = self.db.execute("SELECT session, line, source_raw FROM history ORDER BY session = ? DESC, session DESC, line DESC LIMIT ?", (self.session, count))
+        rows = self.db.execute(
+            "SELECT session, line, source_raw FROM history ORDER BY session = ? DESC, session DESC, line DESC LIMIT ?",
+            (self.session, count),
+        )
         return rows.fetchall()[::-1]
 
     def search(self, pattern, unique=False, count=None):
-        """Inputs of all sessions that match a pattern with `*` and `?`, oldest first; `unique`: each text once, where it came last."""
+        """Inputs of all sessions that match a pattern with `*` and `?`, oldest first; `unique`: each text once, where
+        it came last."""
         latest, group = (", max(session * 131072 + line)", "GROUP BY source_raw") if unique else ("", "")
-        rows = self.db.execute("SELECT session, line, source_raw%s FROM history WHERE source_raw GLOB ? %s ORDER BY session DESC, line DESC LIMIT ?" % (latest, group), (pattern, -1 if count is None else count))
+        rows = self.db.execute(
+            "SELECT session, line, source_raw%s FROM history WHERE source_raw GLOB ? %s ORDER BY session DESC, line "
+            "DESC LIMIT ?"
+            % (latest, group),
+            (pattern, -1 if count is None else count),
+        )
         return [row[:3] for row in rows.fetchall()[::-1]]
 
     def close(self):
@@ -86,8 +99,9 @@ class Record:
 
 
 def spans(text):
-    """IPython's ranges as (session, start, stop): `3`, `1-4`, `2:5` (end excluded), `~2/`, `12/1-3`, `~8/5-~6/2`; session 0 is this one,
-    negative ones count back, stop None is its end. Raises ValueError that names what is no range."""
+    """IPython's ranges as (session, start, stop): `3`, `1-4`, `2:5` (end excluded), `~2/`, `12/1-3`, `~8/5-~6/2`;
+    session 0 is this one, negative ones count back, stop None is its end. Raises ValueError that names what is no
+    range."""
     for word in text.split():
         match = RANGE.match(word)
         if not match or not (match.group(2) or match.group(3)):

@@ -1,8 +1,9 @@
 """What a prompt refers to: expressions of the live namespace, and shell commands.
 
-In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once, a name and a call in the interpreter
-itself, anything else in a copy that can change nothing (`d['k']` may make an entry, `o.a` may run code); one that uses a name nobody has
-defined is not evaluated at all; one that fails says so in its own entry and the others still come; a user's interrupt ends them all.
+In: expressions and commands. Out: one entry for each, in order. Invariants: each is evaluated once, a name and a call
+in the interpreter itself, anything else in a copy that can change nothing (`d['k']` may make an entry, `o.a` may run
+code); one that uses a name nobody has defined is not evaluated at all; one that fails says so in its own entry and the
+others still come; a user's interrupt ends them all.
 Absent on purpose: what becomes of the texts, which is the host's.
 """
 
@@ -18,7 +19,8 @@ LONGEST = 8 << 20  # characters of one text: what the host keeps of it
 STR_GETS = 5  # seconds
 DRAWING_GETS = 30  # seconds
 SHELL_GETS = 30  # seconds
-QUIET = 0.2  # seconds after which a command that has ended is not listened to any more: what it left running may never end
+# seconds after which a command that has ended is not listened to any more: what it left running may never end
+QUIET = 0.2
 TOP_LEVEL_AWAIT, COROUTINE = 0x2000, 0x80
 MOST_ERRORS = 2000  # characters of standard error told of a command that failed
 
@@ -26,7 +28,10 @@ MOST_ERRORS = 2000  # characters of standard error told of a command that failed
 def evaluate(variables, shells, engine):
     open_figures = figures.open_now()
     try:
-        return {"variables": [variable(expression, engine) for expression in variables], "shells": [shell(command) for command in shells]}
+        return {
+            "variables": [variable(expression, engine) for expression in variables],
+            "shells": [shell(command) for command in shells],
+        }
     finally:
         figures.close_but(open_figures)
 
@@ -81,7 +86,12 @@ def valued(expression, code, ns):
 def failed(expression, error):
     if isinstance(error, SyntaxError):
         error = SyntaxError(error.msg)  # the place means nothing in a line this short
-    return {"expression": expression, "type": type(error).__name__, "text": watchdog.failure(error, "it", 0), "failed": True}
+    return {
+        "expression": expression,
+        "type": type(error).__name__,
+        "text": watchdog.failure(error, "it", 0),
+        "failed": True,
+    }
 
 
 def compiled(expression, ns):
@@ -117,7 +127,11 @@ def shell(command):
     interrupts.hold()  # one that fell into the start would leave a process that nobody knows
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         interrupts.release()
@@ -138,7 +152,9 @@ def shell(command):
         note = "Error: %s" % how(process.returncode)
         said = errors.text().strip()
         if said:
-            note += ": " + (said if len(said) <= MOST_ERRORS else said[: MOST_ERRORS // 2] + " … " + said[-MOST_ERRORS // 2 :])
+            note += ": " + (
+                said if len(said) <= MOST_ERRORS else said[: MOST_ERRORS // 2] + " … " + said[-MOST_ERRORS // 2 :]
+            )
     else:
         return text
     return text + "\n" + note if text else note

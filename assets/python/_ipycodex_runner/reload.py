@@ -1,8 +1,8 @@
 """`%autoreload`: modules whose file changed are reloaded before a cell runs.
 
-In: mode 0 (off), 1 (only those of `%aimport`), 2 (all). Out: reloaded modules; functions and classes that were already imported by
-name get the new code. Invariant: a module that fails to reload is named and keeps its old state. Absent on purpose: the standard
-library and installed packages are watched too, as in IPython, but only by their time stamp.
+In: mode 0 (off), 1 (only those of `%aimport`), 2 (all). Out: reloaded modules; functions and classes that were already
+imported by name get the new code. Invariant: a module that fails to reload is named and keeps its old state. Absent on
+purpose: the standard library and installed packages are watched too, as in IPython, but only by their time stamp.
 """
 
 import importlib
@@ -21,7 +21,9 @@ hooked = False
 def set_mode(engine, line):
     global mode, hooked
     word = line.split()[0] if line.split() else ""
-    chosen = {"": 2, "0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "complete": 2, "3": 2, "now": mode}.get(word)
+    chosen = {"": 2, "0": 0, "off": 0, "1": 1, "explicit": 1, "2": 2, "all": 2, "complete": 2, "3": 2, "now": mode}.get(
+        word
+    )
     if chosen is None:
         raise UsageError("%%autoreload takes 0, 1, 2 or now, not %r" % line)
     mode = chosen

@@ -1,9 +1,9 @@
 """A tool's value as a model gets it: text, JSON, pictures.
 
-In: any object. Out: {"bundle": {MIME: data}} and, for several pictures or texts and pictures mixed, `parts`, a list of bundles in order.
-Invariants: `text/plain` is always there and is at most `LONGEST` code points; JSON is valid everywhere (no NaN, no endless structure);
-a value whose own methods raise or hang says so in its place; at most `MOST_PICTURES` pictures. Absent on purpose: what the host cuts
-further; exceptions of the tool, which are no results.
+In: any object. Out: {"bundle": {MIME: data}} and, for several pictures or texts and pictures mixed, `parts`, a list of
+bundles in order. Invariants: `text/plain` is always there and is at most `LONGEST` code points; JSON is valid
+everywhere (no NaN, no endless structure); a value whose own methods raise or hang says so in its place; at most
+`MOST_PICTURES` pictures. Absent on purpose: what the host cuts further; exceptions of the tool, which are no results.
 """
 
 import itertools
@@ -34,7 +34,12 @@ def shaped(value):
     writer = Writer()
     if isinstance(value, str):
         return {"bundle": {"text/plain": cut.cut(str.__str__(value), LONGEST)}}
-    if isinstance(value, (list, tuple)) and value and all(isinstance(item, str) or writer.holds(item) for item in value) and writer.pictures:
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(item, str) or writer.holds(item) for item in value)
+        and writer.pictures
+    ):
         return mixed(value)
     own = writer.picture(value)
     if own is not None:
@@ -61,7 +66,11 @@ def mixed(items):
         own = writer.picture(item)
         if isinstance(own, dict):
             writer.pictures.append(own)
-        parts.append(dict(own, **{"text/plain": described(item)}) if isinstance(own, dict) else {"text/plain": own or "[not shown]"})
+        parts.append(
+            dict(own, **{"text/plain": described(item)})
+            if isinstance(own, dict)
+            else {"text/plain": own or "[not shown]"}
+        )
     whole = dict(next((part for part in parts if len(part) > 1), {}))
     whole["text/plain"] = cut.cut("\n".join(part["text/plain"] for part in parts), LONGEST)
     return {"bundle": whole, "parts": parts}
@@ -131,7 +140,11 @@ class Writer:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            return "[a picture that could not be drawn: %s]" % watchdog.failure(error, "drawing", WHOLE_GETS) if pictures.figure_of(value) is not None else None
+            return (
+                "[a picture that could not be drawn: %s]" % watchdog.failure(error, "drawing", WHOLE_GETS)
+                if pictures.figure_of(value) is not None
+                else None
+            )
         if found is None:
             return None
         if len(self.pictures) >= MOST_PICTURES:
@@ -223,7 +236,9 @@ class Writer:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, float):
-            return value if value - value == 0 else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+            return (
+                value if value - value == 0 else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+            )
         if isinstance(value, int):
             return int(value) if value.bit_length() < 1000 else "<int of %d bits>" % value.bit_length()
         if id(value) in above or depth > 200:

@@ -1,6 +1,6 @@
-"""A callable's JSON schema for an agent. In: a callable and the namespace. Out: (description, schema). Never raises: what cannot be told
-is left open. A schema stays small however its types refer to each other. Absent on purpose: validation of arguments; conversion of them,
-which reads the same `signatures`."""
+"""A callable's JSON schema for an agent. In: a callable and the namespace. Out: (description, schema). Never raises:
+what cannot be told is left open. A schema stays small however its types refer to each other. Absent on purpose:
+validation of arguments; conversion of them, which reads the same `signatures`."""
 
 import inspect
 import re
@@ -8,11 +8,35 @@ import typing
 
 from . import cut, signatures, watchdog
 
-SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", set: "array", frozenset: "array", dict: "object", type(None): "null"}
-TEXTS = {"bytes": {}, "bytearray": {}, "Path": {}, "PurePath": {}, "PosixPath": {}, "UUID": {"format": "uuid"}, "Pattern": {"format": "regex"}, "datetime": {"format": "date-time"}, "date": {"format": "date"}, "time": {"format": "time"}}
+SIMPLE = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    tuple: "array",
+    set: "array",
+    frozenset: "array",
+    dict: "object",
+    type(None): "null",
+}
+TEXTS = {
+    "bytes": {},
+    "bytearray": {},
+    "Path": {},
+    "PurePath": {},
+    "PosixPath": {},
+    "UUID": {"format": "uuid"},
+    "Pattern": {"format": "regex"},
+    "datetime": {"format": "date-time"},
+    "date": {"format": "date"},
+    "time": {"format": "time"},
+}
 NUMBERS = ("Decimal", "Fraction", "complex", "timedelta")
 GOOGLE = re.compile(r"^\s*(?:Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments):\s*$")
-HEADING = re.compile(r"^\s*(?:Returns?|Raises|Yields|Examples?|Notes?|See Also|Attributes|Warnings?|References|Todo):?\s*$")
+HEADING = re.compile(
+    r"^\s*(?:Returns?|Raises|Yields|Examples?|Notes?|See Also|Attributes|Warnings?|References|Todo):?\s*$"
+)
 TELLS_RETURN = re.compile(r"(?m)^\s*(?::returns?:|:rtype:|(?:Returns?|Yields?)\b)")
 LONGEST_DOC = 10_000  # characters
 LONGEST_DEFAULT = 200  # characters
@@ -72,11 +96,19 @@ def documentation(function):
         if isinstance(function, (signatures.functools.partial,)):
             function = function.func
         doc = inspect.getdoc(function)
-        if not (inspect.isroutine(function) or isinstance(function, type)) and doc in (None, inspect.getdoc(type(function))):
+        if not (inspect.isroutine(function) or isinstance(function, type)) and doc in (
+            None,
+            inspect.getdoc(type(function)),
+        ):
             doc = inspect.getdoc(type(function).__call__) or doc
             if doc == type(lambda: 0).__call__.__doc__:
                 doc = inspect.getdoc(type(function))
-        if isinstance(function, type) and doc and hasattr(function, "__dataclass_fields__") and doc.startswith(function.__name__ + "("):
+        if (
+            isinstance(function, type)
+            and doc
+            and hasattr(function, "__dataclass_fields__")
+            and doc.startswith(function.__name__ + "(")
+        ):
             doc = None  # the one that `dataclass` makes up
     except Exception:
         return ""
@@ -99,7 +131,11 @@ def default_of(value):
         value = signatures.enum_value(value)
     if isinstance(value, (list, tuple, dict)) and not value:
         return True, type(value)() if not isinstance(value, tuple) else []
-    if type(value) in (str, int, float, bool, type(None)) and signatures.plain(value) and not (isinstance(value, str) and len(value) > LONGEST_DEFAULT):
+    if (
+        type(value) in (str, int, float, bool, type(None))
+        and signatures.plain(value)
+        and not (isinstance(value, str) and len(value) > LONGEST_DEFAULT)
+    ):
         return True, value
     return False, None
 
@@ -130,7 +166,14 @@ class Shaper:
             return {"type": "null"}
         if hasattr(hint, "__metadata__"):  # Annotated
             entry = self.shape(hint.__origin__, depth)
-            texts = (item if isinstance(item, str) else getattr(item, "description", None) or getattr(item, "documentation", None) for item in hint.__metadata__)
+            texts = (
+                (
+                    item
+                    if isinstance(item, str)
+                    else getattr(item, "description", None) or getattr(item, "documentation", None)
+                )
+                for item in hint.__metadata__
+            )
             text = next((item for item in texts if isinstance(item, str)), None)
             return dict(entry, description=text) if text else entry
         if hasattr(hint, "__supertype__"):  # NewType
@@ -159,9 +202,23 @@ class Shaper:
             value = self.shape(inner[1], depth) if len(inner) == 2 else {}
             return {"type": "object", "additionalProperties": value} if value else {"type": "object"}
         if issubclass(origin, tuple) and len(inner) > 1 and Ellipsis not in inner:
-            return {"type": "array", "prefixItems": [self.shape(item, depth) for item in inner], "minItems": len(inner), "maxItems": len(inner)}
+            return {
+                "type": "array",
+                "prefixItems": [self.shape(item, depth) for item in inner],
+                "minItems": len(inner),
+                "maxItems": len(inner),
+            }
         items = [item for item in inner if item is not Ellipsis]
-        if issubclass(origin, (list, set, frozenset, tuple)) or origin.__name__ in ("Sequence", "MutableSequence", "Iterable", "Collection", "Set", "AbstractSet", "deque", "Iterator"):
+        if issubclass(origin, (list, set, frozenset, tuple)) or origin.__name__ in (
+            "Sequence",
+            "MutableSequence",
+            "Iterable",
+            "Collection",
+            "Set",
+            "AbstractSet",
+            "deque",
+            "Iterator",
+        ):
             entry = {"type": "array"}
             if len(items) == 1 and type(items[0]).__name__ != "TypeVar":
                 entry["items"] = self.shape(items[0], depth)
@@ -185,8 +242,16 @@ class Shaper:
         if (kind.__module__, kind.__qualname__) in signatures.MAKERS:
             if kind.__name__ in TEXTS:
                 return dict({"type": "string"}, **TEXTS[kind.__name__])
-            return {"type": "number"} if kind.__name__ in NUMBERS else {"type": "array"} if kind.__name__ in ("ndarray", "Series") else {}
-        return {"type": "array"} if kind.__name__ in ("Sequence", "Iterable", "deque") else {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
+            return (
+                {"type": "number"}
+                if kind.__name__ in NUMBERS
+                else {"type": "array"} if kind.__name__ in ("ndarray", "Series") else {}
+            )
+        return (
+            {"type": "array"}
+            if kind.__name__ in ("Sequence", "Iterable", "deque")
+            else {"type": "object"} if kind.__name__ in ("Mapping", "MutableMapping") else {}
+        )
 
     def record(self, kind, depth):
         if kind in self.open:
@@ -204,7 +269,10 @@ class Shaper:
 
 
 def choices(values):
-    values = [signatures.enum_value(value) if hasattr(value, "_member_map_") or hasattr(type(value), "__members__") else value for value in values]
+    values = [
+        signatures.enum_value(value) if hasattr(value, "_member_map_") or hasattr(type(value), "__members__") else value
+        for value in values
+    ]
     values = [value for value in values if signatures.plain(value)]
     kinds = {SIMPLE.get(type(value)) for value in values}
     entry = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
@@ -220,7 +288,11 @@ def parameters_in(doc):
     for index, line in enumerate(lines):
         if GOOGLE.match(line):
             section(lines[index + 1 :], re.compile(r"^(\s+)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$"), found)
-        elif re.match(r"^\s*(?:Other )?Parameters\s*$", line) and index + 1 < len(lines) and set(lines[index + 1].strip()) == {"-"}:
+        elif (
+            re.match(r"^\s*(?:Other )?Parameters\s*$", line)
+            and index + 1 < len(lines)
+            and set(lines[index + 1].strip()) == {"-"}
+        ):
             section(lines[index + 2 :], re.compile(r"^(\s*)\*{0,2}(\w+)(?:\s*:.*)?()$"), found)
     return found
 

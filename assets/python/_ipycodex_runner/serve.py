@@ -1,8 +1,10 @@
 """The runner's main loop: takes requests one at a time, runs cells, answers everything else.
 
-In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` and one `answer` per other
-request; user code runs only between `interrupts.user = True` and `False`; the loop itself survives any request.
-Absent on purpose: what a cell or a magic means (`cells`, `ipython`), and anything imported that the first cell does not need.
+In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` and one `answer`
+per other request; user code runs only between `interrupts.user = True` and `False`; the loop itself survives any
+request.
+Absent on purpose: what a cell or a magic means (`cells`, `ipython`), and anything imported that the first cell does not
+need.
 """
 
 import _signal
@@ -114,7 +116,8 @@ def name_script(module, script, searches):
 
 
 def excuse_own_threads():
-    """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall warn."""
+    """Python warns of forks beside threads; ours take no locks that a child could miss. Beside the user's own it shall
+    warn."""
     threading = sys.modules.get("threading")
     if threading is None or threading.active_count() <= 1:
         import warnings
@@ -143,7 +146,8 @@ def make_engine(host, module, plain):
 
                 return ipython.start(host, module)
         except Exception as error:  # a broken or ancient IPython must not cost the user the shell
-            os.environ.pop("MPLBACKEND", None) if os.environ.get("MPLBACKEND", "").startswith("module://matplotlib_inline") else None
+            if os.environ.get("MPLBACKEND", "").startswith("module://matplotlib_inline"):
+                del os.environ["MPLBACKEND"]
             host.ipython_error = "%s: %s" % (type(error).__name__, error)
     os.environ.setdefault("MPLBACKEND", "Agg")
     from . import cells
@@ -152,8 +156,8 @@ def make_engine(host, module, plain):
 
 
 def use_pipes(alone):
-    """Three pipes: nobody types, so fd 0 reads as empty for C code and children, unless it is a script's own; lines leave as they are
-    printed."""
+    """Three pipes: nobody types, so fd 0 reads as empty for C code and children, unless it is a script's own; lines
+    leave as they are printed."""
     if not alone:
         try:
             fd = os.open(os.devnull, os.O_RDONLY)
@@ -330,7 +334,9 @@ class Server:
     def evaluate(self, request):
         from . import references
 
-        return self.run_aside(request, lambda: references.evaluate(request["variables"], request["shells"], self.engine))
+        return self.run_aside(
+            request, lambda: references.evaluate(request["variables"], request["shells"], self.engine)
+        )
 
     def missing(self, request):
         from . import bindings
@@ -340,7 +346,9 @@ class Server:
     def snapshot(self, request):
         from . import snapshot
 
-        look = lambda: {"snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), self.engine, self.host)}  # noqa: E731
+        look = lambda: {
+            "snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), self.engine, self.host)
+        }  # noqa: E731
         return self.run_aside(request, look)
 
     def run_aside(self, request, function):
@@ -400,7 +408,9 @@ class Server:
         try:
             enter(request)
             place = (request["filename"], request["line"]) if "filename" in request else None
-            outcome = self.run_user_code(lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), place))
+            outcome = self.run_user_code(
+                lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), place)
+            )
             if request.get("last"):
                 self.run_user_code(end_of_script)
         except KeyboardInterrupt:
@@ -408,7 +418,9 @@ class Server:
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
             outcome = "cancelled"
         except BaseException as error:
-            host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": internal(error)})
+            host.send(
+                {"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": internal(error)}
+            )
             outcome = "error"
         self.leave_if_forked()
         done = {
@@ -429,7 +441,8 @@ class Server:
 
 
 def end_of_script():
-    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run at exit."""
+    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
+    at exit."""
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()
     if "atexit" in sys.modules:
@@ -474,7 +487,8 @@ def before_cell():
 
 
 def end_stepping():
-    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its breakpoints stays."""
+    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its
+    breakpoints stays."""
     debugger = getattr(sys.gettrace(), "__self__", None)
     if hasattr(debugger, "stopframe") and not debugger.breaks:
         sys.settrace(None)

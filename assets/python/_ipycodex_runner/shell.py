@@ -1,7 +1,8 @@
 """The object `get_ipython()` returns without IPython: magics, shell commands, and the namespace, under IPython's names.
 
-In: calls written by `syntax`, or by users and libraries. Out: effects, captured lines. Invariant: names and meanings are IPython's,
-as far as they exist here. Absent on purpose: configuration, extensions with traits, events beyond the cell hooks.
+In: calls written by `syntax`, or by users and libraries. Out: effects, captured lines. Invariant: names and meanings
+are IPython's, as far as they exist here. Absent on purpose: configuration, extensions with traits, events beyond the
+cell hooks.
 """
 
 import os
@@ -12,7 +13,12 @@ from . import magics, system
 
 class Events:
     def __init__(self, engine):
-        self.hooks = {"pre_run_cell": engine.before_cell, "pre_execute": engine.before_cell, "post_run_cell": engine.after_cell, "post_execute": engine.after_cell}
+        self.hooks = {
+            "pre_run_cell": engine.before_cell,
+            "pre_execute": engine.before_cell,
+            "post_run_cell": engine.after_cell,
+            "post_execute": engine.after_cell,
+        }
 
     def register(self, event, function):
         self.hooks[event].append(function)
@@ -115,5 +121,3 @@ def caller_names(depth):
     except ValueError:
         return {}
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
-
-

@@ -1,7 +1,8 @@
 """What a callable takes: its parameters with their annotations, resolved as far as they can be.
 
-In: a callable and the namespace. Out: parameters, fields of classes. Invariant: an annotation that cannot be resolved counts as none; it
-never costs the others theirs. Absent on purpose: schemas (`schema`) and conversions (`arguments`), which both read this.
+In: a callable and the namespace. Out: parameters, fields of classes. Invariant: an annotation that cannot be resolved
+counts as none; it never costs the others theirs. Absent on purpose: schemas (`schema`) and conversions (`arguments`),
+which both read this.
 """
 
 import functools
@@ -35,7 +36,10 @@ def parameters(function, ns):
     except Exception:
         return None
     hints = annotations(target(function), ns)
-    return [(parameter, hints.get(name, usable(parameter.annotation, ns))) for name, parameter in signature.parameters.items()]
+    return [
+        (parameter, hints.get(name, usable(parameter.annotation, ns)))
+        for name, parameter in signature.parameters.items()
+    ]
 
 
 def returned(function, ns):
@@ -79,7 +83,12 @@ def usable(hint, scope):
 
 def is_record(kind):
     """True for a class with named fields: dataclass, named tuple, attrs class, TypedDict."""
-    return hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__total__") or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    return (
+        hasattr(kind, "__dataclass_fields__")
+        or hasattr(kind, "__attrs_attrs__")
+        or hasattr(kind, "__total__")
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
 
 
 def fields(kind, ns):
@@ -103,9 +112,17 @@ def fields(kind, ns):
         import dataclasses
 
         none = dataclasses.MISSING
-        rows = [(field.name, field.default is none and field.default_factory is none) for field in kind.__dataclass_fields__.values() if field.init and getattr(field, "_field_type", None) is not dataclasses._FIELD_CLASSVAR]
+        rows = [
+            (field.name, field.default is none and field.default_factory is none)
+            for field in kind.__dataclass_fields__.values()
+            if field.init and getattr(field, "_field_type", None) is not dataclasses._FIELD_CLASSVAR
+        ]
     elif hasattr(kind, "__attrs_attrs__"):
-        rows = [(field.alias if hasattr(field, "alias") else field.name.lstrip("_"), str(field.default) == "NOTHING") for field in kind.__attrs_attrs__ if field.init]
+        rows = [
+            (field.alias if hasattr(field, "alias") else field.name.lstrip("_"), str(field.default) == "NOTHING")
+            for field in kind.__attrs_attrs__
+            if field.init
+        ]
     elif hasattr(kind, "__total__"):
         needed = getattr(kind, "__required_keys__", hints if kind.__total__ else ())
         rows = [(name, name in needed) for name in hints]
@@ -159,7 +176,13 @@ def of_array(kind, value):
     return numpy.asarray(value)
 
 
-TEXTS = (("pathlib", "Path"), ("pathlib", "PurePath"), ("pathlib", "PosixPath"), ("pathlib._local", "Path"), ("uuid", "UUID"))
+TEXTS = (
+    ("pathlib", "Path"),
+    ("pathlib", "PurePath"),
+    ("pathlib", "PosixPath"),
+    ("pathlib._local", "Path"),
+    ("uuid", "UUID"),
+)
 MAKERS = {  # (module, class): (what is expected, how it is made)
     **{name: ("a string", of_text) for name in TEXTS},
     ("datetime", "datetime"): ("an ISO 8601 date and time", of_iso),
@@ -169,11 +192,20 @@ MAKERS = {  # (module, class): (what is expected, how it is made)
     ("decimal", "Decimal"): ("a number", lambda kind, value: kind(str(value))),
     ("fractions", "Fraction"): ("a number", lambda kind, value: kind(str(value))),
     ("builtins", "complex"): ("a number", lambda kind, value: kind(value)),
-    ("builtins", "bytes"): ("a string", lambda kind, value: value.encode("utf-8") if isinstance(value, str) else kind(value)),
-    ("builtins", "bytearray"): ("a string", lambda kind, value: kind(value.encode("utf-8") if isinstance(value, str) else value)),
+    ("builtins", "bytes"): (
+        "a string",
+        lambda kind, value: value.encode("utf-8") if isinstance(value, str) else kind(value),
+    ),
+    ("builtins", "bytearray"): (
+        "a string",
+        lambda kind, value: kind(value.encode("utf-8") if isinstance(value, str) else value),
+    ),
     ("re", "Pattern"): ("a regular expression", lambda kind, value: __import__("re").compile(value)),
     ("numpy", "ndarray"): ("a list of numbers", of_array),
-    ("pandas.core.frame", "DataFrame"): ("a table: list of objects, or object of lists", lambda kind, value: kind(value)),
+    ("pandas.core.frame", "DataFrame"): (
+        "a table: list of objects, or object of lists",
+        lambda kind, value: kind(value),
+    ),
     ("pandas.core.series", "Series"): ("a list of values", lambda kind, value: kind(value)),
     ("pandas", "DataFrame"): ("a table: list of objects, or object of lists", lambda kind, value: kind(value)),
     ("pandas", "Series"): ("a list of values", lambda kind, value: kind(value)),

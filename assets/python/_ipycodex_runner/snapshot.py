@@ -1,8 +1,9 @@
 """Code run in a forked copy of the interpreter that can change nothing.
 
-In: code as in a cell. Out: what it printed, and its value or its error. Invariants: the interpreter itself is never touched: the copy has
-no request, frame or output pipe, no thread, no loop and no terminal of the interpreter's; nothing runs where nothing can be kept from
-changing files, unless told so; whatever becomes of the copy, it and all it started are gone before the answer.
+In: code as in a cell. Out: what it printed, and its value or its error. Invariants: the interpreter itself is never
+touched: the copy has no request, frame or output pipe, no thread, no loop and no terminal of the interpreter's; nothing
+runs where nothing can be kept from changing files, unless told so; whatever becomes of the copy, it and all it started
+are gone before the answer.
 Absent on purpose: a time limit; making the copy's changes last.
 """
 
@@ -140,7 +141,10 @@ def understood(answer, status):
     if len(answer) > MOST_RESULT:
         why = "the result is larger than %d MiB" % (MOST_RESULT >> 20)
     elif os.WIFSIGNALED(status):
-        why = "the copy of the interpreter was ended by signal %d (%s)" % (os.WTERMSIG(status), signal_name(os.WTERMSIG(status)))
+        why = "the copy of the interpreter was ended by signal %d (%s)" % (
+            os.WTERMSIG(status),
+            signal_name(os.WTERMSIG(status)),
+        )
     else:
         why = "the copy of the interpreter ended without a result, with exit code %d" % os.WEXITSTATUS(status)
     return {"error": {"ename": "ChildProcessError", "evalue": why, "traceback": []}}
@@ -222,7 +226,11 @@ class Shown:
     def send(self, frame, _ordered=True):
         kind = frame["type"]
         if kind == "error":
-            self.error = {"ename": frame["ename"], "evalue": frame["evalue"], "traceback": [plain(line) for line in frame["traceback"]]}
+            self.error = {
+                "ename": frame["ename"],
+                "evalue": frame["evalue"],
+                "traceback": [plain(line) for line in frame["traceback"]],
+            }
         elif kind == "result":
             self.value = frame["bundle"]
         elif kind in ("display", "page"):
@@ -235,7 +243,9 @@ class Shown:
         kinds = [kind for kind in bundle if kind.startswith("image/") and kind != "image/svg+xml"]
         if kinds:
             if len(self.pictures) < MOST_PICTURES:
-                self.pictures.append(pictures.bounded({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")}))
+                self.pictures.append(
+                    pictures.bounded({kinds[0]: bundle[kinds[0]], "text/plain": bundle.get("text/plain", "")})
+                )
         else:
             print(bundle.get("text/plain", ""))
 

@@ -1,10 +1,12 @@
-"""The standard streams. `input()` and `sys.stdin` when nobody types: the host asks the user, or refuses at once. `sys.stdout`: lines leave
-as they are printed, and in a flood of them into a pipe in blocks.
+"""The standard streams. `input()` and `sys.stdin` when nobody types: the host asks the user, or refuses at once.
+`sys.stdout`: lines leave as they are printed, and in a flood of them into a pipe in blocks.
 
-In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`; printed text. Out: `input_request` frames, bytes on fd 1. Invariants:
-no read blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by the output of a program that was
-started after it; an interrupt neither loses nor repeats a byte; a signal handler may print at any time; a name that user code bound early
-(`from getpass import getpass`, `ask = input`) does what the running code may do. Absent on purpose: `getpass`'s own file handling; blocks on a terminal, where other writers are seen at once.
+In: `Host.stdin` of the running cell: `terminal`, `ask` or `refuse`; printed text. Out: `input_request` frames, bytes on
+fd 1. Invariants: no read blocks without an answer coming; no printed line waits longer than `TICK`, none is passed by
+the output of a program that was started after it; an interrupt neither loses nor repeats a byte; a signal handler may
+print at any time; a name that user code bound early (`from getpass import getpass`, `ask = input`) does what the
+running code may do. Absent on purpose: `getpass`'s own file handling; blocks on a terminal, where other writers are
+seen at once.
 """
 
 import builtins
@@ -36,7 +38,8 @@ def arrange(mode):
 
 
 def without_terminal(mode):
-    """`arrange` for code that owns no terminal: what reads fd 0 itself (C code, programs) finds it empty. Returns what `give_back` takes."""
+    """`arrange` for code that owns no terminal: what reads fd 0 itself (C code, programs) finds it empty. Returns what
+    `give_back` takes."""
     import os
 
     arrange(mode)
@@ -87,8 +90,8 @@ def patch_getpass(module):
 
 
 class Getpass:
-    """`getpass.getpass`. `__call__` is a property that picks the function at the moment of the call: on a terminal Python's own, with no
-    frame of the runner above it."""
+    """`getpass.getpass`. `__call__` is a property that picks the function at the moment of the call: on a terminal
+    Python's own, with no frame of the runner above it."""
 
     def __init__(self, python_getpass):
         self.__wrapped__ = python_getpass
@@ -178,7 +181,8 @@ class AskedStdin:
 TICK = 0.005  # seconds
 PIECE = 1 << 18  # bytes of one write: between two, an interrupt may raise
 FLOOD = 256  # writes, within two ticks
-STARTERS = ("system", "_exit", "abort", "posix_spawn", "posix_spawnp", "execv", "execve", "kill")  # of `os`: what follows must not pass, or lose, a block
+# of `os`: what follows must not pass, or lose, a block
+STARTERS = ("system", "_exit", "abort", "posix_spawn", "posix_spawnp", "execv", "execve", "kill")
 
 
 class Spout(io.FileIO):
@@ -202,8 +206,8 @@ class Spout(io.FileIO):
         return count
 
     def step_aside(self):
-        """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would let it through in a
-        cell that does nothing but print."""
+        """An interrupt waits: until it is through, `write` is Python's own, in which it may raise. Nothing else would
+        let it through in a cell that does nothing but print."""
         self.write = super().write
         interrupts.after_again += (self.come_back,)
 
@@ -288,12 +292,17 @@ class Spout(io.FileIO):
             self.settle()
             return function(*arguments, **options)
 
-        settle_first.__name__, settle_first.__doc__, settle_first.__wrapped__ = getattr(function, "__name__", ""), function.__doc__, function
+        settle_first.__name__, settle_first.__doc__, settle_first.__wrapped__ = (
+            getattr(function, "__name__", ""),
+            function.__doc__,
+            function,
+        )
         return settle_first
 
 
 class Buffer(io.BufferedWriter):
-    """Takes what a signal handler prints while the interrupted code is in the middle of a write; Python's own refuses it (`reentrant call`).
+    """Takes what a signal handler prints while the interrupted code is in the middle of a write; Python's own refuses
+    it (`reentrant call`).
 
     `wire.on_sigint` does not raise in `flush`: Python's `input` calls it, and forgets what it raises."""
 

@@ -1,13 +1,16 @@
-"""IPython's line syntax turned into Python: `%magic`, `%%magic`, `!cmd`, `x = !cmd`, `x = %magic`, `obj?`, `?`, `/f x`, `,f x`, `;f x`.
+"""IPython's line syntax turned into Python: `%magic`, `%%magic`, `!cmd`, `x = !cmd`, `x = %magic`, `obj?`, `?`, `/f x`,
+`,f x`, `;f x`.
 
 In: cell text that is not Python. Out: Python text with the same number of lines, or None when there is nothing of it.
-Invariant: only a line that begins a statement is looked at; what lies in strings, brackets or behind a trailing backslash of Python
-code is never touched. Absent on purpose: what the magics do (`magics`), and expansion of variables, which happens when they run.
+Invariant: only a line that begins a statement is looked at; what lies in strings, brackets or behind a trailing
+backslash of Python code is never touched. Absent on purpose: what the magics do (`magics`), and expansion of variables,
+which happens when they run.
 """
 
 import re
 
-HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s*;?$")  # at the end of whatever else the line begins with
+# at the end of whatever else the line begins with
+HELP = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\[[^\]\n]*\]|\.[\w*]+)*)\s*(\?{1,2})\s*;?$")
 ASSIGN = re.compile(r"([^=!%?#]+?)\s*=\s*([!%])(?!=)(.*)", re.DOTALL)
 MAGIC = re.compile(r"%\s*([^\W\d][\w.]*)(?:\s+(.*))?", re.DOTALL)
 WORD = re.compile(r"([^\W\d]\w*)(?:[ \t]+(?![=,.(\[:<>*/+|&^-]+\s)(.*))?", re.DOTALL)
@@ -78,7 +81,8 @@ def ends_in_semicolon(text):
 
 
 def transform(code, engine):
-    """Python text for `code`, or None if it holds no line syntax. `engine.is_magic(name)` decides about magics without `%`."""
+    """Python text for `code`, or None if it holds no line syntax. `engine.is_magic(name)` decides about magics without
+    `%`."""
     text = strip_prompts(dedent(code))
     if not text.endswith("\n"):
         text += "\n"
@@ -144,7 +148,9 @@ def statement(line, engine):
         return indent + shell(body)
     if body.startswith("?"):
         target = body.strip("?; \t")
-        return indent + (help_call(target, "??" if body.startswith("??") else "?") if target else SHELL + ".show_usage()")
+        return indent + (
+            help_call(target, "??" if body.startswith("??") else "?") if target else SHELL + ".show_usage()"
+        )
     if body.endswith(("?", "?;")) and "#" not in body:
         match = HELP.search(body)
         if match:
@@ -171,7 +177,8 @@ def shell(body):
 
 def magic(body):
     match = MAGIC.fullmatch(body)
-    name, line = match.groups() if match else body[1:].partition(" ")[::2]  # which no magic is called: it is told so when it runs
+    # which no magic is called: it is told so when it runs
+    name, line = match.groups() if match else body[1:].partition(" ")[::2]
     return "%s.run_line_magic(%r, %r)" % (SHELL, name, (line or "").strip())
 
 
@@ -185,7 +192,8 @@ def quoted(name, *arguments):
 
 
 CALLS = {
-    "/": lambda name, line: "%s(%s)" % (name, ", ".join(line.split())) if name else "/",  # alone it stays the error it is
+    # alone it stays the error it is
+    "/": lambda name, line: "%s(%s)" % (name, ", ".join(line.split())) if name else "/",
     ",": lambda name, line: quoted(name, *line.split() or [""]),
     ";": lambda name, line: quoted(name, line),
 }
@@ -205,4 +213,3 @@ def is_target(text):
     except (SyntaxError, ValueError):
         return False
     return True
-

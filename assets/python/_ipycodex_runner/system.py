@@ -1,7 +1,8 @@
 """Programs started from cells: in the foreground on the cell's own streams, or captured.
 
-In: command text. Out: exit codes, lines. Invariants: a foreground program keeps the terminal until it ends, Ctrl-C is its business
-first (as under a shell: only its death by SIGINT interrupts the cell); the host hears when it begins and ends.
+In: command text. Out: exit codes, lines. Invariants: a foreground program keeps the terminal until it ends, Ctrl-C is
+its business first (as under a shell: only its death by SIGINT interrupts the cell); the host hears when it begins and
+ends.
 Absent on purpose: job control.
 """
 
@@ -96,7 +97,13 @@ def capture(host, command):
     import subprocess
 
     wire.flush_streams()
-    process = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=None if host.pty else subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=None if host.pty else subprocess.DEVNULL,
+    )
     try:
         data = process.communicate()[0]
     except BaseException:

@@ -1,7 +1,7 @@
 """The inner terminal, seen from the runner: its settings before and after a cell, and what was typed ahead.
 
-In: fd 0, the slave side. Out: the bytes a cell did not read, and those typed before it began: no cell reads what was not meant for it.
-Invariant: after `take_back` the terminal is as it was at the start.
+In: fd 0, the slave side. Out: the bytes a cell did not read, and those typed before it began: no cell reads what was
+not meant for it. Invariant: after `take_back` the terminal is as it was at the start.
 Absent on purpose: raw mode for the user's own terminal and the window size, which are the host's.
 """
 

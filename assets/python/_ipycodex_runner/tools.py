@@ -1,6 +1,7 @@
 """Live functions as tools: what they take, and calls of them.
 
-In: names, arguments. Out: descriptions, a bundle or an error. Invariant: looked up at each use; nothing raises out of `describe`.
+In: names, arguments. Out: descriptions, a bundle or an error. Invariant: looked up at each use; nothing raises out of
+`describe`.
 Absent on purpose: which tools an agent may have, which is the host's choice.
 """
 

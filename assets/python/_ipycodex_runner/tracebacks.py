@@ -1,7 +1,8 @@
 """An exception as an `error` frame: name, text, and IPython-like traceback lines with the code around each frame.
 
-In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; no frame of the runner is shown, not
-in chained exceptions either; a syntax error of a cell shows only the caret part. Coloured only when asked.
+In: the exception, the sources of cells. Out: {ename, evalue, traceback}. Invariants: never raises; no frame of the
+runner is shown, not in chained exceptions either; a syntax error of a cell shows only the caret part. Coloured only
+when asked.
 """
 
 import linecache
@@ -49,7 +50,10 @@ def value_text(error):
 def spawn_hint(lines):
     text = "\n".join(lines[-8:])
     if "Can't get attribute" in text and "<module '__main__'" in text or "BrokenProcessPool" in text:
-        return "hint: process pools that `spawn` cannot see functions defined in cells; use the `fork` context or put them in a module"
+        return (
+            "hint: process pools that `spawn` cannot see functions defined in cells; use the `fork` context or put "
+            "them in a module"
+        )
     return ""
 
 
@@ -130,7 +134,8 @@ def strip(error, seen=None):
 
 
 def user_part(tb):
-    """A traceback without the runner's frames, and without the event loop's on the way to the cell. The links of the one given are changed."""
+    """A traceback without the runner's frames, and without the event loop's on the way to the cell. The links of the
+    one given are changed."""
     entries = []
     begun = between = False
     while tb is not None:
@@ -168,7 +173,11 @@ def show_frames(frames, sources, paint, lines):
         if end - at > REPEATS:
             for frame, _number, _last in frames[at : at + REPEATS - 1]:
                 show_frame(frame, number, sources, paint, lines)
-            lines += ["    [... skipping similar frames: %s at line %d (%d times)]" % (code.co_name, number, end - at - REPEATS), ""]
+            lines += [
+                "    [... skipping similar frames: %s at line %d (%d times)]"
+                % (code.co_name, number, end - at - REPEATS),
+                "",
+            ]
             at = end - 1
         if at == MAX_FRAMES // 2 and len(frames) > MAX_FRAMES:
             at = len(frames) - MAX_FRAMES // 2
@@ -187,7 +196,9 @@ def show_frame(frame, number, sources, paint, lines):
         margin = min((indent_of(source[each - 1]) for each in shown if source[each - 1].strip()), default=0)
         for each in shown:
             text = source[each - 1][margin:]
-            mark = paint(GREEN, "%s> %d " % ("-" * max(1, 5 - len(str(each))), each)) if each == number else "%7d " % each
+            mark = (
+                paint(GREEN, "%s> %d " % ("-" * max(1, 5 - len(str(each))), each)) if each == number else "%7d " % each
+            )
             lines.append(mark + text)
     if mode == "Verbose":
         used = frame.f_code.co_names + frame.f_code.co_varnames + frame.f_code.co_freevars
@@ -198,7 +209,8 @@ def show_frame(frame, number, sources, paint, lines):
 
 
 def inside(frame, paint):
-    """`, in A.f(self, x, *rest)`: the function a frame is of, and what it takes; in Verbose mode with what it was given."""
+    """`, in A.f(self, x, *rest)`: the function a frame is of, and what it takes; in Verbose mode with what it was
+    given."""
     code = frame.f_code
     if code.co_name == "<module>":
         return ""
@@ -210,7 +222,10 @@ def inside(frame, paint):
     parameters = [("", name) for name in taken] + list(zip(stars, rest))
     if mode == "Verbose":
         known = frame.f_locals
-        words = ["%s%s=%s" % (star, name, brief(known[name]) if name in known else "<undefined>") for star, name in parameters]
+        words = [
+            "%s%s=%s" % (star, name, brief(known[name]) if name in known else "<undefined>")
+            for star, name in parameters
+        ]
     else:
         words = [star + name for star, name in parameters]
     name = code.co_name if code.co_name.startswith("<") else getattr(code, "co_qualname", code.co_name)

@@ -1,7 +1,8 @@
 """A limit on the time that a value's own methods take: `str()`, `repr()`, drawing.
 
-In: a function and seconds. Out: what it returns, or `TookTooLong`. Invariants: an interrupt of the user's stays a `KeyboardInterrupt`; no
-signal handler or timer of the user's is touched. Absent on purpose: stopping C code that never looks for signals, which nothing can.
+In: a function and seconds. Out: what it returns, or `TookTooLong`. Invariants: an interrupt of the user's stays a
+`KeyboardInterrupt`; no signal handler or timer of the user's is touched. Absent on purpose: stopping C code that never
+looks for signals, which nothing can.
 """
 
 from _signal import SIGINT, getsignal

@@ -1,9 +1,9 @@
 """The two private pipes: request lines in, frame lines out, and the marks that order frames against the cell's output.
 
-In: the descriptors and the nonce of the command line. Out: decoded requests, one written line a frame.
-Invariants: a frame is one line under one lock and is never cut by an interrupt; a forked child writes nothing here; every string
-that leaves decodes as Unicode (lone surrogates become U+FFFD). Absent on purpose: `json`, `threading` and `signal`, which would
-double the start time; their C halves are used directly. Protocol version 1.
+In: the descriptors and the nonce of the command line. Out: decoded requests, one written line a frame. Invariants: a
+frame is one line under one lock and is never cut by an interrupt; a forked child writes nothing here; every string that
+leaves decodes as Unicode (lone surrogates become U+FFFD). Absent on purpose: `json`, `threading` and `signal`, which
+would double the start time; their C halves are used directly. Protocol version 1.
 """
 
 import os
@@ -63,7 +63,9 @@ def clean(value, depth=0):
         return value if value.bit_length() < 64 else "<int of %d bits>" % value.bit_length()
     if isinstance(value, (dict, list, tuple)) and depth < DEEPEST:
         if isinstance(value, dict):
-            return {clean(key) if isinstance(key, str) else str(key): clean(item, depth + 1) for key, item in value.items()}
+            return {
+                clean(key) if isinstance(key, str) else str(key): clean(item, depth + 1) for key, item in value.items()
+            }
         return [clean(item, depth + 1) for item in value]
     if isinstance(value, float):
         return value if value - value == 0 else repr(value)
@@ -146,9 +148,11 @@ class Interrupts:
                 pass
 
     def repeat(self, patience):
-        """For the watching thread, when the bell has rung: wakes the main thread until it looks at the interrupt, which may have come between
-        its last look and a system call that sleeps. `patience(ms)` waits, and is true when the host is gone."""
-        before = self.seen  # who looks at the signal empties the pipe: a number that is still there has not been looked at
+        """For the watching thread, when the bell has rung: wakes the main thread until it looks at the interrupt, which
+        may have come between its last look and a system call that sleeps. `patience(ms)` waits, and is true when the
+        host is gone."""
+        # who looks at the signal empties the pipe: a number that is still there has not been looked at
+        before = self.seen
         try:
             rung = SIGINT in os.read(self.bell[0], 512)
         except (OSError, TypeError):
@@ -187,8 +191,8 @@ uncut = set()  # code objects in which an interrupt waits
 
 
 class SigintHandler:
-    """What Python calls on SIGINT. `__call__` is a property that picks the C function to be called, so that what it raises has no frame
-    of the runner in its traceback."""
+    """What Python calls on SIGINT. `__call__` is a property that picks the C function to be called, so that what it
+    raises has no frame of the runner in its traceback."""
 
     @property
     def __call__(self):
@@ -223,7 +227,8 @@ sys.unraisablehook = unraisable
 
 
 def interrupt_again():
-    """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call that sleeps."""
+    """Repeats an interrupt until the handler has taken it: one may fall between Python's last look and a system call
+    that sleeps."""
     from time import sleep
 
     pause = 0.002
@@ -319,7 +324,8 @@ class Frames:
             interrupts.release()
 
     def later(self, frame):
-        """Keeps an ordered frame for the next ordered `send`: one write in place of two. Only when no user code runs in between."""
+        """Keeps an ordered frame for the next ordered `send`: one write in place of two. Only when no user code runs in
+        between."""
         self.waiting.append(frame)
 
     def program(self, word):
@@ -340,7 +346,9 @@ def line_of(frame):
             frame[kind] = clean(frame[kind])
     if bundle is not None:
         if any(type(item) is not str for item in bundle.values()):
-            bundle = frame["bundle"] = {kind: item if type(item) is str else clean(item) for kind, item in bundle.items()}
+            bundle = frame["bundle"] = {
+                kind: item if type(item) is str else clean(item) for kind, item in bundle.items()
+            }
         text = bundle.get("text/plain")
         if type(text) is str and len(text) > MAX_PLAIN:
             from . import cut
@@ -349,7 +357,11 @@ def line_of(frame):
     data = dump(frame).encode("ascii") + b"\n"
     if len(data) <= MAX_LINE:
         return data
-    small = {key: value for key, value in frame.items() if key not in ("bundle", "metadata", "transient", "traceback", "tool", "error")}
+    small = {
+        key: value
+        for key, value in frame.items()
+        if key not in ("bundle", "metadata", "transient", "traceback", "tool", "error")
+    }
     note = "[%d bytes: more than one frame can carry (%d)]" % (len(data), MAX_LINE)
     if "bundle" in frame:
         small["bundle"] = {"text/plain": note}
@@ -376,8 +388,8 @@ def private_copy(fd, number):
 
 
 class Requests:
-    """Reader of request lines. The main thread reads them itself until another thread has to wait for an answer of the host;
-    from then on a reader thread hands them out."""
+    """Reader of request lines. The main thread reads them itself until another thread has to wait for an answer of the
+    host; from then on a reader thread hands them out."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -496,7 +508,8 @@ class Requests:
             return False
 
     def start_thread_when_free(self):
-        """From another thread: while the main thread waits for requests it hands replies out itself, and holds the lock."""
+        """From another thread: while the main thread waits for requests it hands replies out itself, and holds the
+        lock."""
         if self.queue is None and self.lock.acquire(False):
             try:
                 self.start_thread()

@@ -1,7 +1,7 @@
 //! Items and notifications as plans, activities and changes of files.
 //!
-//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 has them: no model tested made
-//! either.
+//! Pure. `turn/plan/updated` and the item of an MCP call are read as the schema of 0.169.0 has them: no model tested
+//! made either.
 
 use serde_json::Value;
 
@@ -202,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_search_and_a_look_name_what_they_are_about() {
-        let search = json!({"type": "webSearch", "id": "s", "query": "", "action": {"type": "openPage", "url": "http://x"}});
+        let search = json!({"type": "webSearch", "id": "s", "query": "",
+            "action": {"type": "openPage", "url": "http://x"}});
         assert_eq!(of(search, true).told(), "searched: http://x");
         let begun = json!({"type": "webSearch", "id": "s", "query": ""});
         assert_eq!(of(begun, false).told(), "searching: the web");

@@ -3,8 +3,8 @@
 //! In: requests of the session, answers and notifications of the app-server. Out: the model's last message, or why
 //! there is none. Invariants: a completion is answered once, also when the process ends; one whose asker has gone is
 //! interrupted; what it does never reaches a turn, and a turn is never waited for. Reasoning, commands and retries are
-//! none of its business. The thread offers what cannot be switched off (measured with 0.169.0: a request of 4 KB instead
-//! of 38, 23 instead of 55 in code mode), runs nothing, asks nobody.
+//! none of its business. The thread offers what cannot be switched off (measured with 0.169.0: a request of 4 KB
+//! instead of 38, 23 instead of 55 in code mode), runs nothing, asks nobody.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

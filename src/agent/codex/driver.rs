@@ -1,7 +1,7 @@
 //! The one owner of the conversation with the app-server: a thread that turns commands and messages into each other.
 //!
-//! In: [`Command`]s of the handle (unbounded, so that nobody above ever waits), messages of the process, the clock. Out:
-//! events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
+//! In: [`Command`]s of the handle (unbounded, so that nobody above ever waits), messages of the process, the clock.
+//! Out: events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
 //! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is told. The stages before a turn runs are in
 //! `opening`, requests of the process in `asked`.
 

@@ -283,12 +283,16 @@ mod tests {
 
     #[test]
     fn updates_change_what_they_name() {
-        let window = |used: u64, minutes: u64| json!({"usedPercent": used, "windowDurationMins": minutes, "resetsAt": 7});
+        let window = |used: u64, minutes: u64| {
+            let resets = 7;
+            json!({"usedPercent": used, "windowDurationMins": minutes, "resetsAt": resets})
+        };
         let read = json!({"rateLimits": {"limitId": "codex", "primary": window(1, 300)}, "rateLimitsByLimitId": {
             "codex": {"limitId": "codex", "limitName": null, "primary": window(1, 300), "secondary": window(2, 10080)},
             "other": {"limitId": "other", "limitName": "Other", "primary": {"usedPercent": 3.5}, "secondary": null},
         }});
-        let update = json!({"rateLimits": {"limitId": "codex", "primary": window(9, 300), "secondary": null, "planType": null}});
+        let update = json!({"rateLimits": {"limitId": "codex", "primary": window(9, 300), "secondary": null,
+            "planType": null}});
         assert_eq!(
             limits(read, &[update.clone(), json!({"rateLimits": 7})]),
             [

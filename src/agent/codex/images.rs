@@ -1,9 +1,9 @@
 //! Pictures for the model: what is one that it can see, and words instead of what is not.
 //!
 //! Pure. In: `data:` URLs of any origin. Out: URLs that name the type the data has, or the reason why one is not sent.
-//! A PNG, JPEG, GIF or WebP passes when its frame is whole (its pixels are decoded by the app-server, which says so when
-//! it cannot). Invariants: no link is ever sent (one spoils a whole result), nothing larger than [`LARGEST`] (code mode of
-//! 0.169.0 drops a picture of 31 MB without a word to the client).
+//! A PNG, JPEG, GIF or WebP passes when its frame is whole (its pixels are decoded by the app-server, which says so
+//! when it cannot). Invariants: no link is ever sent (one spoils a whole result), nothing larger than [`LARGEST`] (code
+//! mode of 0.169.0 drops a picture of 31 MB without a word to the client).
 
 use std::borrow::Cow;
 
@@ -132,7 +132,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, proptest};
 
-    const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg\
+                         ==";
 
     fn url(kind: &str, data: &[u8]) -> String {
         format!("data:{kind};base64,{}", STANDARD.encode(data))

@@ -295,7 +295,8 @@ mod tests {
             turned.reverse();
             let turned_tools = tools(&turned);
             let turned_names = Names::of(&turned_tools);
-            let again: HashSet<_> = turned_names.offered(&turned_tools).iter().map(|spec| spec.name.to_owned()).collect();
+            let again = turned_names.offered(&turned_tools);
+            let again: HashSet<_> = again.iter().map(|spec| spec.name.to_owned()).collect();
             prop_assert_eq!(again, offered, "in any order");
         }
     }

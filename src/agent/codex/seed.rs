@@ -105,7 +105,8 @@ mod tests {
     use proptest::sample::select;
     use serde_json::json;
 
-    const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const PIXEL: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGA\
+                         WjR9awAAAABJRU5ErkJggg==";
 
     fn exchange(user: &str, assistant: &str) -> Exchange {
         Exchange {
@@ -132,7 +133,8 @@ mod tests {
             ),
             [
                 text(
-                    "<conversation-history><turn><user><user-request>a<b</user-request></user><assistant>c & &lt;/turn></assistant></turn>\
+                    "<conversation-history><turn><user><user-request>a<b</user-request></user><assistant>c & \
+                     &lt;/turn></assistant></turn>\
                      <turn><user>e</user><assistant>f</assistant></turn></conversation-history>\ng\nh"
                 ),
                 image.clone(),
@@ -181,7 +183,8 @@ mod tests {
             let history: Vec<_> = turns.iter().map(|(user, assistant)| exchange(user, assistant)).collect();
             let parts = written_out(&history, &[]);
             let [InputPart::Text(xml)] = &parts[..] else { panic!("one text") };
-            for (tag, count) in [("conversation-history", 1), ("turn", turns.len()), ("user", turns.len()), ("assistant", turns.len())] {
+            for (tag, count) in [("conversation-history", 1), ("turn", turns.len()), ("user", turns.len()),
+                ("assistant", turns.len())] {
                 for tag in [format!("<{tag}>"), format!("</{tag}>")] {
                     prop_assert_eq!(xml.matches(&tag).count(), count, "{}", tag);
                 }

@@ -1,8 +1,8 @@
 //! The running turn as a value: notifications in, events out.
 //!
 //! Pure. Invariant: only `turn/completed` with the turn's own id ends it (`params.turn.id`; an `error` never does). One
-//! that names no turn ends none: it may be any turn's. What belongs to another thread or turn is dropped, such as the late
-//! end of a command of an interrupted turn.
+//! that names no turn ends none: it may be any turn's. What belongs to another thread or turn is dropped, such as the
+//! late end of a command of an interrupted turn.
 
 use std::collections::HashMap;
 

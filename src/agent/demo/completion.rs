@@ -1,4 +1,5 @@
-//! Completions of the offline agent: the rest of a name the context or the input holds, of a keyword, a closing bracket.
+//! Completions of the offline agent: the rest of a name the context or the input holds, of a keyword, a closing
+//! bracket.
 //!
 //! Pure; the same input has the same completion. What it cannot go on with it leaves alone.
 

@@ -162,7 +162,11 @@ impl Performer {
                 shared.open.remove(&job.turn);
                 shared.interrupted.remove(&job.turn);
             }
-            self.tell("turn/completed", json!({"threadId": job.thread, "turn": {"id": job.turn, "items": [], "status": status, "error": null}}));
+            let turn = json!({"id": job.turn, "items": [], "status": status, "error": null});
+            self.tell(
+                "turn/completed",
+                json!({"threadId": job.thread, "turn": turn}),
+            );
         }
     }
 
@@ -187,7 +191,8 @@ impl Performer {
             self.stage.pace(turn, answer.slowly)?;
             self.delta("item/reasoning/summaryTextDelta", job, &reasoning, delta);
         }
-        self.item_event("item/completed", job, json!({"type": "reasoning", "id": reasoning, "summary": [answer.thought], "content": []}));
+        self.item_event("item/completed", job,
+            json!({"type": "reasoning", "id": reasoning, "summary": [answer.thought], "content": []}));
         if answer.plans {
             self.work(job)?;
         }
@@ -199,7 +204,8 @@ impl Performer {
         if let Some(command) = answer.approval {
             let decision = self.approval(job, command)?;
             results.push_str(&format!(
-                "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run it.\n"
+                "\nI asked to run `{command}`, and the answer was `{decision}`. I am a demonstration and did not run \
+                 it.\n"
             ));
             for said in std::mem::take(&mut self.stage.lock().steered) {
                 results.push_str(&format!("You told me: {said}\n"));
@@ -238,11 +244,15 @@ impl Performer {
             let plan: Vec<Value> = plan
                 .map(|(at, step)| json!({"step": step, "status": status(at)}))
                 .collect();
-            self.tell("turn/plan/updated", json!({"threadId": job.thread, "turnId": job.turn, "explanation": null, "plan": plan}));
+            self.tell("turn/plan/updated",
+                json!({"threadId": job.thread, "turnId": job.turn, "explanation": null, "plan": plan}));
             self.stage.pace(&job.turn, job.answer.slowly)?;
             if done == 0 {
                 let id = self.item("mcp");
-                let item = |status: &str, result: Value| json!({"type": "mcpToolCall", "id": id, "server": "weather", "tool": "now", "arguments": {"city": "Oslo"}, "status": status, "result": result, "error": null});
+                let item = |status: &str, result: Value| {
+                    json!({"type": "mcpToolCall", "id": id, "server": "weather", "tool": "now",
+                        "arguments": {"city": "Oslo"}, "status": status, "result": result, "error": null})
+                };
                 self.item_event("item/started", job, item("inProgress", Value::Null));
                 self.stage.pace(&job.turn, job.answer.slowly)?;
                 let result = json!({"content": [{"type": "text", "text": "rain"}]});
@@ -254,9 +264,13 @@ impl Performer {
 
     fn call(&mut self, job: &Job, name: &str, arguments: &Value) -> Result<String, Stopped> {
         let call = self.item("call");
-        let item = |status: &str, content: &Value| json!({"type": "dynamicToolCall", "id": call, "tool": name, "arguments": arguments, "status": status, "contentItems": content});
+        let item = |status: &str, content: &Value| {
+            json!({"type": "dynamicToolCall", "id": call, "tool": name, "arguments": arguments,
+                "status": status, "contentItems": content})
+        };
         self.item_event("item/started", job, item("inProgress", &Value::Null));
-        let params = json!({"threadId": job.thread, "turnId": job.turn, "callId": call, "namespace": null, "tool": name, "arguments": arguments});
+        let params = json!({"threadId": job.thread, "turnId": job.turn, "callId": call, "namespace": null, "tool": name,
+            "arguments": arguments});
         let outcome = self.ask(job, "item/tool/call", params)?;
         let content = outcome
             .ok()
@@ -346,7 +360,8 @@ impl Performer {
     }
 
     fn delta(&self, method: &str, job: &Job, item: &str, delta: &str) {
-        self.tell(method, json!({"threadId": job.thread, "turnId": job.turn, "itemId": item, "delta": delta, "summaryIndex": 0}));
+        self.tell(method,
+            json!({"threadId": job.thread, "turnId": job.turn, "itemId": item, "delta": delta, "summaryIndex": 0}));
     }
 
     fn tell(&self, method: &str, params: Value) {

@@ -1,7 +1,7 @@
 //! Chords: one or more keys pressed one after the other, and how they are written.
 //!
-//! `ctrl-x ctrl-e`, `alt-.`, `alt-shift-up`, `f2`, `esc p` (the same as `alt-p`); letters in either case. A [`Stroke`] is
-//! one key in the one spelling all of a terminal's spellings come to: `ESC W`, `CSI 87;4u` and `CSI 119;4u` are all
+//! `ctrl-x ctrl-e`, `alt-.`, `alt-shift-up`, `f2`, `esc p` (the same as `alt-p`); letters in either case. A [`Stroke`]
+//! is one key in the one spelling all of a terminal's spellings come to: `ESC W`, `CSI 87;4u` and `CSI 119;4u` are all
 //! `alt-shift-w`. Invariant: what a stroke is shown as is read back as that stroke.
 //!
 //! Absent on purpose: what a chord does (`table`), and bytes, which are the terminal library's business.

@@ -53,7 +53,8 @@ actions! {
     }
     "The agent" {
         Suggest "suggest" ["alt-."] "ask the model how the text goes on"
-        AcceptSuggestion "accept_suggestion" ["right" "ctrl-f" "end" "ctrl-e"] "take the grey text; where there is none, the key's other meaning"
+        AcceptSuggestion "accept_suggestion" ["right" "ctrl-f" "end" "ctrl-e"] "take the grey text; where there is \
+                                                                                none, the key's other meaning"
         AcceptWord "accept_word" ["alt-f" "alt-right" "ctrl-right"] "take a word of it"
         Blocks "blocks" ["alt-shift-w"] "insert all Python blocks of the last answer"
         Block1 "block_1" ["alt-!" "alt-shift-1"] "insert its first block"
@@ -103,7 +104,8 @@ actions! {
         SelectAll "select_all" ["ctrl-shift-a" "ctrl-x h"] "everything"
     }
     "Changing" {
-        Backspace "backspace" ["backspace" "ctrl-h" "shift-backspace"] "delete a character; in leading white space a level"
+        Backspace "backspace" ["backspace" "ctrl-h" "shift-backspace"] "delete a character; in leading white space a \
+                                                                        level"
         Delete "delete" ["delete"] "delete the character at the cursor"
         KillLine "kill_line" ["ctrl-k"] "cut to the end of the line"
         KillLineStart "kill_line_start" ["ctrl-u"] "cut to the start of the line"

@@ -71,7 +71,8 @@ fn defaults_and_nothing_created() {
 fn every_key_of_the_file_is_read() {
     let content = json!({
         "model": "m1", "completion_model": "m2", "think": "X", "search": "off", "code_theme": "github",
-        "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp", "python": "~/venv/bin/python",
+        "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
+        "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
         "run_cells": "auto", "images": "kitty", "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
     });

@@ -114,7 +114,8 @@ fn what_was_referred_to_belongs_to_its_exchange() {
     let second = &dialog.exchanges()[1];
     assert_eq!(
         second.user,
-        "<shell cmd=\"date\">Sunday</shell><context><code>x = 1</code></context>\n<user-request>second prompt</user-request>"
+        "<shell cmd=\"date\">Sunday</shell><context><code>x = 1</code></context>\n\
+         <user-request>second prompt</user-request>"
     );
     assert_eq!(second.images, ["data:a", "data:b"]);
     assert!(dialog.exchanges()[0].images.is_empty());
@@ -261,7 +262,8 @@ proptest! {
     /// A parser finds exactly the cells that were given, with their text.
     #[test]
     fn nothing_leaves_its_element(texts in prop::collection::vec((hostile(), hostile()), 1..5)) {
-        let cells: Vec<_> = texts.iter().zip(1..).map(|((source, output), n)| cell(n, &format!("x{source}"), &format!("y{output}"))).collect();
+        let cells: Vec<_> = texts.iter().zip(1..).map(|((source, output), n)| cell(n, &format!("x{source}"),
+            &format!("y{output}"))).collect();
         let dialog = Dialog { cells, ..Dialog::default() };
         let context = dialog.next_context();
         let tree = roxmltree::Document::parse(context.trim_end_matches('\n')).expect("the context is XML");
@@ -275,7 +277,8 @@ proptest! {
             let shown = elements.next().expect("each output is there");
             prop_assert!(shown.has_tag_name("output"));
             let text = shown.text().unwrap_or_default();
-            prop_assert!(text == allowed(&shorten_naming(&["y", output].concat(), MODEL_CHARACTERS, Rest::Kept(&cell_id(n)))));
+            prop_assert!(text == allowed(&shorten_naming(&["y", output].concat(), MODEL_CHARACTERS,
+                Rest::Kept(&cell_id(n)))));
         }
         prop_assert!(elements.next().is_none());
     }

@@ -1,8 +1,8 @@
 //! What a picture that lets light through stands on, so that what is drawn at its clear places can be read.
 //!
-//! In: pixels, the terminal's background. Out: the ground to lay them over, when the terminal's own would hide them: the
-//! black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture that
-//! is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
+//! In: pixels, the terminal's background. Out: the ground to lay them over, when the terminal's own would hide them:
+//! the black labels of a plot without a background on a dark terminal, white ones on a light one. Invariant: a picture
+//! that is whole, and one that can be read as it is, stays as it is; whatever has a background of its own keeps it.
 
 use super::pixels::Pixels;
 

@@ -1,9 +1,10 @@
 //! Pictures on the terminal.
 //!
-//! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor at
-//! the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing, when
-//! the first picture comes; `fit` says how large; `decode` and `svg` make `pixels`; `kitty`, `iterm2` and `blocks` write
-//! them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast from flooding.
+//! In: a picture as a cell, a tool or an answer names it. Out: bytes for the screen that draw it and leave the cursor
+//! at the start of a line, or one line that says what it is or why it is not drawn. `detect` finds the way of drawing,
+//! when the first picture comes; `fit` says how large; `decode` and `svg` make `pixels`; `kitty`, `iterm2` and `blocks`
+//! write them; `source` reads what an answer points at; `animation` keeps pictures that follow each other fast from
+//! flooding.
 //!
 //! Invariants: nothing is fetched, the terminal is asked nothing, and what is written holds nothing of the picture but
 //! base64 and colours; a picture that lets light through stands where it can be read (`ground`), and nothing else about

@@ -1,10 +1,10 @@
-//! Placeholders for pictures of kitty's protocol: characters that a multiplexer takes for text and moves about, and that
-//! the terminal draws as cells of a picture.
+//! Placeholders for pictures of kitty's protocol: characters that a multiplexer takes for text and moves about, and
+//! that the terminal draws as cells of a picture.
 //!
-//! In: a picture's id and its cells. Out: rows of U+10EEEE, each with marks for its row, its column and the id's highest
-//! byte; the lowest byte is the foreground colour, one of 256, which every multiplexer hands on unchanged. Document:
-//! kitty's graphics protocol, "Unicode placeholders"; the marks are those of combining class 230 without a decomposition
-//! in Unicode 6.0, in the order of their code points.
+//! In: a picture's id and its cells. Out: rows of U+10EEEE, each with marks for its row, its column and the id's
+//! highest byte; the lowest byte is the foreground colour, one of 256, which every multiplexer hands on unchanged.
+//! Document: kitty's graphics protocol, "Unicode placeholders"; the marks are those of combining class 230 without a
+//! decomposition in Unicode 6.0, in the order of their code points.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -2,8 +2,8 @@
 //!
 //! In: a text, and what decides the size. Out: pixels. Invariants: nothing is loaded, neither files nor addresses, but
 //! the fonts of the system, and those only for a drawing with text; the text is at most [`MOST_BYTES`], its elements as
-//! many as `usvg` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters, pictures within drawings, scripts, animation. Document: SVG 1.1, as `resvg`
-//! reads it.
+//! many as `usvg` allows. Drawings are made for paper: where they are clear they are white. Absent on purpose: filters,
+//! pictures within drawings, scripts, animation. Document: SVG 1.1, as `resvg` reads it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -118,7 +118,8 @@ mod tests {
     use crate::properties;
     use proptest::prelude::*;
 
-    const HEAD: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="4" height="2">"#;
+    const HEAD: &str = r#"<svg width="4" height="2"
+        xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">"#;
 
     fn drawing(inside: &str) -> Drawing {
         Drawing::read(&format!("{HEAD}{inside}</svg>")).unwrap()
@@ -165,7 +166,8 @@ mod tests {
             assert!(Drawing::read(text).is_err(), "{text}");
         }
         let blurred = format!(
-            "{HEAD}<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter><rect filter='url(#f)' width='1' height='1'/></svg>"
+            "{HEAD}<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter><rect filter='url(#f)' width='1' \
+             height='1'/></svg>"
         );
         assert!(matches!(Drawing::read(&blurred), Err(Trouble::Effects)));
         let long = " ".repeat(MOST_BYTES + 1);
@@ -185,8 +187,10 @@ mod tests {
 
         #[test]
         fn any_markup_is_read(parts in prop::collection::vec(prop::sample::select(vec![
-            "<g>", "</g>", "<rect width='9' height='1e9'/>", "<path d='M0 0L", "1e39 ", "-5 ", "Z'/>", "<use xlink:href='#a'/>",
-            "<g id='a' transform='scale(0)'>", "<circle r='nan'/>", "<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter>",
+            "<g>", "</g>", "<rect width='9' height='1e9'/>", "<path d='M0 0L", "1e39 ", "-5 ", "Z'/>",
+            "<use xlink:href='#a'/>",
+            "<g id='a' transform='scale(0)'>", "<circle r='nan'/>",
+            "<filter id='f'><feGaussianBlur stdDeviation='1e9'/></filter>",
             "<rect filter='url(#f)' width='1' height='1'/>", "&amp;", "<", "\"", "<linearGradient id='l'/>",
         ]), 0..12)) {
             if let Ok(read) = Drawing::read(&format!("{HEAD}{}</svg>", parts.concat())) {

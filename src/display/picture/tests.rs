@@ -47,7 +47,8 @@ fn two_by_two_pixels_by_each_method() {
     assert_eq!(
         bytes,
         format!(
-            "\n\x1b[1A\x1b7\x1b]1337;File=inline=1;size={size};width=1;height=1;preserveAspectRatio=1:{data}\x07\x1b8\x1b[1B\r"
+            "\n\x1b[1A\x1b7\x1b]1337;File=inline=1;size={size};width=1;height=1;\
+             preserveAspectRatio=1:{data}\x07\x1b8\x1b[1B\r"
         )
     );
 
@@ -91,7 +92,8 @@ fn a_large_picture_is_made_to_fit() {
 
 #[test]
 fn a_drawing_is_made_at_its_size() {
-    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2"><rect width="2" height="2" fill="red"/></svg>"#;
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2">
+        <rect width="2" height="2" fill="red"/></svg>"#;
     let drawing = Source::Drawing(svg.to_owned());
     let (bytes, _) = drawn(&drawing, Method::Blocks { true_colour: true });
     assert_eq!(bytes, "\x1b[38;2;255;0;0m\x1b[48;2;255;0;0m▀▀\x1b[0m\n");

@@ -1,8 +1,8 @@
 //! tmux between us and the terminal: what it lets through, and the envelope that gets through.
 //!
 //! In: `$TMUX_PANE`. Out: what tmux tells of the pane and of the terminal it is shown on, or nothing. Invariant: asking
-//! ends within [`PATIENCE`], whatever the server does. Documents: tmux(1), `allow-passthrough` and FORMATS, 3.3 and later
-//! (earlier ones do not know the option and are taken for closed).
+//! ends within [`PATIENCE`], whatever the server does. Documents: tmux(1), `allow-passthrough` and FORMATS, 3.3 and
+//! later (earlier ones do not know the option and are taken for closed).
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -321,12 +321,14 @@ mod tests {
         check(
             command("rm \x1b]52;c;eA==\x07\u{202e}\r-rf"),
             60,
-            "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** `why`\n  sandbox: it may run outside\n",
+            "? The agent asks to run a command\n    rm ^[]52;c;eA==^G\\u{202e}^M-rf\n  in: /w\n  why: **bold** \
+             `why`\n  sandbox: it may run outside\n",
         );
         check(
             command("echo one two three"),
             20,
-            "? The agent asks to \nrun a command\n    echo one two \n    three\n  in: /w\n  why: **bold** \n       `why`\n  sandbox: it may \nrun outside\n",
+            "? The agent asks to \nrun a command\n    echo one two \n    three\n  in: /w\n  why: **bold** \n       \
+             `why`\n  sandbox: it may \nrun outside\n",
         );
         check(
             About::Cells(vec![
@@ -342,7 +344,8 @@ mod tests {
                 },
             ]),
             70,
-            "? The agent asks to run 2 cells in your session\n  cell 1 of 2: set up\n  ! starts a new interpreter first: all variables are lost\n  1 a = 1\n  2 b = 2\n  cell 2 of 2\n  1 a\n",
+            "? The agent asks to run 2 cells in your session\n  cell 1 of 2: set up\n  ! starts a new interpreter \
+             first: all variables are lost\n  1 a = 1\n  2 b = 2\n  cell 2 of 2\n  1 a\n",
         );
         check(
             About::Agent(Subject::Edit {
@@ -362,7 +365,8 @@ mod tests {
                 blocks: vec!["import x".into(), "y".into()],
             },
             60,
-            "? A skill asks to run code in your session\n  skill: plot\n  file: /s/SKILL.md\n  block 1 of 2\n  1 import x\n  block 2 of 2\n  1 y\n",
+            "? A skill asks to run code in your session\n  skill: plot\n  file: /s/SKILL.md\n  block 1 of 2\n  1 \
+             import x\n  block 2 of 2\n  1 y\n",
         );
     }
 

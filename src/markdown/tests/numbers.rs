@@ -6,7 +6,8 @@ use super::{answer, text_of};
 use crate::markdown::{Appearance, MarkdownStream, fences};
 use crate::properties;
 
-/// The text with its Python blocks numbered after `before`, cut like that, in at most so many live rows; and the last number.
+/// The text with its Python blocks numbered after `before`, cut like that, in at most so many live rows; and the last
+/// number.
 fn numbered(text: &str, cuts: &[usize], rows: usize, before: usize) -> (String, usize) {
     let mut stream = MarkdownStream::numbered(Appearance::default(), Some(before));
     let mut settled = Vec::new();
@@ -28,7 +29,8 @@ fn numbered(text: &str, cuts: &[usize], rows: usize, before: usize) -> (String, 
 
 #[test]
 fn python_blocks_have_the_numbers_that_keys_insert_them_by() {
-    let text = "```python\n\na = 1\nb\n```\n```bash\nno\n```\n\n> ```py\n> quoted\n> ```\n\n```py\n \n```\n\n1. x\n\n   ```py\n   c\n   d\n   ```\n\n~~~py\ne\n~~~\n";
+    let text = "```python\n\na = 1\nb\n```\n```bash\nno\n```\n\n> ```py\n> quoted\n> ```\n\n```py\n \n```\n\n1. x\n\
+                \n   ```py\n   c\n   d\n   ```\n\n~~~py\ne\n~~~\n";
     let expected =
         "  \n1 a = 1\n  b\n\n  no\n\n>   quoted\n\n  \n\n1. x\n\n   2 c\n     d\n\n3 e\n";
     let trimmed = |text: &str| -> String {
@@ -75,7 +77,8 @@ proptest! {
     #![proptest_config(properties::cases(200))]
 
     #[test]
-    fn numbers_agree_with_the_blocks(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8), rows in 1usize..30) {
+    fn numbers_agree_with_the_blocks(text in answer(), cuts in proptest::collection::vec(1usize..30, 1..8),
+        rows in 1usize..30) {
         let blocks = fences::python_blocks(&text).len();
         prop_assert_eq!(numbered(&text, &cuts, rows, 0).1, blocks);
     }

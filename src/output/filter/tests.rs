@@ -236,7 +236,8 @@ proptest! {
     }
 
     #[test]
-    fn the_split_does_not_matter(bytes in hostile(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+    fn the_split_does_not_matter(bytes in hostile(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         cuts.sort_unstable();
         for policy in [Policy::Text, Policy::Cell] {

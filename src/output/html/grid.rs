@@ -1,8 +1,8 @@
 //! A table's cells as lines: columns aligned, within a width.
 //!
 //! In: rows of cells, with those that span several. Out: lines. Invariants: no line is wider than the width; columns of
-//! numbers end at one place, others begin at one; where there is no room the widest columns are cut (`…`), then columns in
-//! the middle are left out behind one `…`, as pandas does. Absent on purpose: frames.
+//! numbers end at one place, others begin at one; where there is no room the widest columns are cut (`…`), then columns
+//! in the middle are left out behind one `…`, as pandas does. Absent on purpose: frames.
 
 use crate::text::{columns, cut_with, joined_words};
 

@@ -12,7 +12,8 @@ pub(super) fn symbol(command: &str) -> Option<&'static str> {
 
 /// Whether a command is the name of a function.
 pub(super) fn named_function(command: &str) -> bool {
-    const NAMES: &str = " arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log \
+    const NAMES: &str = " arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf \
+                         limsup ln log \
                          max min Pr sec sin sinh sup tan tanh asin acos atan sinc sgn tr ";
     NAMES.contains(&format!(" {command} "))
 }

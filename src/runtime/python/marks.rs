@@ -262,7 +262,8 @@ mod tests {
         #![proptest_config(properties::cases(properties::USUAL))]
 
         #[test]
-        fn any_cut_gives_the_same(parts in proptest::collection::vec(part(), 0..12), cuts in proptest::collection::vec(1usize..9, 0..64)) {
+        fn any_cut_gives_the_same(parts in proptest::collection::vec(part(), 0..12),
+            cuts in proptest::collection::vec(1usize..9, 0..64)) {
             let whole = parts.concat();
             let mut chunks = Vec::new();
             let mut rest = &whole[..];

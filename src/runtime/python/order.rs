@@ -305,7 +305,8 @@ mod tests {
         /// not ordered against each other between frames).
         #[test]
         fn the_writers_order_is_restored(
-            steps in proptest::collection::vec(prop_oneof![any::<u8>().prop_map(Step::Out), any::<u8>().prop_map(Step::Err), Just(Step::Frame)], 0..40),
+            steps in proptest::collection::vec(prop_oneof![any::<u8>().prop_map(Step::Out),
+                any::<u8>().prop_map(Step::Err), Just(Step::Frame)], 0..40),
             schedule in proptest::collection::vec((0usize..3, 1usize..30), 0..200),
         ) {
             let (mut out, mut err, mut frames) = (Vec::new(), Vec::new(), VecDeque::new());
@@ -340,7 +341,8 @@ mod tests {
                 }
                 while let Some(item) = order.next() {
                     match item {
-                        Item::Output { stream: OutputStream::Stdout, bytes, .. } => got.last_mut().unwrap().0 += std::str::from_utf8(&bytes).unwrap(),
+                        Item::Output { stream: OutputStream::Stdout, bytes,
+                            .. } => got.last_mut().unwrap().0 += std::str::from_utf8(&bytes).unwrap(),
                         Item::Output { bytes, .. } => got.last_mut().unwrap().1 += std::str::from_utf8(&bytes).unwrap(),
                         Item::Frame(_) => got.push(Default::default()),
                     }

@@ -156,8 +156,8 @@ fn create_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
-/// True for a folder of ours that nobody else can write, with every file whole. Files are not read: they take as long as
-/// an interpreter's first steps, and interpreters do not read them either while the code file beside them fits.
+/// True for a folder of ours that nobody else can write, with every file whole. Files are not read: they take as long
+/// as an interpreter's first steps, and interpreters do not read them either while the code file beside them fits.
 fn is_intact(folder: &Path) -> bool {
     let is_ours = fs::symlink_metadata(folder).is_ok_and(|found| {
         found.is_dir()

@@ -2,8 +2,8 @@
 //!
 //! An agent forgets with its thread what it was allowed, so it is kept here: commands and their directories, files, and
 //! programs that may be typed into. An agent that wants to leave the sandbox gives a reason, and the request says no
-//! more than that (measured with codex 0.169.0, which also takes a reason without that wish). So a yes to a command with a
-//! reason holds for it with any reason and without one, and a yes to one without a reason for that alone.
+//! more than that (measured with codex 0.169.0, which also takes a reason without that wish). So a yes to a command
+//! with a reason holds for it with any reason and without one, and a yes to one without a reason for that alone.
 
 use std::collections::HashSet;
 

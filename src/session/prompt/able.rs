@@ -54,8 +54,8 @@ pub(super) fn no_schema(able: &Capabilities) -> AgentFailure {
     }
 }
 
-/// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command of
-/// the agent's own, which is known by its place.
+/// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command
+/// of the agent's own, which is known by its place.
 pub(super) fn place_instructions(request: &mut TurnRequest, able: &Capabilities, commanded: bool) {
     if able.system_prompt {
         return;

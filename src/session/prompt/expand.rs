@@ -4,9 +4,9 @@
 //! made of their expressions and commands. Out: one [`Expansion`], part of the exchange for good.
 //!
 //! Invariants: a command runs once, for the first prompt after it was written; what an earlier prompt, note or skill
-//! referred to is never run again (what notes only look at is looked at again when the exchange that had it is hidden, since
-//! looking changes nothing). A prompt is sent whether or not its references can be had: what is missing is said, to
-//! the model and to the user. Names are data: cut, escaped, never markup.
+//! referred to is never run again (what notes only look at is looked at again when the exchange that had it is hidden,
+//! since looking changes nothing). A prompt is sent whether or not its references can be had: what is missing is said,
+//! to the model and to the user. Names are data: cut, escaped, never markup.
 
 use std::collections::HashSet;
 

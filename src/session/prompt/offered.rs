@@ -1,8 +1,8 @@
 //! Live functions as tools: which names are offered and why, what the agent is told of them, what a call gave.
 //!
 //! In: the prompt, the conversation, what the runtime says of the names. Out: tools in a stable order, or the one line
-//! that refuses the prompt; results for the model and for the record. Five sources: this prompt, earlier prompts, notes, and tool results that declare tools
-//! (skills that were loaded are such results).
+//! that refuses the prompt; results for the model and for the record. Five sources: this prompt, earlier prompts,
+//! notes, and tool results that declare tools (skills that were loaded are such results).
 //!
 //! Invariants: a name of this prompt is offered or refused aloud, any other is offered or skipped without a word; the
 //! order does not depend on where a name was mentioned, so that the agent's thread goes on. A result that names a tool
@@ -48,7 +48,8 @@ impl Offered {
         let here: BTreeSet<String> = references(prompt).tools.into_iter().collect();
         if let Some(odd) = here.iter().find(|name| !is_tool_name(name)) {
             return Err(format!(
-                "ValueError: `{}` cannot be a tool: a tool's name is at most {LONGEST_NAME} ASCII letters, digits and `_`",
+                "ValueError: `{}` cannot be a tool: a tool's name is at most {LONGEST_NAME} ASCII letters, digits and \
+                 `_`",
                 cut_characters(odd, SHOWN_NAME)
             ));
         }
@@ -102,7 +103,8 @@ impl Offered {
                     if is_built_in(name) =>
                 {
                     return Err(format!(
-                        "NameError: `{name}` is a tool of this shell; to offer a function of yours, give it another name"
+                        "NameError: `{name}` is a tool of this shell; to offer a function of yours, give it another \
+                         name"
                     ));
                 }
                 // Whoever names the shell's own tool means it, and it is offered anyway.

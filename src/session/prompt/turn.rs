@@ -1,8 +1,9 @@
 //! One exchange with the agent as a pure machine: events in, actions out.
 //!
-//! Owns the answer so far and the one queue of what the agent wants: calls of our tools and questions to the user, one at a
-//! time in the order they came, so that no question comes up while a tool has the terminal. It knows no channel, no clock and no peer, so every path (tool rounds,
-//! an interrupt at any moment, late events of a dead turn, a lost interpreter) is a table of events in `turn/tests.rs`.
+//! Owns the answer so far and the one queue of what the agent wants: calls of our tools and questions to the user, one
+//! at a time in the order they came, so that no question comes up while a tool has the terminal. It knows no channel,
+//! no clock and no peer, so every path (tool rounds, an interrupt at any moment, late events of a dead turn, a lost
+//! interpreter) is a table of events in `turn/tests.rs`.
 //!
 //! Invariants: exactly one [`TurnAction::End`] comes out and nothing after it; every tool call the agent made is
 //! answered once or the turn has ended; an interrupt ends the turn for the user at once, while the agent may still be

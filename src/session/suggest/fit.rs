@@ -1,8 +1,8 @@
 //! A model's completion as the text that fits at the cursor.
 //!
 //! Pure. Models are told to answer with the text alone and often do not: they fence it, wrap it in a sentence, begin
-//! with what is typed already, end with what follows. All of that goes, and nothing that changes the meaning: an overlap
-//! is taken for a repetition only where the text would make no sense with it.
+//! with what is typed already, end with what follows. All of that goes, and nothing that changes the meaning: an
+//! overlap is taken for a repetition only where the text would make no sense with it.
 
 use crate::text::escape::visible_lines;
 

@@ -30,7 +30,8 @@ pub(super) fn said(stage: &Stage, text: &str) -> String {
 fn context_tells_what_is_sent() {
     let stage = stage(vec![says("one"), says("two"), says("three")]);
     let first = said(&stage, "%ipycodex context");
-    assert!(first.contains("\nearlier exchanges: none\nthread: a new one: nothing has been said yet\ncontext: none\n"), "{first}");
+    assert!(first.contains("\nearlier exchanges: none\nthread: a new one: nothing has been said yet\ncontext: none\n"),
+        "{first}");
     for text in [
         "a = '<é>'",
         ".first",
@@ -131,9 +132,9 @@ fn a_thread_that_is_lost_is_said() {
         delta: "par".into(),
     }]]);
     let run = stage.submit(".slow");
-    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
-    {
-    }
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))),
+        Next::Event(event) if matches!(*event, SessionEvent::Answer(_)))
+    {}
     stage.session.interrupt();
     words(&run);
     let text = said(&stage, "%ipycodex context");
@@ -208,7 +209,9 @@ fn tokens_are_told_for_each_turn_and_in_sum() {
     }
     assert_eq!(
         said(&stage, "%ipycodex usage"),
-        "    In         Input        Cached        Output     Reasoning\n     2         1,200         1,024            57            21\n     4         3,400             0            57            21\n   Sum         4,600         1,024           114            42\n5 h: 42% used"
+        "    In         Input        Cached        Output     Reasoning\n     2         1,200         1,024            \
+         57            21\n     4         3,400             0            57            21\n   Sum         \
+         4,600         1,024           114            42\n5 h: 42% used"
     );
 }
 
@@ -330,9 +333,9 @@ fn ctrl_c_ends_the_waiting_for_an_agent_that_does_not_tell() {
         });
     });
     let run = stage.submit("%ipycodex model");
-    while !matches!(run.next_blocking(Some(Duration::from_secs(60))), Next::Event(event) if word(&event) == "self.model=''")
-    {
-    }
+    while !matches!(run.next_blocking(Some(Duration::from_secs(60))),
+        Next::Event(event) if word(&event) == "self.model=''")
+    {}
     stage.session.interrupt();
     assert_eq!(words(&run), ["stopped waiting"]);
     assert_eq!(stage.run("x"), ["[2]", "ran x", "= 42", "Ok"]);

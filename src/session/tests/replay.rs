@@ -76,7 +76,8 @@ fn cells_take_numbers_and_exchanges_become_part_of_the_conversation() {
         .iter()
         .map(|turn| (turn.user.as_str(), turn.assistant.as_str()))
         .collect();
-    let first = "<context><code>a = 1</code><output>ran a = 1\n42</output></context>\n<user-request>what is a?</user-request>";
+    let first = "<context><code>a = 1</code><output>ran a = 1\n42</output></context>\n\
+                 <user-request>what is a?</user-request>";
     let second = "<context><code>b</code><output>ran b\n42</output></context>\n<user-request>and b?</user-request>";
     assert_eq!(told, [(first, "one"), (second, "two")]);
     assert_eq!(stage.sent(0), "<user-request>x</user-request>");

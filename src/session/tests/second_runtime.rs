@@ -1,5 +1,5 @@
-//! A runtime that is not Python and can only run cells: what a user is told, what the agent is offered, and that nothing
-//! is asked of it that it cannot do.
+//! A runtime that is not Python and can only run cells: what a user is told, what the agent is offered, and that
+//! nothing is asked of it that it cannot do.
 
 use super::*;
 use crate::runtime::{Capabilities, InputReply};

@@ -1,7 +1,8 @@
 //! The skills of a session: the list as it was found, what the user answered about them, what the conversation holds.
 //!
 //! The list is made once, on a thread of its own, while the session starts; the first prompt waits for it, nothing
-//! else does. What the user answered for later sessions is written by whoever drives the tools ([`Shelf::take_answers`]).
+//! else does. What the user answered for later sessions is written by whoever drives the tools
+//! ([`Shelf::take_answers`]).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};

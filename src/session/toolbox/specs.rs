@@ -1,8 +1,8 @@
 //! Our tools as the model sees them: names, descriptions, schemas.
 //!
 //! Written for the model: what a tool is for, what it cannot do, when another is better. Models in code mode see them
-//! as comments above TypeScript declarations. A tool is a row of [`TOOLS`]. Invariant: the same offer gives the same bytes, or threads would be
-//! seeded anew for nothing.
+//! as comments above TypeScript declarations. A tool is a row of [`TOOLS`]. Invariant: the same offer gives the same
+//! bytes, or threads would be seeded anew for nothing.
 
 use serde_json::{Value, json};
 
@@ -16,20 +16,23 @@ pub(super) const RUN_CELLS: &str = "run_cells";
 pub(super) const LOAD_SKILL: &str = "load_skill";
 
 const ABOUT_PYRUN: &str = "\
-Look at the user's live {language} session: runs code in a throw-away copy of it and returns what the code printed and the \
+Look at the user's live {language} session: runs code in a throw-away copy of it and returns what the code printed and \
+the \
 value of its last expression. Every variable and import of the session is there: use it to inspect data, types, docs \
 and sources before you answer. Nothing it does lasts: assignments are lost, and it cannot write files, use the network \
 or touch other processes. The user is not asked and sees one line. For what must stay or be seen use run_cells.";
 
 const ABOUT_RUN_CELLS: &str = "\
-Run cells in the user's live {language} session, in order, as if the user had typed them: they are numbered, recorded and \
+Run cells in the user's live {language} session, in order, as if the user had typed them: they are numbered, recorded \
+and \
 shown with their output, and what they define stays. Use it for results the user shall keep or see (variables, \
 functions, plots), not to look around: pyrun does that unasked. The user is usually asked first and may say no. The \
 first cell that fails stops the rest. {cells}Returns each cell's output; \
 pictures come after the text (in JavaScript as data URLs on lines of their own: pass each to image()).";
 
 const ABOUT_LOAD_SKILL: &str = "\
-Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin work \
+Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin \
+work \
 it describes; one that was loaded earlier in this conversation need not be loaded again. Code the skill marks for it \
 runs in the user's session first, if the user allows it; the result tells what ran.";
 
@@ -113,7 +116,8 @@ fn pyrun_spec(able: &Capabilities) -> ToolSpec {
     spec(
         PYRUN,
         &about(ABOUT_PYRUN, able),
-        json!({"code": {"type": "string", "description": format!("{language}; the value of a last expression is returned.")}}),
+        json!({"code": {"type": "string",
+            "description": format!("{language}; the value of a last expression is returned.")}}),
         &["code"],
     )
 }
@@ -125,7 +129,8 @@ fn run_cells_spec(able: &Capabilities) -> ToolSpec {
         "properties": {
             "code": {"type": "string", "description": format!("{language} source of the cell.")},
             "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
-            "reset": {"type": "boolean", "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
+            "reset": {"type": "boolean",
+                "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
         },
         "required": ["code"],
         "additionalProperties": false,
@@ -140,7 +145,9 @@ fn run_cells_spec(able: &Capabilities) -> ToolSpec {
         &about(ABOUT_RUN_CELLS, able),
         json!({
             "cells": {"type": "array", "items": cell, "minItems": 1},
-            "timeout": {"type": "number", "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it takes."},
+            "timeout": {"type": "number",
+                "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it \
+                                takes."},
         }),
         &["cells"],
     )

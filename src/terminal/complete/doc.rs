@@ -405,7 +405,8 @@ mod tests {
     #[test]
     fn heads_and_marks() {
         let call = look(serde_json::json!({
-            "name": "f", "type": "function", "signature": "(ä, b\u{1b}=2)", "mark": [4, 8], "value": "", "doc": "One.\n\tTwo."
+            "name": "f", "type": "function", "signature": "(ä, b\u{1b}=2)", "mark": [4, 8], "value": "",
+            "doc": "One.\n\tTwo."
         }));
         assert_eq!(call.head, "f(ä, b^[=2)");
         assert_eq!(&call.head[call.mark.unwrap()], "b^[=2");

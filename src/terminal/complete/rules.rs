@@ -1,8 +1,8 @@
 //! What Tab asks for at a place in a text. Pure rules.
 //!
-//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`Source`]: who knows, and which part
-//! of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this file only
-//! finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`Source`]: who knows, and which
+//! part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this file
+//! only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! What each line of a cell is, seen from a distance: Python, a magic, a shell command, and where its brackets stand.
 //!
-//! In: a line and how the line before it ended ([`Stand`]). Out: a [`Seen`]. Invariant: cheap and total; what is seen of
-//! a line depends on its text and its [`Stand`] alone, so it can be kept until one of them changes. Absent on purpose:
-//! syntax and colours; the fields of f-strings (their brackets are part of the string).
+//! In: a line and how the line before it ended ([`Stand`]). Out: a [`Seen`]. Invariant: cheap and total; what is seen
+//! of a line depends on its text and its [`Stand`] alone, so it can be kept until one of them changes. Absent on
+//! purpose: syntax and colours; the fields of f-strings (their brackets are part of the string).
 
 /// Where Python stands at the end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,8 +3,8 @@
 //! Called by the editor on every paint, cursor moves included; keeps the [`Snapshot`](super::snapshot::Snapshot) others
 //! decide from. Cells are Python with IPython's magics and commands in the code theme in force (`lines` and `magics`
 //! say what a line is, `sheet` keeps what is known of it, `brush` paints it, `worker` is the brush's thread, `brackets`
-//! finds partners), prompts are plain, and without colour all is. Invariants: what is painted are the bytes of the text,
-//! but for the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
+//! finds partners), prompts are plain, and without colour all is. Invariants: what is painted are the bytes of the
+//! text, but for the rows a [`window`](super::window) hides; a paint waits for colours for 2 ms at most.
 //!
 //! Absent on purpose: what a text is (`input`), whether it is complete.
 

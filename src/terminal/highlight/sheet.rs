@@ -1,9 +1,9 @@
 //! The text being typed, line by line, with what is known of each: what it is, where its brackets stand, its colours.
 //!
-//! In: the whole text at every paint, spans from the [`brush`](super::brush). Out: lines. After an edit the lines before
-//! and behind it are kept. Invariants: spans cover their line, whatever is known of it; a line that has changed keeps
-//! the colours it had, stretched, until it is painted again, so that nothing flickers. What happened to the lines since
-//! the brush looked is a list of [`Edit`]s. Absent on purpose: painting.
+//! In: the whole text at every paint, spans from the [`brush`](super::brush). Out: lines. After an edit the lines
+//! before and behind it are kept. Invariants: spans cover their line, whatever is known of it; a line that has changed
+//! keeps the colours it had, stretched, until it is painted again, so that nothing flickers. What happened to the lines
+//! since the brush looked is a list of [`Edit`]s. Absent on purpose: painting.
 
 use nu_ansi_term::Style;
 

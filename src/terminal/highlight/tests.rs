@@ -108,7 +108,9 @@ proptest! {
     /// Painting after edits ends where painting from scratch does, and every line is covered at any time.
     #[test]
     fn painting_goes_on_where_it_has_to(
-        texts in prop::collection::vec("(%%(bash|time|html)\n)?(def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)(\n(def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)){0,5}", 1..6),
+        texts in prop::collection::vec("(%%(bash|time|html)\n\
+                                        )?(def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)(\n\
+                                        (def f\\(\\):|'''|x = \\(|\\)|!ls \\\\|a\\?|%x 1|é\"|# '| *)){0,5}", 1..6),
         steps in prop::collection::vec(0usize..4, 6),
     ) {
         let theme = Theme::default();

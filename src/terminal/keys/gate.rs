@@ -2,8 +2,8 @@
 //! while something ran.
 //!
 //! The editor parses all keys of one read before it carries any out, and what comes after a key that ends its reading
-//! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again: before it waits for others, it is
-//! made to take them (`waiting.rs`).
+//! is lost. So such keys are held ([`Gate::hold`]) and come first when it reads again: before it waits for others, it
+//! is made to take them (`waiting.rs`).
 //!
 //! Invariant: a key is in the editor or here, once, in the order it was typed.
 

@@ -2,7 +2,8 @@
 //!
 //! Keys that came in one read are parsed before any of them is painted, so what was painted last is not what the second
 //! of them meets. [`Typed`] starts from the paint and carries out the editor's simple commands itself; what it does not
-//! know ends it, and until the next paint nobody knows the text. Invariant: while it lives it equals the editor's buffer.
+//! know ends it, and until the next paint nobody knows the text. Invariant: while it lives it equals the editor's
+//! buffer.
 
 use std::ops::Range;
 

@@ -39,7 +39,8 @@ pub enum Picked {
 
 /// Lets the user pick a session of `cwd` (else of the git root above it), or of any directory.
 ///
-/// The session `without` is not offered. The terminal is as it was when this returns. Run it between two reads of the editor, or before the first.
+/// The session `without` is not offered. The terminal is as it was when this returns. Run it between two reads of the
+/// editor, or before the first.
 ///
 /// # Errors
 /// The terminal cannot be used, or the record not be read.

@@ -1,4 +1,5 @@
-//! The search on the terminal: what is looked for, the inputs that fit (the newest at the bottom), all of the chosen one.
+//! The search on the terminal: what is looked for, the inputs that fit (the newest at the bottom), all of the chosen
+//! one.
 //!
 //! In: the machine and a size. Out: a frame that fits; of an input too long for it, the part with what was found.
 

@@ -1,8 +1,8 @@
 //! Ctrl-R: an earlier input looked up by a part of it, the whole of it shown.
 //!
-//! In: the inputs in memory, in the order in which people look back, and those of the record that are further back: they
-//! are looked up between keys. Out: the text that takes the place of what is being typed, or nothing: then that stays as
-//! it was. The editor's own search shows no lines of a longer input.
+//! In: the inputs in memory, in the order in which people look back, and those of the record that are further back:
+//! they are looked up between keys. Out: the text that takes the place of what is being typed, or nothing: then that
+//! stays as it was. The editor's own search shows no lines of a longer input.
 
 mod draw;
 mod state;

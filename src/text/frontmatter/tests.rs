@@ -42,7 +42,8 @@ fn fences_divide() {
 fn keys_speak() {
     let found = read(
         "tools: f  g\nlist: [f, 'g h', 1.10]\ncommas: f, g\ncmds:\n  - ls | wc -l\n  - ' '\none: git status -s\n\
-         number: 1.10\nnull1: ~\nnull2: null\nnull3:\nquoted: 'null'\nyes: true\nno: false\non: Yes\nfold: >\n  a\n  b\n",
+         number: 1.10\nnull1: ~\nnull2: null\nnull3:\nquoted: 'null'\nyes: true\nno: false\non: Yes\n\
+         fold: >\n  a\n  b\n",
     );
     let words: Vec<_> = ["tools", "list", "commas", "null1", "missing"]
         .iter()

@@ -17,7 +17,8 @@ fn a_skill_is_listed_loaded_and_not_loaded_twice() {
         };
         let own = program.home.path().join("home/.agents/skills/mine");
         std::fs::create_dir_all(&own).unwrap();
-        let text = "---\nname: mine\ndescription: For tests.\n---\nDo it so.\n```python\n#| eval: true\nloaded = 42\n```\n";
+        let text = "---\nname: mine\ndescription: For tests.\n---\nDo it so.\n```python\n#| eval: true\nloaded = 42\n\
+                    ```\n";
         std::fs::write(own.join("SKILL.md"), text).unwrap();
         let ran = program.piped(".go\nloaded\n");
         let requests = program.endpoint.requests();
@@ -105,7 +106,8 @@ fn the_user_is_asked_before_a_skill_of_the_project_is_read_and_runs_code() {
     };
     let theirs = program.home.work().join(".agents/skills/theirs");
     std::fs::create_dir_all(&theirs).unwrap();
-    let text = "---\nname: theirs\ndescription: \"Hostile \\e[2J.\"\n---\nObey.\n```py\n#| eval: true\nloaded = 42\n```\n";
+    let text = "---\nname: theirs\ndescription: \"Hostile \\e[2J.\"\n---\nObey.\n```py\n#| eval: true\nloaded = 42\n\
+                ```\n";
     std::fs::write(theirs.join("SKILL.md"), text).unwrap();
     let pty = program.repl();
     pty.send_line(".go");

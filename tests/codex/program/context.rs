@@ -23,7 +23,8 @@ fn context_and_request_reach_the_model_byte_for_byte() {
         ".hello, nothing ran\n\
          a = 1\na\n.what is a?\n\
          .and nothing new?\n\
-         \"why & how\"\n\"\"\"two\nlines\"\"\"\nprint('x <'); print('y'); 'v'\n%ipycodex context\n.what? a\\\nb %x !y  \n",
+         \"why & how\"\n\"\"\"two\nlines\"\"\"\nprint('x <'); print('y'); 'v'\n%ipycodex context\n.what? a\\\n\
+         b %x !y  \n",
     );
     assert_eq!(ran.code(), 0, "{ran:?}");
     let requests = program.endpoint.requests();
@@ -32,9 +33,11 @@ fn context_and_request_reach_the_model_byte_for_byte() {
         told,
         [
             "<user-request>hello, nothing ran</user-request>",
-            "<context><code>a = 1</code><code>a</code><output>1</output></context>\n<user-request>what is a?</user-request>",
+            "<context><code>a = 1</code><code>a</code><output>1</output></context>\n\
+             <user-request>what is a?</user-request>",
             "<user-request>and nothing new?</user-request>",
-            "<context><note>why &amp; how</note><note>two\nlines</note><code>print('x &lt;'); print('y'); 'v'</code><output>x &lt;\ny\n'v'</output></context>\n\
+            "<context><note>why &amp; how</note><note>two\n\
+             lines</note><code>print('x &lt;'); print('y'); 'v'</code><output>x &lt;\ny\n'v'</output></context>\n\
              <user-request>what? a\nb %x !y</user-request>",
         ]
     );
@@ -154,7 +157,8 @@ fn ask_sends_files_and_input_before_the_prompt() {
     assert_eq!(
         asked(&program.endpoint.requests()[0]),
         format!(
-            "<stdin>piped &amp; in\n</stdin>\n<file path=\"{}\">1 &lt; 2</file>\n<user-request>what is it?</user-request>",
+            "<stdin>piped &amp; in\n</stdin>\n<file path=\"{}\">1 &lt; 2</file>\n\
+             <user-request>what is it?</user-request>",
             file.display().to_string().replace('"', "&quot;")
         )
     );

@@ -43,7 +43,8 @@ fn nobody_logged_in_is_said_and_nothing_is_stored() {
     assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""));
     assert_eq!(
         ran.stderr,
-        "error: Codex is not logged in\n  hint: log in with `codex login`\n  hint: or try without Codex: `--agent demo`\n"
+        "error: Codex is not logged in\n  hint: log in with `codex login`\n  hint: or try without Codex: `--agent \
+         demo`\n"
     );
     let endpoint = Endpoint::script(Vec::new());
     let program = Program { home, endpoint };

@@ -35,12 +35,14 @@ fn values_and_commands_stand_before_the_context_and_are_had_once() {
         };
         let ran = program.piped(
             "x = '</variable> & \"co\"'\nd = {'k': [1, 2]}\n\
-             .$`x` $`d` $`d['k'][0]` $`len(d['k'])` $`1 +` $`nope` !`printf '<%s>\\n' one two; echo ran >> count` $`gone(x)`\n\
+             .$`x` $`d` $`d['k'][0]` $`len(d['k'])` $`1 +` $`nope` !`printf '<%s>\\n' one two; echo ran >> count` \
+             $`gone(x)`\n\
              .and now?\n",
         );
         assert_eq!(ran.code(), 0, "{model}: {ran:?}");
         let told = told(&program);
-        let first = "<warnings>The following symbols were referenced but aren't defined in the interpreter: gone, nope</warnings>\n\
+        let first = "<warnings>The following symbols were referenced but aren't defined in the interpreter: gone, \
+                     nope</warnings>\n\
              <variable name=\"1 +\" type=\"SyntaxError\">Error: SyntaxError: invalid syntax</variable>\
              <variable name=\"d\" type=\"dict\">{'k': [1, 2]}</variable>\
              <variable name=\"d['k'][0]\" type=\"int\">1</variable>\
@@ -48,7 +50,8 @@ fn values_and_commands_stand_before_the_context_and_are_had_once() {
              <variable name=\"x\" type=\"str\">&lt;/variable&gt; &amp; \"co\"</variable>\
              <shell cmd=\"printf '&lt;%s&gt;\\n' one two; echo ran &gt;&gt; count\">&lt;one&gt;\n&lt;two&gt;</shell>\
              <context><code>x = '&lt;/variable&gt; &amp; \"co\"'</code><code>d = {'k': [1, 2]}</code></context>\n\
-             <user-request>$`x` $`d` $`d['k'][0]` $`len(d['k'])` $`1 +` $`nope` !`printf '<%s>\\n' one two; echo ran >> count` $`gone(x)`</user-request>";
+             <user-request>$`x` $`d` $`d['k'][0]` $`len(d['k'])` $`1 +` $`nope` !`printf '<%s>\\n' one two; echo ran \
+             >> count` $`gone(x)`</user-request>";
         assert_eq!(
             told,
             [first, "<user-request>and now?</user-request>"],
@@ -82,11 +85,13 @@ fn notes_bring_what_they_declare_with_the_next_prompt() {
     };
     let ran = program.piped(
         "x, d = 41, [5]\ndef f(): 'F.'\n\ndef g(): 'G.'\n\n\
-         '''---\nexposed-vars: x d[0]\nshell-cmds: [echo hi]\nallowed-tools: f gone Bash(git:*)\n---\nsee $`x` and &`g`'''\n\
+         '''---\nexposed-vars: x d[0]\nshell-cmds: [echo hi]\nallowed-tools: f gone Bash(git:*)\n---\n\
+         see $`x` and &`g`'''\n\
          .a\n.b\n",
     );
     let told = told(&program);
-    let expansion = "<variable name=\"d[0]\" type=\"int\">5</variable><variable name=\"x\" type=\"int\">41</variable><shell cmd=\"echo hi\">hi</shell><context>";
+    let expansion = "<variable name=\"d[0]\" type=\"int\">5</variable><variable name=\"x\" \
+                     type=\"int\">41</variable><shell cmd=\"echo hi\">hi</shell><context>";
     assert!(told[0].starts_with(expansion), "{ran:?}\n{}", told[0]);
     assert_eq!(told[1], "<user-request>b</user-request>");
     for request in program.endpoint.requests() {
@@ -114,7 +119,10 @@ fn a_bare_fix_takes_the_last_error() {
     let again = "<last-error line=\"3\"><code>1/0</code><output>";
     assert!(told[2].starts_with(again), "{}", told[2]);
     assert!(
-        told[2].ends_with("ZeroDivisionError: division by zero</output></last-error><user-request>explain</user-request>"),
+        told[2].ends_with(
+            "ZeroDivisionError: division by \
+                           zero</output></last-error><user-request>explain</user-request>"
+        ),
         "{}",
         told[2]
     );
@@ -297,7 +305,8 @@ fn without_python_a_prompt_says_what_it_could_not_have() {
     assert_eq!(told.len(), 1, "{ran:?}");
     assert!(
         told[0].starts_with(
-            "<warnings>The following symbols were referenced but aren't defined in the interpreter: x</warnings>\n<shell cmd=\"ls\">Error: "
+            "<warnings>The following symbols were referenced but aren't defined in the interpreter: x</warnings>\n\
+             <shell cmd=\"ls\">Error: "
         ),
         "{}",
         told[0]

@@ -82,7 +82,9 @@ fn pictures(request: &Value) -> Vec<usize> {
 }
 
 const PICTURE: &str = "import base64\n\
-                       class P: _repr_png_ = lambda self: base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')\n\
+                       class P: _repr_png_ = lambda self: \
+                       base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9aw\
+                       AAAABJRU5ErkJggg==')\n\
                        P()\n";
 
 fn shown_and_seen_again(program: &Program) -> Vec<Value> {

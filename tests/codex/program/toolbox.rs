@@ -192,7 +192,8 @@ fn failures_are_named_and_the_interpreter_is_kept_or_not() {
     };
     check(
         &["a = 1", "1/0", "b = 1"],
-        "cell 2 of 3 (In[4]) failed: ZeroDivisionError: division by zero; cell 3 was not run\nIn[3]: no output\nIn[4]:\n",
+        "cell 2 of 3 (In[4]) failed: ZeroDivisionError: division by zero; cell 3 was not run\nIn[3]: no output\n\
+         In[4]:\n",
         "x + a",
         "42\n",
     );
@@ -246,7 +247,8 @@ fn a_reset_starts_the_interpreter_anew() {
 fn a_cell_that_takes_too_long_is_interrupted() {
     let model = "gpt-5.5";
     let slow = json!({"cells": [{"code": "import time\ntime.sleep(1000)"}], "timeout": 1});
-    let swallows = json!({"cells": [{"code": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(1000)"}], "timeout": 1});
+    let swallows = json!({"cells": [{"code": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
+                                              time.sleep(1000)"}], "timeout": 1});
     let replies = vec![
         call(model, "run_cells", &slow),
         Reply::text("Slow."),
@@ -274,7 +276,8 @@ fn a_cell_that_takes_too_long_is_interrupted() {
 fn a_picture_of_a_cell_is_seen() {
     let model = "gpt-5.5";
     let code = "from IPython.display import Image\nimport base64\n\
-                display(Image(base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')))";
+                display(Image(base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG\
+                AWjR9awAAAABJRU5ErkJggg==')))";
     let Some(program) = unasked(model, vec![cells(model, &[code]), Reply::text("A dot.")]) else {
         return;
     };

@@ -57,7 +57,8 @@ fn a_live_function_is_called_and_its_result_seen() {
             answers[0],
             format!(
                 "<details class='tool-usage-details'>\n<summary><code>f(x=1)</code></summary>\n\n```json\n\
-                 {{\"id\": \"{id}\", \"call\": {{\"function\": \"f\", \"arguments\": {{\"x\": 1}}}}, \"result\": \"2\", \"success\": true}}\n\
+                 {{\"id\": \"{id}\", \"call\": {{\"function\": \"f\", \"arguments\": {{\"x\": 1}}}}, \"result\": \
+                 \"2\", \"success\": true}}\n\
                  ```\n\n</details>\n\nIt is two."
             ),
             "{model}"

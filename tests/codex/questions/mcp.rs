@@ -36,8 +36,10 @@ fn with_asker(model: &str, elicited: &Value) -> Option<Real> {
 
 #[test]
 fn mcp_servers_ask_forms() {
-    let elicited = json!({"message": "Who are you?", "requestedSchema": {"type": "object", "required": ["name"], "properties": {
-        "name": {"type": "string", "title": "Name"}, "age": {"type": "integer", "minimum": 0}, "sure": {"type": "boolean", "default": true},
+    let elicited = json!({"message": "Who are you?",
+        "requestedSchema": {"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string", "title": "Name"}, "age": {"type": "integer", "minimum": 0},
+        "sure": {"type": "boolean", "default": true},
     }}});
     for model in [PLAIN, CODE] {
         let Some(real) = with_asker(model, &elicited) else {
@@ -88,7 +90,8 @@ fn mcp_servers_ask_forms() {
 
 #[test]
 fn mcp_servers_ask_for_pages_and_are_refused() {
-    let elicited = json!({"mode": "url", "message": "Log in", "url": "https://example.com/login", "elicitationId": "e1"});
+    let elicited = json!({"mode": "url", "message": "Log in", "url": "https://example.com/login",
+        "elicitationId": "e1"});
     for (answers, said) in [
         (
             vec![decided(Decision::AllowAlways), decided(Decision::AllowOnce)],

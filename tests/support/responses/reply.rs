@@ -166,26 +166,31 @@ impl<W: Write> Stream<'_, W> {
             Event::Reasoning(parts) => self.reasoning(parts),
             Event::Call(call, name, arguments) => {
                 let id = self.item_id("fc");
-                let item = |arguments: String| json!({"type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments});
+                let item = |arguments: String| json!({"type": "function_call", "id": id, "call_id": call, "name": name,
+                    "arguments": arguments});
                 self.added(item(String::new()))?;
                 self.done(item(arguments.to_string()))
             }
             Event::NamespaceCall(call, namespace, name, arguments) => {
                 let id = self.item_id("fc");
-                let item = json!({"type": "function_call", "id": id, "call_id": call, "namespace": namespace, "name": name, "arguments": arguments.to_string()});
+                let item = json!({"type": "function_call", "id": id, "call_id": call, "namespace": namespace,
+                    "name": name, "arguments": arguments.to_string()});
                 self.added(item.clone())?;
                 self.done(item)
             }
             Event::Custom(call, name, input) => {
                 let id = self.item_id("ctc");
-                let item = |input: &str| json!({"type": "custom_tool_call", "id": id, "call_id": call, "name": name, "input": input});
+                let item = |input: &str| json!({"type": "custom_tool_call", "id": id, "call_id": call, "name": name,
+                    "input": input});
                 self.added(item(""))?;
-                self.send(json!({"type": "response.custom_tool_call_input.delta", "item_id": id, "output_index": self.items - 1, "delta": input}))?;
+                self.send(json!({"type": "response.custom_tool_call_input.delta", "item_id": id,
+                    "output_index": self.items - 1, "delta": input}))?;
                 self.done(item(input))
             }
             Event::Search(query) => {
                 let id = self.item_id("ws");
-                let item = |status: &str| json!({"type": "web_search_call", "id": id, "status": status, "action": {"type": "search", "query": query}});
+                let item = |status: &str| json!({"type": "web_search_call", "id": id, "status": status,
+                    "action": {"type": "search", "query": query}});
                 self.added(item("in_progress"))?;
                 self.done(item("completed"))
             }
@@ -214,7 +219,8 @@ impl<W: Write> Stream<'_, W> {
 
     fn begun(&mut self, deltas: &[String], phase: Option<&str>) -> io::Result<String> {
         let id = self.item_id("msg");
-        let mut item = json!({"type": "message", "role": "assistant", "id": id, "status": "in_progress", "content": []});
+        let mut item = json!({"type": "message", "role": "assistant", "id": id, "status": "in_progress",
+            "content": []});
         if let Some(phase) = phase {
             item["phase"] = json!(phase);
         }
@@ -233,9 +239,12 @@ impl<W: Write> Stream<'_, W> {
         let output = self.items - 1;
         self.added(json!({"type": "reasoning", "id": id, "summary": []}))?;
         for (part, text) in parts.iter().enumerate() {
-            self.send(json!({"type": "response.reasoning_summary_part.added", "item_id": id, "output_index": output, "summary_index": part, "part": {"type": "summary_text", "text": ""}}))?;
-            self.send(json!({"type": "response.reasoning_summary_text.delta", "item_id": id, "output_index": output, "summary_index": part, "delta": text}))?;
-            self.send(json!({"type": "response.reasoning_summary_text.done", "item_id": id, "output_index": output, "summary_index": part, "text": text}))?;
+            self.send(json!({"type": "response.reasoning_summary_part.added", "item_id": id, "output_index": output,
+                "summary_index": part, "part": {"type": "summary_text", "text": ""}}))?;
+            self.send(json!({"type": "response.reasoning_summary_text.delta", "item_id": id, "output_index": output,
+                "summary_index": part, "delta": text}))?;
+            self.send(json!({"type": "response.reasoning_summary_text.done", "item_id": id, "output_index": output,
+                "summary_index": part, "text": text}))?;
         }
         let summary: Vec<Value> = parts
             .iter()

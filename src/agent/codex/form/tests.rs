@@ -83,7 +83,8 @@ fn values_have_the_type_of_the_schema() {
             ("unknown", &["x"]),
         ],
         Ok(
-            json!({"name": "Ada", "age": 36, "height": 2, "sure": false, "color": "r", "size": "l", "parts": ["a", "c"], "kinds": ["x"]}),
+            json!({"name": "Ada", "age": 36, "height": 2, "sure": false, "color": "r", "size": "l", "parts": ["a", "c"],
+                "kinds": ["x"]}),
         ),
     );
 }
@@ -101,7 +102,8 @@ fn what_does_not_fit_is_said_by_field() {
             ("parts", &["a", "b", "c"]),
         ],
         Err(
-            "Name: 1 to 5 characters\nage: a whole number from 0 to 150\nheight: a number\nsure: yes or no\ncolor: one of r, b\nparts: at most 2",
+            "Name: 1 to 5 characters\nage: a whole number from 0 to 150\nheight: a number\nsure: yes or no\n\
+             color: one of r, b\nparts: at most 2",
         ),
     );
     for number in ["-1", "151", "NaN", "inf", "99999999999999999999", ""] {

@@ -65,7 +65,8 @@ fn a_command_is_shown_as_it_runs() {
         assert_eq!(subject, expected);
         assert!(asking.is_approval());
     }
-    let input = json!({"command": "quit()", "kind": "writeStdin", "itemId": "c0", "approvalId": "c1", "cwd": "/p", "reason": "r"});
+    let input = json!({"command": "quit()", "kind": "writeStdin", "itemId": "c0", "approvalId": "c1", "cwd": "/p",
+        "reason": "r"});
     let expected = Subject::Input {
         program: "c0".into(),
         text: "quit()".into(),
@@ -73,7 +74,8 @@ fn a_command_is_shown_as_it_runs() {
         reason: Some("r".into()),
     };
     assert_eq!(asked(COMMAND, input).0, expected);
-    let more = json!({"command": "a", "cwd": "/p", "reason": "r", "additionalPermissions": {"network": {"enabled": true}, "fileSystem": {"write": ["/w"], "read": null}}});
+    let more = json!({"command": "a", "cwd": "/p", "reason": "r",
+        "additionalPermissions": {"network": {"enabled": true}, "fileSystem": {"write": ["/w"], "read": null}}});
     let expected = Subject::Permissions {
         wanted: vec!["run: a".into(), "network".into(), "write /w".into()],
         cwd: "/p".into(),
@@ -84,7 +86,8 @@ fn a_command_is_shown_as_it_runs() {
 
 #[test]
 fn decisions_are_in_the_words_of_the_request() {
-    let plain = asked(COMMAND, json!({"command": "a", "availableDecisions": ["accept", {"acceptWithExecpolicyAmendment": {}}, "cancel"]})).1;
+    let plain = asked(COMMAND,
+        json!({"command": "a", "availableDecisions": ["accept", {"acceptWithExecpolicyAmendment": {}}, "cancel"]})).1;
     let typed = asked(
         COMMAND,
         json!({"command": "a", "kind": "writeStdin", "availableDecisions": ["accept", "cancel"]}),
@@ -193,7 +196,8 @@ fn permissions_are_granted_as_asked() {
         decided(&half, Decision::AllowOnce)["permissions"],
         json!({"network": {"enabled": true}})
     );
-    let network = json!({"networkApprovalContext": {"host": "h", "protocol": "https"}, "command": "curl h", "availableDecisions": ["accept", "acceptForSession", "cancel"]});
+    let network = json!({"networkApprovalContext": {"host": "h", "protocol": "https"}, "command": "curl h",
+        "availableDecisions": ["accept", "acceptForSession", "cancel"]});
     let (subject, asking) = asked(COMMAND, network);
     assert!(
         matches!(subject, Subject::Permissions { wanted, .. } if wanted == ["network: https h", "for: curl h"])
@@ -209,7 +213,8 @@ fn questions_of_the_model_are_a_form() {
     let (subject, asking) = asked(
         INPUT,
         json!({"isBlocking": false, "questions": [
-            {"id": "color", "header": "Color", "question": "Which?", "isOther": true, "isSecret": false, "options": [{"label": "Blue", "description": "b"}]},
+            {"id": "color", "header": "Color", "question": "Which?", "isOther": true, "isSecret": false,
+                "options": [{"label": "Blue", "description": "b"}]},
             {"id": "key", "header": "Key", "question": "What?", "isOther": false, "isSecret": true, "options": null},
         ]}),
     );
@@ -243,9 +248,15 @@ fn elicitations_are_forms_links_and_calls() {
         ELICITATION,
         json!({"serverName": "s", "mode": "form", "_meta": null, "message": "m", "requestedSchema": schema}),
     );
-    assert!(
-        matches!(&subject, Subject::Form { server, message, fields } if server == "s" && message == "m" && fields.len() == 1)
-    );
+    let Subject::Form {
+        server,
+        message,
+        fields,
+    } = &subject
+    else {
+        panic!("{subject:?}")
+    };
+    assert_eq!((&**server, &**message, fields.len()), ("s", "m", 1));
     let filled = |age: &str| {
         form.answer(&QuestionAnswer::Filled(vec![(
             "age".into(),
@@ -272,10 +283,12 @@ fn elicitations_are_forms_links_and_calls() {
     assert_eq!(decided(&link, Decision::RejectOnce)["action"], "decline");
     assert!(!link.is_approval());
 
-    let meta = json!({"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_name": "t", "tool_params": {"a": 1}});
+    let meta = json!({"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_name": "t",
+        "tool_params": {"a": 1}});
     let (subject, tool) = asked(
         ELICITATION,
-        json!({"serverName": "s", "mode": "form", "message": "Allow?", "_meta": meta, "requestedSchema": {"type": "object", "properties": {}}}),
+        json!({"serverName": "s", "mode": "form", "message": "Allow?", "_meta": meta,
+            "requestedSchema": {"type": "object", "properties": {}}}),
     );
     assert!(
         matches!(&subject, Subject::Permissions { wanted, reason, .. }
@@ -336,7 +349,8 @@ proptest! {
     #[test]
     fn no_answer_grants_what_was_not_decided(text in any::<String>(), session in any::<bool>()) {
         let filled = QuestionAnswer::Filled(vec![(text.clone(), vec![text])]);
-        for asking in [Asking::Command { lasting: session }, Asking::Edit, Asking::Tool { lasting: session }, Asking::Link] {
+        for asking in [Asking::Command { lasting: session }, Asking::Edit, Asking::Tool { lasting: session },
+            Asking::Link] {
             for answer in [&filled, &QuestionAnswer::Declined] {
                 let Outcome::Answer(value) = asking.answer(answer) else { panic!("no form") };
                 prop_assert!(!value.to_string().contains("accept"), "{}", value);

@@ -192,7 +192,8 @@ proptest! {
 
     #[test]
     fn any_bytes_end_well(kind in 0usize..4, bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let begin: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff", b"GIF89a", b"RIFF\x24\0\0\0WEBPVP8L"];
+        let begin: [&[u8]; 4] = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff", b"GIF89a",
+            b"RIFF\x24\0\0\0WEBPVP8L"];
         let _ = pixels(&[begin[kind], &bytes].concat());
     }
 }

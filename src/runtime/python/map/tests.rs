@@ -109,7 +109,8 @@ fn frames_become_events() {
             &[(5, Complete)],
             r#"{"type":"answer","id":5,"completions":[{"start":0,"end":2,"text":"os","kind":"module"}]}"#,
             Some(
-                r#"Completion { start: CodePoints(0), end: CodePoints(2), text: "os", kind: "module", signature: "", type_name: "", everywhere: false }"#,
+                "Completion { start: CodePoints(0), end: CodePoints(2), text: \"os\", kind: \"module\", \
+                 signature: \"\", type_name: \"\", everywhere: false }",
             ),
         ),
         (

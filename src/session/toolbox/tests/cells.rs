@@ -210,7 +210,8 @@ fn a_cell_that_takes_too_long_is_interrupted() {
     assert_eq!(
         text.lines().next(),
         Some(
-            "cell 1 of 2 (In[2]) failed: timed out after 1 s; it was interrupted, variables are kept; cell 2 was not run"
+            "cell 1 of 2 (In[2]) failed: timed out after 1 s; it was interrupted, variables are kept; cell 2 was not \
+             run"
         )
     );
 }
