@@ -2,9 +2,9 @@
 //! whole program on both.
 
 mod asked;
-mod bench;
+pub(crate) mod bench;
 mod demo;
-mod faults;
+pub(crate) mod faults;
 mod offered;
 mod program;
 mod questions;

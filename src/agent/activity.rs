@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::InputPart;
+use super::input::InputPart;
 use crate::dialog::{WorkRecord, command_line};
 
 /// One step of a plan.

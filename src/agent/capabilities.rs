@@ -4,7 +4,7 @@
 //! once and plainly. An agent that learns what it can only when it has started claims the most it may be able to until
 //! then, and makes up for what is not there itself.
 
-use super::Offering;
+use super::news::Offering;
 
 /// What an agent can and cannot do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Capabilities {
     pub search: bool,
     /// Keeps its commands in a sandbox.
     pub sandbox: bool,
+    /// Works with tools of its own that the sandbox does not confine.
+    pub own_tools: bool,
     /// Can be told whether to ask before commands and edits.
     pub approvals: bool,
     /// Answers in the form of a JSON schema.
@@ -86,6 +88,7 @@ impl Capabilities {
             effort: true,
             search: true,
             sandbox: true,
+            own_tools: false,
             approvals: true,
             structured: true,
             suggestions: true,

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use crate::agent::plan::ProcessPlan;
 use crate::agent::scripted::{Script, Scripted};
-use crate::agent::{Agent, AgentEvent, codex};
+use crate::agent::{Agent, codex};
 
-/// What an agent says, in order. Bounded, nothing is dropped.
-pub type AgentEvents = tokio::sync::mpsc::Receiver<AgentEvent>;
+pub use crate::agent::event::AgentEvents;
+pub use crate::agent::plan::Patience;
 
 /// Everything needed to connect an agent.
 #[derive(Debug, Clone)]
@@ -47,33 +47,22 @@ pub enum AgentKind {
     Scripted(Script),
 }
 
-/// How long a silent agent is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// From the start of the process to its `initialize` answer.
-    pub initialize: Duration,
-    /// For the answer of any other request. A running turn has no limit.
-    pub request: Duration,
-    /// From a cancel to the end of the turn; then the process is killed.
-    pub cancel: Duration,
-    /// Each step of ending the process: close its input, SIGTERM, SIGKILL.
-    pub end: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Patience {
-            initialize: Duration::from_secs(30),
-            request: Duration::from_secs(60),
-            cancel: Duration::from_secs(5),
-            end: Duration::from_secs(2),
-        }
-    }
-}
-
 /// Makes the agent of `plan`. Never blocks, starts no process and no thread.
 pub fn connect(plan: AgentPlan) -> (Box<dyn Agent>, AgentEvents) {
-    match plan.kind.clone() {
+    let AgentPlan {
+        kind,
+        variables,
+        cwd,
+        client_version,
+        patience,
+    } = plan;
+    let plan = ProcessPlan {
+        variables,
+        cwd,
+        client_version,
+        patience,
+    };
+    match kind {
         AgentKind::Codex { command } => {
             let (agent, events) = codex::connect(codex::Program::codex(command), plan);
             (Box::new(agent), events)

@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Exchange, ToolSpec};
+use super::turn::{Exchange, ToolSpec};
 
 /// Hex characters of each part of a digest.
 const PART: usize = 16;

@@ -3,7 +3,7 @@
 //! Text in questions is the agent's: foreign, to be shown escaped and whole. Every question is answered exactly once,
 //! or its turn ends first.
 
-use super::FileChange;
+use super::activity::FileChange;
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq)]

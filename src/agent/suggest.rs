@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::AgentFailure;
+use super::failure::AgentFailure;
 
 /// The text the model gave, as it came, or why there is none.
 pub type Suggested = Result<String, AgentFailure>;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
     Activity, Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
-    Facts, FileChange, InputPart, Lookup, PlanStep, Question, Sandbox, Search, Threads, ToolCall,
-    ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
+    Facts, FileChange, InputPart, Lookup, News, PlanStep, Question, Sandbox, Search, Threads,
+    ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
 };
 use serde_json::json;
 
@@ -32,6 +32,7 @@ pub(crate) struct Told {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) questions: Vec<Question>,
     pub(crate) withdrawn: Vec<String>,
+    pub(crate) news: Vec<News>,
     pub(crate) started: Vec<String>,
     pub(crate) commands: Vec<CommandRun>,
     pub(crate) files: Vec<FileChange>,
@@ -99,7 +100,7 @@ impl Told {
             AgentEvent::Planned { steps, .. } => self.plans.push(steps),
             AgentEvent::Worked { activity, .. } => self.work.push(activity),
             AgentEvent::Withdrawn { id, .. } => self.withdrawn.push(id),
-            AgentEvent::News(_) => {}
+            AgentEvent::News(news) => self.news.push(news),
             AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             AgentEvent::Finished {
                 interrupted,
@@ -158,6 +159,10 @@ impl Bench {
         let mut told = Told::default();
         while told.end.is_none() {
             let event = self.next();
+            if let AgentEvent::News(news) = event {
+                told.news.push(news);
+                continue;
+            }
             assert_eq!(event.turn(), Some(turn), "{event:?}");
             watch(self.agent.as_mut(), turn, &event);
             if let AgentEvent::ToolCalled { call, .. } = &event {

@@ -11,7 +11,7 @@ use ipycodex::agent::{AgentEvent, FailureKind};
 use super::bench::{Bench, Told, folder, plan, request};
 use crate::support::await_true;
 
-fn python() -> String {
+pub(crate) fn python() -> String {
     ["/usr/bin/python3", "/usr/local/bin/python3"]
         .into_iter()
         .find(|path| Path::new(path).exists())

@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use super::failure::joined_and_cut;
 use super::wire::item::{FileUpdateChange, ThreadItem};
 use super::wire::turn::TurnPlanUpdatedNotification;
+use crate::agent::trouble::joined_and_cut;
 use crate::agent::{
     Activity, ActivityKind, Change, FileChange, FilePlace, InputPart, PlanStep, WorkStatus,
 };

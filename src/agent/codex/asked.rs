@@ -7,185 +7,181 @@
 
 use serde_json::{Value, from_value, json};
 
-use super::driver::{Current, Driver};
-use super::failure::joined_and_cut;
+use super::current::Current;
 use super::images::checked;
-use super::link::Purpose;
+use super::link::{Link, Purpose};
 use super::questions::{self, Asking, Outcome};
 use super::request::{Wanted, result};
 use super::seed;
 use super::turn::Edits;
 use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
+use crate::agent::trouble::joined_and_cut;
 use crate::agent::{
     AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Sandbox,
-    Subject, ToolCall, TurnId, TurnSettings,
+    Subject, ToolCall, TurnSettings,
 };
 use crate::rpc::{Id, RpcError};
 use crate::text::cut;
 
-impl Driver {
-    /// Takes a request.
-    pub(super) async fn asked(&mut self, id: Id, method: &str, params: Value) {
-        let Some(link) = &self.link else { return };
-        let current = self
-            .current
-            .as_mut()
-            .filter(|it| it.running.as_ref().is_some_and(|it| it.concerns(&params)));
-        let Some(current) = current else {
-            let error = RpcError {
-                code: -32600,
-                message: "no such turn".into(),
-                data: Value::Null,
-            };
-            return link.answer(id, Err(error));
+/// Takes a request; what the session is told. `current` is the turn it is of, if that runs.
+pub(super) fn asked(
+    link: &Link,
+    current: Option<&mut Current>,
+    id: Id,
+    method: &str,
+    params: Value,
+) -> Option<AgentEvent> {
+    let Some(current) = current else {
+        let error = RpcError {
+            code: -32600,
+            message: "no such turn".into(),
+            data: Value::Null,
         };
-        let turn = current.turn;
-        let wanted = match wanted(current, &id, method, params) {
-            Ok(wanted) => wanted,
-            Err(error) => {
-                let message = format!(
-                    "refused what the agent asked (`{}`): {}",
-                    joined_and_cut(method),
-                    joined_and_cut(&error.message)
-                );
-                link.answer(id, Err(error));
-                return self.tell(AgentEvent::Progress { turn, message }).await;
-            }
-        };
-        if current.cancelled.is_some() {
-            // After an interrupt it is void on the other side.
-            return link.answer(id, Ok(wanted.refusal()));
+        link.answer(id, Err(error));
+        return None;
+    };
+    let turn = current.turn;
+    let wanted = match wanted(current, &id, method, params) {
+        Ok(wanted) => wanted,
+        Err(error) => {
+            let message = format!(
+                "refused what the agent asked (`{}`): {}",
+                joined_and_cut(method),
+                joined_and_cut(&error.message)
+            );
+            link.answer(id, Err(error));
+            return Some(AgentEvent::Progress { turn, message });
         }
-        let settings = &current.request.settings;
-        if let Wanted::Question(question, asking, item) = &wanted
-            && let Some((decision, answer, message)) = settled(settings, &question.subject, asking)
+    };
+    if current.cancelled.is_some() {
+        // After an interrupt it is void on the other side.
+        link.answer(id, Ok(wanted.refusal()));
+        return None;
+    }
+    let settings = &current.request.settings;
+    if let Wanted::Question(question, asking, item) = &wanted
+        && let Some((decision, answer, message)) = settled(settings, &question.subject, asking)
+    {
+        link.answer(id, Ok(answer));
+        if decision == Decision::RejectOnce
+            && let Some(running) = &mut current.running
         {
-            link.answer(id, Ok(answer));
-            if decision == Decision::RejectOnce
-                && let Some(running) = &mut current.running
-            {
-                running.denied.insert(item.clone(), String::new());
-            }
-            return self.tell(AgentEvent::Progress { turn, message }).await;
+            running.denied.insert(item.clone(), String::new());
         }
-        if let Some(wanted) = current.requests.open(id, wanted) {
-            let event = wanted.event(turn);
-            self.tell(event).await;
+        return Some(AgentEvent::Progress { turn, message });
+    }
+    let wanted = current.requests.open(id, wanted);
+    wanted.map(|wanted| wanted.event(turn))
+}
+
+/// What comes of an answer of the session.
+pub(super) enum Replied {
+    /// Nothing more.
+    Done,
+    /// The session is asked again.
+    Again(AgentEvent),
+    /// The turn is to be stopped.
+    Stop,
+}
+
+/// Takes an answer of the session to something of the turn at hand; a late one is ignored.
+pub(super) fn replied(link: &mut Link, current: &mut Current, reply: AgentReply) -> Replied {
+    match reply {
+        AgentReply::ToolResult {
+            call,
+            success,
+            content,
+        } => {
+            if let Some(id) = current.requests.settle_call(&call) {
+                link.answer(id, Ok(result(success, checked(content))));
+            }
+            Replied::Done
+        }
+        AgentReply::Answered { question, answer } => {
+            answer_question(link, current, &question, &answer)
         }
     }
+}
 
-    /// Takes an answer of the session; a late one is ignored.
-    pub(super) async fn replied(&mut self, turn: TurnId, reply: AgentReply) {
-        match reply {
-            AgentReply::ToolResult {
-                call,
-                success,
-                content,
-            } => self.answer_call(turn, &call, success, content),
-            AgentReply::Answered { question, answer } => {
-                self.answer_question(turn, &question, &answer).await;
-            }
-        }
-    }
-
-    fn answer_call(&mut self, turn: TurnId, call: &str, success: bool, content: Vec<InputPart>) {
-        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
-            return;
-        };
-        if current.turn != turn {
-            return;
-        }
-        if let Some(id) = current.requests.settle_call(call) {
-            link.answer(id, Ok(result(success, checked(content))));
-        }
-    }
-
-    async fn answer_question(&mut self, turn: TurnId, id: &str, answer: &QuestionAnswer) {
-        let (Some(link), Some(current)) = (&mut self.link, self.current.as_mut()) else {
-            return;
-        };
-        if current.turn != turn {
-            return;
-        }
-        let Some(asked) = current.requests.question(id) else {
-            return;
-        };
-        let number = asked.number;
-        let why = match (answer, answer.decision()) {
-            (QuestionAnswer::NoBecause(why), _) => Some(why.as_str()),
-            (_, Some(decision)) if !decision.allows() => Some(""),
-            _ => None,
-        };
-        if let (Some(why), Some(running)) = (why, &mut current.running) {
-            running.denied.insert(asked.item.to_owned(), why.to_owned());
-            if let Some(turn_id) = running.wire.as_deref().filter(|_| !why.is_empty()) {
-                let told = [InputPart::Text(denied(&asked.question.subject, why))];
-                let params = TurnSteerParams {
-                    thread_id: &running.thread,
-                    expected_turn_id: turn_id,
-                    input: seed::wire(&told),
-                };
-                return link.ask(Purpose::Explain(turn, number), "turn/steer", &params);
-            }
-        }
-        let outcome = match asked.asking.answer(answer) {
-            Outcome::Again(why) if current.cancelled.is_none() => {
-                asked_again(asked.question, asked.asking, &why);
-                let question = asked.question.clone();
-                return self.tell(AgentEvent::Asked { turn, question }).await;
-            }
-            outcome => outcome,
-        };
-        if let Some((id, refusal)) = current.requests.settle(number) {
-            let value = match outcome {
-                Outcome::Answer(value) => value,
-                Outcome::Again(_) => refusal,
+fn answer_question(
+    link: &mut Link,
+    current: &mut Current,
+    id: &str,
+    answer: &QuestionAnswer,
+) -> Replied {
+    let turn = current.turn;
+    let Some(asked) = current.requests.question(id) else {
+        return Replied::Done;
+    };
+    let number = asked.number;
+    let why = match (answer, answer.decision()) {
+        (QuestionAnswer::NoBecause(why), _) => Some(why.as_str()),
+        (_, Some(decision)) if !decision.allows() => Some(""),
+        _ => None,
+    };
+    if let (Some(why), Some(running)) = (why, &mut current.running) {
+        running.denied.insert(asked.item.to_owned(), why.to_owned());
+        if let Some(turn_id) = running.wire.as_deref().filter(|_| !why.is_empty()) {
+            let told = [InputPart::Text(denied(&asked.question.subject, why))];
+            let params = TurnSteerParams {
+                thread_id: &running.thread,
+                expected_turn_id: turn_id,
+                input: seed::wire(&told),
             };
-            link.answer(id, Ok(value));
-        }
-        if *answer == QuestionAnswer::usual(Decision::Stop) {
-            // Some kinds of question know no such answer: the turn is stopped whatever was asked.
-            self.cancel(turn).await;
+            link.ask(Purpose::Explain(turn, number), "turn/steer", &params);
+            return Replied::Done;
         }
     }
+    let outcome = match asked.asking.answer(answer) {
+        Outcome::Again(why) if current.cancelled.is_none() => {
+            asked_again(asked.question, asked.asking, &why);
+            let question = asked.question.clone();
+            return Replied::Again(AgentEvent::Asked { turn, question });
+        }
+        outcome => outcome,
+    };
+    if let Some((id, refusal)) = current.requests.settle(number) {
+        let value = match outcome {
+            Outcome::Answer(value) => value,
+            Outcome::Again(_) => refusal,
+        };
+        link.answer(id, Ok(value));
+    }
+    // Some kinds of question know no such answer: the turn is stopped whatever was asked.
+    match *answer == QuestionAnswer::usual(Decision::Stop) {
+        true => Replied::Stop,
+        false => Replied::Done,
+    }
+}
 
-    /// The agent has been told why the question of this number is answered by no, or could not be: now it gets the no
-    /// itself. The other way round the turn might be over before the reason comes.
-    pub(super) async fn explained(
-        &mut self,
-        turn: TurnId,
-        number: usize,
-        outcome: Result<Value, RpcError>,
-    ) {
-        let (Some(link), Some(current)) = (&self.link, self.current.as_mut()) else {
-            return;
-        };
-        if let Some((id, refusal)) = current.requests.settle(number) {
-            link.answer(id, Ok(refusal));
-        }
-        if let Err(error) = outcome {
-            let why = joined_and_cut(&error.message);
-            let message = format!("the agent was told no, but not why: {why}");
-            self.tell(AgentEvent::Progress { turn, message }).await;
-        }
+/// The agent has been told why the question of this number is answered by no, or could not be: now it gets the no
+/// itself. The other way round the turn might be over before the reason comes.
+pub(super) fn explained(
+    link: &Link,
+    current: &mut Current,
+    number: usize,
+    outcome: Result<Value, RpcError>,
+) -> Option<AgentEvent> {
+    if let Some((id, refusal)) = current.requests.settle(number) {
+        link.answer(id, Ok(refusal));
     }
+    let why = joined_and_cut(&outcome.err()?.message);
+    Some(AgentEvent::Progress {
+        turn: current.turn,
+        message: format!("the agent was told no, but not why: {why}"),
+    })
+}
 
-    /// Takes `serverRequest/resolved`.
-    pub(super) async fn resolved(&mut self, params: &Value) {
-        let id = match params.get("requestId") {
-            Some(Value::String(id)) => Id::Text(id.clone()),
-            Some(Value::Number(id)) if id.is_i64() => Id::Number(id.as_i64().unwrap_or_default()),
-            _ => return,
-        };
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        let turn = current.turn;
-        if let Some(id) = current.requests.withdraw(&id) {
-            self.tell(AgentEvent::Withdrawn { turn, id }).await;
-        }
-    }
+/// Takes `serverRequest/resolved`.
+pub(super) fn resolved(current: &mut Current, params: &Value) -> Option<AgentEvent> {
+    let id = match params.get("requestId")? {
+        Value::String(id) => Id::Text(id.clone()),
+        id => Id::Number(id.as_i64()?),
+    };
+    let turn = current.turn;
+    let id = current.requests.withdraw(&id)?;
+    Some(AgentEvent::Withdrawn { turn, id })
 }
 
 /// What a request wants of the session.

@@ -15,13 +15,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, from_value, json};
 use tokio::sync::oneshot;
 
-use super::driver::Driver;
 use super::failure;
 use super::link::{Link, Purpose};
-use super::opening::{effort, thread_id};
+use super::settings::effort;
 use super::turn::{End, Running};
+use super::wire::thread::thread_id;
 use super::wire::thread::{ThreadParams, ThreadStartParams};
 use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
+use crate::agent::trouble;
 use crate::agent::{AgentEvent, AgentFailure, Effort, SuggestRequest, Suggested, TurnId};
 use crate::rpc::RpcError;
 
@@ -33,6 +34,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(super) struct Completions {
     open: BTreeMap<u64, Completion>,
     asked: u64,
+    /// The last one that was sent.
+    sent: u64,
 }
 
 #[derive(Debug)]
@@ -98,15 +101,10 @@ impl Completion {
     }
 }
 
-impl Driver {
-    /// Takes a request; starts the process when it does not run.
-    pub(super) async fn complete(
-        &mut self,
-        request: Box<SuggestRequest>,
-        tell: oneshot::Sender<Suggested>,
-    ) {
-        self.completions.asked += 1;
-        let key = self.completions.asked;
+impl Completions {
+    /// Takes a request.
+    pub(super) fn take(&mut self, request: Box<SuggestRequest>, tell: oneshot::Sender<Suggested>) {
+        self.asked += 1;
         let completion = Completion {
             request,
             tell: Some(tell),
@@ -114,25 +112,20 @@ impl Driver {
             messages: BTreeMap::new(),
             deadline: Instant::now() + LONGEST,
         };
-        self.completions.open.insert(key, completion);
-        match self.linked() {
-            Ok(true) => self.open_completion(key),
-            Ok(false) => {}
-            Err(failure) => self.fail(failure).await,
-        }
+        self.open.insert(self.asked, completion);
     }
 
     /// Begins with those that waited for the process to be ready.
-    pub(super) fn open_completions(&mut self) {
-        let keys: Vec<u64> = self.completions.open.keys().copied().collect();
-        for key in keys {
-            self.open_completion(key);
+    pub(super) fn send_all(&mut self, link: &mut Link) {
+        let first = std::mem::replace(&mut self.sent, self.asked) + 1;
+        for key in first..=self.asked {
+            self.send(key, link);
         }
     }
 
-    fn open_completion(&mut self, key: u64) {
-        let (Some(link), Some(completion)) = (&mut self.link, self.completions.open.get(&key))
-        else {
+    /// Begins with one.
+    fn send(&mut self, key: u64, link: &mut Link) {
+        let Some(completion) = self.open.get(&key) else {
             return;
         };
         let request = &completion.request;
@@ -151,16 +144,20 @@ impl Driver {
     }
 
     /// Takes the answer to `thread/start`.
-    pub(super) fn completion_opened(&mut self, key: u64, outcome: Result<Value, RpcError>) {
-        let name = self.program.name;
+    pub(super) fn opened(
+        &mut self,
+        name: &str,
+        key: u64,
+        outcome: Result<Value, RpcError>,
+        link: &mut Link,
+    ) {
         let method = Purpose::OpenCompletion(key).method();
-        let Some(link) = &mut self.link else { return };
         let id = match outcome.map(thread_id) {
             Ok(Some(id)) => Ok(id),
             Ok(None) => Err(failure::not_understood(name, method)),
             Err(error) => Err(failure::refused(name, method, &error)),
         };
-        let Entry::Occupied(mut entry) = self.completions.open.entry(key) else {
+        let Entry::Occupied(mut entry) = self.open.entry(key) else {
             if let Ok(id) = id {
                 leave(link, &id);
             }
@@ -191,10 +188,15 @@ impl Driver {
     }
 
     /// Takes the answer to `turn/start`.
-    pub(super) fn completion_begun(&mut self, key: u64, outcome: Result<Value, RpcError>) {
-        let name = self.program.name;
+    pub(super) fn begun(
+        &mut self,
+        name: &str,
+        key: u64,
+        outcome: Result<Value, RpcError>,
+        link: &mut Link,
+    ) {
         let method = Purpose::BeginCompletion(key).method();
-        let Some(completion) = self.completions.open.get_mut(&key) else {
+        let Some(completion) = self.open.get_mut(&key) else {
             return;
         };
         let failure = match outcome {
@@ -208,7 +210,7 @@ impl Driver {
                     Some(running) => {
                         running.wire.get_or_insert(id);
                         if completion.tell.is_none() {
-                            self.leave_completion(key);
+                            self.leave(key, Some(link));
                         }
                         return;
                     }
@@ -217,12 +219,17 @@ impl Driver {
             }
             Err(error) => failure::refused(name, method, &error),
         };
-        self.end_completion(key, Err(failure));
+        self.end(key, Err(failure), Some(link));
     }
 
     /// Takes a notification, if it is of a completion.
-    pub(super) fn completion_noticed(&mut self, method: &str, params: &Value) -> bool {
-        if self.completions.open.is_empty() {
+    pub(super) fn noticed(
+        &mut self,
+        method: &str,
+        params: &Value,
+        link: Option<&mut Link>,
+    ) -> bool {
+        if self.open.is_empty() {
             return false;
         }
         let thread = params.get("threadId").and_then(Value::as_str);
@@ -232,7 +239,7 @@ impl Driver {
                 .as_ref()
                 .is_some_and(|running| Some(running.thread.as_str()) == thread)
         };
-        let found = self.completions.open.iter_mut();
+        let found = self.open.iter_mut();
         let Some((key, completion)) = found.into_iter().find(|(_, it)| of_it(it)) else {
             return false;
         };
@@ -245,22 +252,20 @@ impl Driver {
             None => {}
             Some(End::Completed) => {
                 let text = completion.text();
-                self.end_completion(key, Ok(text));
+                self.end(key, Ok(text), link);
             }
-            Some(End::Interrupted) => self.end_completion(key, Ok(String::new())),
+            Some(End::Interrupted) => self.end(key, Ok(String::new()), link),
             Some(End::Failed(error)) => {
-                self.end_completion(key, Err(failure::upstream(error.as_ref())));
+                self.end(key, Err(failure::upstream(error.as_ref())), link);
             }
         }
         true
     }
 
     /// Nobody waits for it any more: it is stopped, as soon as it can be named.
-    pub(super) fn leave_completion(&mut self, key: u64) {
-        let (Some(link), Entry::Occupied(mut entry)) =
-            (&mut self.link, self.completions.open.entry(key))
-        else {
-            self.completions.open.remove(&key);
+    pub(super) fn leave(&mut self, key: u64, link: Option<&mut Link>) {
+        let (Some(link), Entry::Occupied(mut entry)) = (link, self.open.entry(key)) else {
+            self.open.remove(&key);
             return;
         };
         match &entry.get().running {
@@ -281,52 +286,49 @@ impl Driver {
                     };
                     link.ask(Purpose::Courtesy, "turn/interrupt", &params);
                 }
-                self.end_completion(key, Ok(String::new()));
+                self.end(key, Ok(String::new()), Some(link));
             }
         }
     }
 
-    fn end_completion(&mut self, key: u64, outcome: Suggested) {
-        let Some(completion) = self.completions.open.remove(&key) else {
+    fn end(&mut self, key: u64, outcome: Suggested, link: Option<&mut Link>) {
+        let Some(completion) = self.open.remove(&key) else {
             return;
         };
-        if let (Some(link), Some(running)) = (&mut self.link, &completion.running) {
+        if let (Some(link), Some(running)) = (link, &completion.running) {
             leave(link, &running.thread);
         }
         completion.end(outcome);
     }
 
     /// Fails one that got no answer to a request in time; a turn that runs is left alone.
-    pub(super) fn completion_expired(&mut self, key: u64) {
-        let name = self.program.name;
-        let method = Purpose::OpenCompletion(key).method();
-        let failure = failure::unanswered(name, method, self.plan.patience.request);
-        self.end_completion(key, Err(failure));
+    pub(super) fn expired(&mut self, key: u64, failure: AgentFailure, link: Option<&mut Link>) {
+        self.end(key, Err(failure), link);
     }
 
     /// Stops those that have taken too long.
-    pub(super) fn completions_overdue(&mut self, now: Instant) {
-        let open = self.completions.open.iter();
+    pub(super) fn overdue(&mut self, name: &str, now: Instant, mut link: Option<&mut Link>) {
+        let open = self.open.iter();
         let due = open.filter(|(_, it)| it.deadline <= now);
         let due: Vec<u64> = due.map(|(key, _)| *key).collect();
         for key in due {
-            if let Some(completion) = self.completions.open.get_mut(&key)
+            if let Some(completion) = self.open.get_mut(&key)
                 && let Some(tell) = completion.tell.take()
             {
-                let failure = failure::unanswered(self.program.name, "turn/start", LONGEST);
+                let failure = trouble::unanswered(name, "turn/start", LONGEST);
                 // Whoever asked may have gone.
                 let _ = tell.send(Err(failure));
                 completion.deadline = now + LONGEST;
-                self.leave_completion(key);
+                self.leave(key, link.as_deref_mut());
             } else {
-                self.end_completion(key, Ok(String::new()));
+                self.end(key, Ok(String::new()), link.as_deref_mut());
             }
         }
     }
 
     /// Fails all: the process is gone.
-    pub(super) fn fail_completions(&mut self, failure: &AgentFailure) {
-        for (_, completion) in std::mem::take(&mut self.completions.open) {
+    pub(super) fn fail(&mut self, failure: &AgentFailure) {
+        for (_, completion) in std::mem::take(&mut self.open) {
             completion.end(Err(failure.clone()));
         }
     }

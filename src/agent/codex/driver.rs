@@ -2,86 +2,56 @@
 //!
 //! In: [`Command`]s of the handle (unbounded, so that nobody above ever waits), messages of the process, the clock.
 //! Out: events, in order, waiting for room. Commands go first: a cancel overtakes a flood of deltas. Invariant: a turn
-//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is told. The stages before a turn runs are in
-//! `opening`, requests of the process in `asked`.
+//! leaves [`Driver::current`] exactly when its `Finished` or `Failed` is told. The way to a running turn is
+//! `opening`'s, requests of the process are `asked`'s; each has fields of its own, or none.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use serde_json::{Value, from_value, json};
 
+use super::asked::Replied;
 use super::completion::Completions;
+use super::current::Current;
 use super::facts::Lookups;
 use super::link::{Link, Purpose};
-use super::names::Names;
-use super::request::Requests;
-use super::turn::{End, Running};
-use super::wire::thread::ThreadParams;
-use super::wire::turn::TurnInterruptParams;
-use super::{Command, Program, failure};
-use crate::agent::connect::AgentPlan;
-use crate::agent::{AgentEvent, AgentFailure, Threads, TurnId, TurnRequest};
-use crate::rpc::Message;
+use super::opening::{Opening, Step};
+use super::program::Program;
+use super::turn::End;
+use super::wire::account::GetAccountResponse;
+use super::{asked, ending, failure, opening};
+use crate::agent::handle::{Command, Orders};
+use crate::agent::plan::ProcessPlan;
+use crate::agent::trouble;
+use crate::agent::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
+use crate::rpc::{Message, RpcError};
 
 /// See the module.
 pub(super) struct Driver {
-    pub(super) program: Program,
-    pub(super) plan: AgentPlan,
-    commands: mpsc::UnboundedReceiver<Command>,
-    events: mpsc::Sender<AgentEvent>,
-    closed: watch::Receiver<()>,
-    pub(super) link: Option<Link>,
-    pub(super) current: Option<Current>,
+    program: Program,
+    plan: ProcessPlan,
+    orders: Orders,
+    link: Option<Link>,
+    current: Option<Current>,
     queue: VecDeque<(TurnId, Box<TurnRequest>)>,
-    /// Threads that took a prompt without a whole answer: they no longer equal any record.
-    pub(super) spoiled: HashSet<String>,
-    /// The thread that is being seeded.
-    pub(super) seeding: Option<String>,
-    pub(super) lookups: Lookups,
-    pub(super) completions: Completions,
-}
-
-/// The turn at hand.
-pub(super) struct Current {
-    pub(super) turn: TurnId,
-    pub(super) request: Box<TurnRequest>,
-    /// What its tools are called on the wire.
-    pub(super) names: Names,
-    /// Present once `turn/start` was sent.
-    pub(super) running: Option<Running>,
-    pub(super) requests: Requests,
-    /// When patience with a cancelled turn ends.
-    pub(super) cancelled: Option<Instant>,
-    interrupt_sent: bool,
+    opening: Opening,
+    lookups: Lookups,
+    completions: Completions,
 }
 
 impl Driver {
-    pub(super) fn new(
-        program: Program,
-        plan: AgentPlan,
-        commands: mpsc::UnboundedReceiver<Command>,
-        events: mpsc::Sender<AgentEvent>,
-        closed: watch::Receiver<()>,
-    ) -> Self {
+    pub(super) fn new(program: Program, plan: ProcessPlan, orders: Orders) -> Self {
         Driver {
             program,
             plan,
-            commands,
-            events,
-            closed,
+            orders,
             link: None,
             current: None,
             queue: VecDeque::new(),
-            spoiled: HashSet::new(),
-            seeding: None,
+            opening: Opening::default(),
             lookups: Lookups::default(),
             completions: Completions::default(),
         }
-    }
-
-    /// Where the events go.
-    pub(super) fn events(&self) -> mpsc::Sender<AgentEvent> {
-        self.events.clone()
     }
 
     /// Runs until the handle is dropped, then ends the process.
@@ -115,11 +85,13 @@ impl Driver {
             };
             tokio::select! {
                 biased;
-                command = self.commands.recv() => match command {
+                command = self.orders.next() => match command {
                     Some(command) => self.obey(command).await,
                     None => return,
                 },
-                key = self.completions.abandoned() => self.leave_completion(key),
+                key = self.completions.abandoned() => {
+                    self.completions.leave(key, self.link.as_mut());
+                }
                 message = message => match message {
                     Some(message) => self.hear(message).await,
                     None => self.bury().await,
@@ -136,16 +108,6 @@ impl Driver {
         [request, cancel, completion].into_iter().flatten().min()
     }
 
-    /// Tells the session, waiting for room unless the handle is gone.
-    pub(super) async fn tell(&mut self, event: AgentEvent) {
-        tokio::select! {
-            biased;
-            _ = self.closed.changed() => {}
-            // A session that dropped the receiver does not want to know.
-            _ = self.events.send(event) => {}
-        }
-    }
-
     async fn obey(&mut self, command: Command) {
         match command {
             Command::WarmUp => {
@@ -159,14 +121,40 @@ impl Driver {
                 self.begin_next().await;
             }
             Command::Reply(turn, reply) => self.replied(turn, reply).await,
-            Command::LookUp(lookup, tell) => self.look_up(lookup, tell).await,
-            Command::Suggest(request, tell) => self.complete(request, tell).await,
+            Command::LookUp(lookup, tell) => {
+                self.lookups.take(lookup, tell);
+                self.send_waiting().await;
+            }
+            Command::Suggest(request, tell) => {
+                self.completions.take(request, tell);
+                self.send_waiting().await;
+            }
+            // The handle has neither: logging in is a command line, and there is nothing to choose.
+            Command::LogIn(..) | Command::Choose(..) => {}
             Command::Cancel(turn) => self.cancel(turn).await,
         }
     }
 
+    async fn tell(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
+        for event in events {
+            self.orders.tell(event).await;
+        }
+    }
+
+    /// Sends what is asked beside turns, when the process is ready; one that cannot be had fails it.
+    async fn send_waiting(&mut self) {
+        match (self.linked(), &mut self.link) {
+            (Ok(true), Some(link)) => {
+                self.lookups.send_all(link);
+                self.completions.send_all(link);
+            }
+            (Ok(_), _) => {}
+            (Err(failure), _) => self.fail(failure).await,
+        }
+    }
+
     /// The process, started when it does not run; true when it is ready.
-    pub(super) fn linked(&mut self) -> Result<bool, AgentFailure> {
+    fn linked(&mut self) -> Result<bool, AgentFailure> {
         if self.link.is_none() {
             let opened = Link::open(&self.program, &self.plan);
             let failed = |error| failure::not_started(self.program.name, &error);
@@ -175,24 +163,132 @@ impl Driver {
         Ok(self.link.as_ref().is_some_and(|link| link.ready))
     }
 
-    pub(super) async fn begin_next(&mut self) {
+    async fn begin_next(&mut self) {
         while self.current.is_none()
             && let Some((turn, request)) = self.queue.pop_front()
         {
-            self.current = Some(Current {
-                turn,
-                names: Names::of(&request.tools),
-                request,
-                running: None,
-                requests: Requests::default(),
-                cancelled: None,
-                interrupt_sent: false,
-            });
+            self.current = Some(Current::new(turn, request));
             match self.linked() {
                 Ok(true) => self.choose_thread().await,
                 Ok(false) => {}
                 Err(failure) => self.take_failed(failure).await,
             }
+        }
+    }
+
+    /// Finds the thread for the turn at hand.
+    async fn choose_thread(&mut self) {
+        if let (Some(link), Some(current)) = (&mut self.link, &mut self.current) {
+            let step = self.opening.choose(link, current);
+            self.step(step).await;
+        }
+    }
+
+    /// Does what comes next; a turn that failed leaves room for the one after it.
+    async fn step(&mut self, step: Step) {
+        match step {
+            Step::Wait => self.interrupt(),
+            Step::Sent => {
+                if let Some(turn) = self.current.as_ref().map(|it| it.turn) {
+                    self.orders.tell(AgentEvent::Sent { turn }).await;
+                }
+            }
+            Step::Fail(failure) => self.take_failed(failure).await,
+            Step::Broken(failure) => {
+                self.drop_link();
+                self.take_failed(failure).await;
+            }
+        }
+    }
+
+    /// Takes the answer to a request of ours. One for a turn that is not at hand does nothing.
+    async fn answered(&mut self, purpose: Purpose, outcome: Result<Value, RpcError>) {
+        let name = self.program.name;
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        let at_hand = |turn: TurnId| move |it: &&mut Current| it.turn == turn;
+        match (purpose, outcome) {
+            (Purpose::Courtesy, _) => {}
+            (Purpose::Models(_) | Purpose::Limits(_), outcome) => {
+                self.lookups.answered(name, purpose, outcome, link);
+            }
+            (Purpose::OpenCompletion(key), outcome) => {
+                self.completions.opened(name, key, outcome, link);
+            }
+            (Purpose::BeginCompletion(key), outcome) => {
+                self.completions.begun(name, key, outcome, link);
+            }
+            (Purpose::Initialize, Ok(_)) => {
+                link.notify("initialized");
+                link.ask(Purpose::Account, "account/read", &json!({}));
+            }
+            (Purpose::Initialize, Err(error)) => {
+                self.drop_link();
+                self.fail(failure::refused(name, "initialize", &error))
+                    .await;
+            }
+            (Purpose::Account, outcome) => self.admitted(outcome).await,
+            (Purpose::Explain(turn, number), outcome) => {
+                let current = self.current.as_mut().filter(at_hand(turn));
+                let event = current.and_then(|it| asked::explained(link, it, number, outcome));
+                self.tell(event).await;
+            }
+            (
+                Purpose::Resume(turn)
+                | Purpose::Open(turn)
+                | Purpose::Seed(turn)
+                | Purpose::Begin(turn),
+                outcome,
+            ) => match self.current.as_mut().filter(at_hand(turn)) {
+                Some(current) => {
+                    let step = self.opening.answered(name, purpose, outcome, link, current);
+                    self.step(step).await;
+                    self.begin_next().await;
+                }
+                None if matches!(purpose, Purpose::Open(_)) => {
+                    opening::leave_unused(link, outcome);
+                }
+                None => {}
+            },
+        }
+    }
+
+    async fn admitted(&mut self, outcome: Result<Value, RpcError>) {
+        // An app-server that cannot tell is asked no further: the turn will show.
+        let account: GetAccountResponse = outcome
+            .ok()
+            .and_then(|value| from_value(value).ok())
+            .unwrap_or_default();
+        if account.logged_out() {
+            // It reads the login once, at its start; after `codex login` another process is needed.
+            let link = self.link.take();
+            self.fail(failure::logged_out()).await;
+            if let Some(link) = link {
+                // Nobody asks how it ended.
+                let _ = link.peer.end(self.plan.patience.end);
+            }
+            return;
+        }
+        if let Some(link) = &mut self.link {
+            link.ready = true;
+            link.chatgpt = account.chatgpt();
+            self.send_waiting().await;
+            self.choose_thread().await;
+            self.begin_next().await;
+        }
+    }
+
+    /// Takes an answer of the session; a late one is ignored.
+    async fn replied(&mut self, turn: TurnId, reply: AgentReply) {
+        let current = self.current.as_mut().filter(|it| it.turn == turn);
+        let (Some(link), Some(current)) = (&mut self.link, current) else {
+            return;
+        };
+        match asked::replied(link, current, reply) {
+            Replied::Done => {}
+            Replied::Again(event) => self.orders.tell(event).await,
+            Replied::Stop => self.cancel(turn).await,
         }
     }
 
@@ -204,24 +300,39 @@ impl Driver {
                     self.answered(purpose, outcome).await;
                 }
             }
-            Message::Request { id, method, params } => self.asked(id, &method, params).await,
+            Message::Request { id, method, params } => {
+                let runs = |it: &&mut Current| {
+                    let running = it.running.as_ref();
+                    running.is_some_and(|running| running.concerns(&params))
+                };
+                let current = self.current.as_mut().filter(runs);
+                let link = self.link.as_ref();
+                let event = link.and_then(|it| asked::asked(it, current, id, &method, params));
+                self.tell(event).await;
+            }
             Message::Notification { method, params } => {
                 match (method.as_str(), &mut self.link) {
-                    ("serverRequest/resolved", _) => return self.resolved(&params).await,
+                    ("serverRequest/resolved", _) => {
+                        let current = self.current.as_mut();
+                        return self
+                            .tell(current.and_then(|it| asked::resolved(it, &params)))
+                            .await;
+                    }
                     ("account/rateLimits/updated", Some(link)) => {
                         return link.limits.update(params);
                     }
                     _ => {}
                 }
-                if self.completion_noticed(&method, &params) {
+                if self
+                    .completions
+                    .noticed(&method, &params, self.link.as_mut())
+                {
                     return;
                 }
                 let mut events = Vec::new();
                 let running = self.current.as_mut().and_then(|it| it.running.as_mut());
                 let end = running.and_then(|it| it.notice(&method, params, &mut events));
-                for event in events {
-                    self.tell(event).await;
-                }
+                self.tell(events).await;
                 match end {
                     Some(end) => self.ended(end).await,
                     None => self.interrupt(),
@@ -230,10 +341,10 @@ impl Driver {
         }
     }
 
-    pub(super) async fn cancel(&mut self, turn: TurnId) {
+    async fn cancel(&mut self, turn: TurnId) {
         if let Some(at) = self.queue.iter().position(|(queued, _)| *queued == turn) {
             self.queue.remove(at);
-            return self.tell(interrupted(turn)).await;
+            return self.orders.tell(ending::interrupted(turn)).await;
         }
         let patience = self.plan.patience.cancel;
         let Some(current) = self.current.as_mut().filter(|it| it.turn == turn) else {
@@ -242,7 +353,7 @@ impl Driver {
         if current.running.is_none() {
             // Nothing reached the model yet.
             self.current = None;
-            self.tell(interrupted(turn)).await;
+            self.orders.tell(ending::interrupted(turn)).await;
             return self.begin_next().await;
         }
         current
@@ -252,97 +363,37 @@ impl Driver {
     }
 
     /// Asks for the end of a cancelled turn, once its id is known.
-    pub(super) fn interrupt(&mut self) {
-        let (Some(link), Some(current)) = (&mut self.link, &mut self.current) else {
-            return;
-        };
-        if current.cancelled.is_none() || current.interrupt_sent {
-            return;
-        }
-        if let Some(running) = &current.running
-            && let Some(turn_id) = &running.wire
-        {
-            let params = TurnInterruptParams {
-                thread_id: &running.thread,
-                turn_id,
-            };
-            link.ask(Purpose::Courtesy, "turn/interrupt", &params);
-            current.interrupt_sent = true;
+    fn interrupt(&mut self) {
+        if let (Some(link), Some(current)) = (&mut self.link, &mut self.current) {
+            ending::interrupt(link, current);
         }
     }
 
     async fn ended(&mut self, end: End) {
-        let Some(Current {
-            turn,
-            request,
-            running: Some(running),
-            cancelled,
-            ..
-        }) = self.current.take()
-        else {
-            return;
-        };
-        let thread = running.thread;
-        let params = ThreadParams { thread_id: &thread };
-        let whole = matches!(end, End::Completed);
-        let session = request.settings.threads == Threads::Session;
-        if let Some(link) = &mut self.link {
-            if !whole {
-                // What the turn started in the background goes with it.
-                link.ask(
-                    Purpose::Courtesy,
-                    "thread/backgroundTerminals/clean",
-                    &params,
-                );
-            }
-            if !(whole && session) {
-                link.threads.remove(&thread);
-                link.ask(Purpose::Courtesy, "thread/unsubscribe", &params);
-            }
+        if let Some(current) = self.current.take_if(|it| it.running.is_some()) {
+            let (event, spoiled) = ending::ended(self.link.as_mut(), current, end);
+            spoiled.into_iter().for_each(|it| self.opening.spoil(it));
+            self.orders.tell(event).await;
+            self.begin_next().await;
         }
-        if !whole {
-            self.spoiled.insert(thread.clone());
-        }
-        let event = match end {
-            End::Completed => AgentEvent::Finished {
-                turn,
-                interrupted: false,
-                thread: session.then_some(thread),
-            },
-            End::Interrupted => interrupted(turn),
-            End::Failed(_) if cancelled.is_some() => interrupted(turn),
-            End::Failed(error) => AgentEvent::Failed {
-                turn,
-                failure: failure::upstream(error.as_ref()),
-            },
-        };
-        self.tell(event).await;
-        self.begin_next().await;
     }
 
     /// Fails the turn at hand and goes on with the next.
-    pub(super) async fn fail(&mut self, failure: AgentFailure) {
+    async fn fail(&mut self, failure: AgentFailure) {
         self.take_failed(failure).await;
         self.begin_next().await;
     }
 
     async fn take_failed(&mut self, failure: AgentFailure) {
         if self.link.is_none() {
-            self.fail_lookups(&failure);
-            self.fail_completions(&failure);
+            self.lookups.fail(&failure);
+            self.completions.fail(&failure);
         }
-        let Some(current) = self.current.take() else {
-            return;
-        };
-        let turn = current.turn;
-        if let Some(running) = current.running {
-            self.spoiled.insert(running.thread);
+        if let Some(current) = self.current.take() {
+            let (event, spoiled) = ending::failed(current, failure);
+            spoiled.into_iter().for_each(|it| self.opening.spoil(it));
+            self.orders.tell(event).await;
         }
-        let event = match current.cancelled {
-            Some(_) => interrupted(turn),
-            None => AgentEvent::Failed { turn, failure },
-        };
-        self.tell(event).await;
     }
 
     /// The process has closed its output: whatever its exit code, an open turn has failed.
@@ -351,7 +402,7 @@ impl Driver {
             let junk = link.peer.junk();
             let grace = self.plan.patience.end.min(Duration::from_millis(200));
             let outcome = link.peer.end(grace);
-            self.fail(failure::died(self.program.name, outcome, junk))
+            self.fail(trouble::died(self.program.name, outcome, junk))
                 .await;
         }
     }
@@ -364,18 +415,22 @@ impl Driver {
             self.drop_link();
             // Told as interrupted, which is what was asked for.
             let patience = self.plan.patience.cancel;
-            let failure = failure::silent(name, "turn/interrupt", patience, 0);
+            let failure = trouble::silent(name, "turn/interrupt", patience, 0);
             return self.fail(failure).await;
         }
-        self.completions_overdue(now);
+        self.completions.overdue(name, now, self.link.as_mut());
         let purpose = self.link.as_mut().and_then(|link| link.pending.expire(now));
         let patience = match purpose {
             None | Some(Purpose::Courtesy) => return,
             Some(purpose @ (Purpose::Models(_) | Purpose::Limits(_))) => {
-                return self.lookup_expired(purpose);
+                let patience = self.plan.patience.request;
+                let failure = trouble::unanswered(name, purpose.method(), patience);
+                return self.lookups.expired(purpose, failure);
             }
             Some(Purpose::OpenCompletion(key) | Purpose::BeginCompletion(key)) => {
-                return self.completion_expired(key);
+                let method = Purpose::OpenCompletion(key).method();
+                let failure = trouble::unanswered(name, method, self.plan.patience.request);
+                return self.completions.expired(key, failure, self.link.as_mut());
             }
             Some(Purpose::Initialize) => self.plan.patience.initialize,
             Some(_) => self.plan.patience.request,
@@ -383,22 +438,14 @@ impl Driver {
         let method = purpose.map_or("", Purpose::method);
         let junk = self.link.as_ref().map_or(0, |link| link.peer.junk());
         self.drop_link();
-        self.fail(failure::silent(name, method, patience, junk))
+        self.fail(trouble::silent(name, method, patience, junk))
             .await;
     }
 
     /// Kills a process that cannot be trusted any more.
-    pub(super) fn drop_link(&mut self) {
+    fn drop_link(&mut self) {
         if let Some(link) = self.link.take() {
             link.peer.kill();
         }
-    }
-}
-
-fn interrupted(turn: TurnId) -> AgentEvent {
-    AgentEvent::Finished {
-        turn,
-        interrupted: true,
-        thread: None,
     }
 }

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, to_value};
 
-use super::Program;
-use super::facts::Limits;
+use super::limits::Limits;
+use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
-use crate::agent::connect::AgentPlan;
+use crate::agent::plan::ProcessPlan;
 use crate::agent::{Approvals, Sandbox, Search, TurnId};
 use crate::rpc::{
     ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
@@ -86,7 +86,7 @@ pub(super) struct Link {
 
 impl Link {
     /// Starts the process and greets it.
-    pub(super) fn open(program: &Program, plan: &AgentPlan) -> Result<Link, SpawnFailure> {
+    pub(super) fn open(program: &Program, plan: &ProcessPlan) -> Result<Link, SpawnFailure> {
         let launch = Launch {
             program: program.program.clone(),
             arguments: program.arguments.clone(),

@@ -10,11 +10,11 @@ use serde_json::{Value, from_value};
 
 use super::activity::{activity, changes as changes_of, plan};
 use super::answer::{Answer, Source};
-use super::failure::joined_and_cut;
 use super::wire::error::{ErrorNotification, TurnError};
 use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
 use super::wire::turn::{Turn as WireTurn, TurnResponse};
+use crate::agent::trouble::joined_and_cut;
 use crate::agent::{AgentEvent, CommandRun, FileChange, TurnId, Usage};
 use crate::dialog::DENIED;
 

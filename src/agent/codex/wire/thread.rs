@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, from_value};
 
 use super::or_default;
 
@@ -116,4 +116,10 @@ pub(crate) struct TokenUsageBreakdown {
     pub(crate) output_tokens: u64,
     #[serde(deserialize_with = "or_default")]
     pub(crate) reasoning_output_tokens: u64,
+}
+
+/// The id of the thread an answer tells of.
+pub(in crate::agent::codex) fn thread_id(value: Value) -> Option<String> {
+    let id = from_value::<ThreadResponse>(value).ok()?.thread.id;
+    (!id.is_empty()).then_some(id)
 }

@@ -1,0 +1,178 @@
+//! The near side of an agent that is a process: calls become commands for the one thread that owns the process.
+//!
+//! Commands are queued without a bound, so nobody above ever waits; events wait for room unless the handle is gone. The
+//! thread starts with the first command. Dropping the handle ends the thread, and the process with it.
+
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::event::{AgentEvent, AgentEvents};
+use super::facts::{Facts, Lookup};
+use super::failure::{AgentFailure, FailureKind};
+use super::suggest::{SuggestRequest, Suggested};
+use super::turn::{AgentReply, TurnId, TurnRequest};
+
+/// Events that wait for the session before the driver waits.
+const ROOM: usize = 1024;
+
+/// Who waits for what was done.
+pub(super) type Done = oneshot::Sender<Result<(), AgentFailure>>;
+
+/// What the handle tells the driver.
+#[derive(Debug)]
+pub(super) enum Command {
+    WarmUp,
+    Start(TurnId, Box<TurnRequest>),
+    Reply(TurnId, AgentReply),
+    Cancel(TurnId),
+    LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
+    Suggest(Box<SuggestRequest>, oneshot::Sender<Suggested>),
+    LogIn(String, Done),
+    Choose(String, String, Done),
+}
+
+/// What the driver's thread is given.
+#[derive(Debug)]
+pub(super) struct Orders {
+    commands: mpsc::UnboundedReceiver<Command>,
+    events: mpsc::Sender<AgentEvent>,
+    closed: watch::Receiver<()>,
+}
+
+impl Orders {
+    /// The next command; `None` when the handle is gone.
+    pub(super) async fn next(&mut self) -> Option<Command> {
+        self.commands.recv().await
+    }
+
+    /// Tells the session, waiting for room unless the handle is gone.
+    pub(super) async fn tell(&mut self, event: AgentEvent) {
+        tokio::select! {
+            biased;
+            _ = self.closed.changed() => {}
+            // A session that dropped the receiver does not want to know.
+            _ = self.events.send(event) => {}
+        }
+    }
+}
+
+/// Queues commands. Dropping it ends the process.
+pub(super) struct Handle {
+    name: String,
+    commands: Option<mpsc::UnboundedSender<Command>>,
+    /// Dropped to tell a driver that waits for room in the events.
+    closing: Option<watch::Sender<()>>,
+    events: mpsc::Sender<AgentEvent>,
+    /// What runs on the driver's thread, until it does.
+    idle: Option<Box<dyn FnOnce() + Send>>,
+    running: Option<JoinHandle<()>>,
+    turns: u64,
+}
+
+impl Handle {
+    /// A handle for what `drive` owns; it returns when the handle is dropped. Starts nothing.
+    pub(super) fn new(
+        name: &str,
+        drive: impl FnOnce(Orders) + Send + 'static,
+    ) -> (Handle, AgentEvents) {
+        let (commands, ordered) = mpsc::unbounded_channel();
+        let (events, told) = mpsc::channel(ROOM);
+        let (closing, closed) = watch::channel(());
+        let orders = Orders {
+            commands: ordered,
+            events: events.clone(),
+            closed,
+        };
+        let handle = Handle {
+            name: name.to_owned(),
+            commands: Some(commands),
+            closing: Some(closing),
+            events,
+            idle: Some(Box::new(move || drive(orders))),
+            running: None,
+            turns: 0,
+        };
+        (handle, told)
+    }
+
+    pub(super) fn start(&mut self, request: TurnRequest) -> TurnId {
+        self.turns += 1;
+        let turn = TurnId(self.turns);
+        self.tell(Command::Start(turn, Box::new(request)));
+        turn
+    }
+
+    pub(super) fn look_up(
+        &mut self,
+        lookup: Lookup,
+    ) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        self.tell(Command::LookUp(lookup, tell));
+        told
+    }
+
+    pub(super) fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+        let (tell, told) = oneshot::channel();
+        self.tell(Command::Suggest(Box::new(request), tell));
+        told
+    }
+
+    /// Tells what `command` makes of a sender, and returns the receiver.
+    pub(super) fn ask(
+        &mut self,
+        command: impl FnOnce(Done) -> Command,
+    ) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (tell, told) = oneshot::channel();
+        self.tell(command(tell));
+        told
+    }
+
+    pub(super) fn tell(&mut self, command: Command) {
+        if let Some(drive) = self.idle.take() {
+            let started = thread::Builder::new()
+                .name(format!("{}-driver", self.name))
+                .spawn(drive);
+            match started {
+                Ok(running) => self.running = Some(running),
+                Err(error) => {
+                    // Without a thread nothing can be asked; a turn still ends.
+                    return self.refuse(command, &error);
+                }
+            }
+        }
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command);
+        }
+    }
+
+    fn refuse(&self, command: Command, error: &std::io::Error) {
+        let failure = AgentFailure {
+            kind: FailureKind::Refused,
+            message: format!("no thread could be started for the agent: {error}"),
+            hints: Vec::new(),
+        };
+        match command {
+            Command::Start(turn, _) => {
+                let _ = self.events.try_send(AgentEvent::Failed { turn, failure });
+            }
+            Command::LookUp(_, tell) => drop(tell.send(Err(failure))),
+            Command::Suggest(_, tell) => drop(tell.send(Err(failure))),
+            Command::LogIn(_, tell) | Command::Choose(_, _, tell) => {
+                drop(tell.send(Err(failure)));
+            }
+            Command::WarmUp | Command::Reply(..) | Command::Cancel(_) => {}
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.commands = None;
+        self.closing = None;
+        if let Some(running) = self.running.take() {
+            // The driver ends the process first, which is what is waited for. A panic of it was reported already.
+            let _ = running.join();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is needed to connect an agent that is a process, beside its command.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The surroundings of an agent's process.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessPlan {
+    /// The whole environment of its process.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The directory its process starts in; when it is gone, ours.
+    pub cwd: PathBuf,
+    /// Our version, told to the agent.
+    pub client_version: String,
+    /// How long it is waited for.
+    pub patience: Patience,
+}
+
+/// How long a silent agent is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// From the start of the process to its `initialize` answer.
+    pub initialize: Duration,
+    /// For the answer of any other request. A running turn has no limit.
+    pub request: Duration,
+    /// From a cancel to the end of the turn; then the process is killed.
+    pub cancel: Duration,
+    /// Each step of ending the process: close its input, SIGTERM, SIGKILL.
+    pub end: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            initialize: Duration::from_secs(30),
+            request: Duration::from_secs(60),
+            cancel: Duration::from_secs(5),
+            end: Duration::from_secs(2),
+        }
+    }
+}

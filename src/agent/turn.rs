@@ -1,0 +1,100 @@
+//! What a turn is started with, and what the session answers in the middle of it.
+
+use serde_json::Value;
+
+use super::input::InputPart;
+use super::question::Answer as QuestionAnswer;
+use super::settings::TurnSettings;
+
+/// Names one turn; unique within an agent's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TurnId(pub u64);
+
+/// Everything one turn needs: built afresh from the record each time.
+#[derive(Debug, Clone)]
+pub struct TurnRequest {
+    /// System prompt, skills section included.
+    pub instructions: String,
+    /// Earlier exchanges that are part of the conversation, oldest first.
+    pub history: Vec<Exchange>,
+    /// The current input: warnings, variables, context and request, in order.
+    pub input: Vec<InputPart>,
+    /// Functions offered.
+    pub tools: Vec<ToolSpec>,
+    /// How to run it.
+    pub settings: TurnSettings,
+    /// The agent's id of a thread that holds exactly `instructions`, `tools` and `history`, if the record knows one.
+    /// `None`, or a thread that is gone: a new one is seeded from this request.
+    pub thread: Option<String>,
+    /// JSON schema the answer must fit, for this turn only.
+    pub schema: Option<Value>,
+}
+
+/// One earlier prompt and its answer, as the model is to see them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Exchange {
+    /// Context and request.
+    pub user: String,
+    /// The stored answer; never empty.
+    pub assistant: String,
+    /// Pictures that went with `user`, as `data:` URLs.
+    pub images: Vec<String>,
+}
+
+/// A function the agent may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Name, `[a-zA-Z0-9_-]{1,128}`.
+    pub name: String,
+    /// For the model; may be empty.
+    pub description: String,
+    /// JSON schema of the arguments (an object).
+    pub schema: Value,
+}
+
+/// A call of one of our tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The agent's id of it.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// A JSON object.
+    pub arguments: Value,
+}
+
+/// What a session answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentReply {
+    /// The result of a tool call.
+    ToolResult {
+        /// The id of the call.
+        call: String,
+        /// False for exceptions and refusals.
+        success: bool,
+        /// What the model gets.
+        content: Vec<InputPart>,
+    },
+    /// The answer to a question.
+    Answered {
+        /// The id of the question.
+        question: String,
+        /// The answer.
+        answer: QuestionAnswer,
+    },
+}
+
+/// Tokens of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Read by the model.
+    pub input: u64,
+    /// Of those, from its cache.
+    pub cached: u64,
+    /// Written by the model, reasoning included.
+    pub output: u64,
+    /// Of those, reasoning.
+    pub reasoning: u64,
+    /// Size of the model's window, when known.
+    pub window: Option<u64>,
+}
