@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agent::acp;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
 use crate::display::Pictures;
@@ -21,6 +22,7 @@ use crate::session::{
     SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
+use crate::text::similar::did_you_mean;
 
 /// What a front-end wants.
 pub struct Wanted {
@@ -226,7 +228,27 @@ fn agent_plan(
                 .clone()
                 .unwrap_or_else(|| PathBuf::from("ipycodex")),
         },
-        other => return Err(unavailable("agent", &other.to_string(), "codex, demo")),
+        AgentChoice::Acp(line) => {
+            let words = shlex::split(line).unwrap_or_default();
+            let name = words
+                .first()
+                .map(|word| word.rsplit('/').next().unwrap_or(word));
+            AgentKind::Acp(acp::Program {
+                name: name.unwrap_or("agent").to_owned(),
+                command: words,
+                variables: Vec::new(),
+            })
+        }
+        AgentChoice::Named(name) => {
+            let Some(agent) = settings.agents.get(name) else {
+                return Err(no_such_agent(name, settings));
+            };
+            AgentKind::Acp(acp::Program {
+                name: name.clone(),
+                command: agent.words.clone(),
+                variables: agent.variables.clone(),
+            })
+        }
     };
     Ok(AgentPlan {
         kind,
@@ -240,6 +262,16 @@ fn agent_plan(
 fn unavailable(what: &str, chosen: &str, known: &str) -> Report {
     Report::usage(format!("this version has no {what} `{chosen}`"))
         .hint(format!("choose one of: {known}"))
+}
+
+fn no_such_agent(name: &str, settings: &Settings) -> Report {
+    let known = settings.agents.keys().map(String::as_str);
+    let known: Vec<&str> = ["codex", "demo"].into_iter().chain(known).collect();
+    let meant = did_you_mean(name, known.iter().copied());
+    Report::usage(format!("there is no agent `{name}`{meant}")).hint(format!(
+        "choose one of: {}; `acp:COMMAND ARGUMENTS`; or name one under `agents` in `config.json`",
+        known.join(", ")
+    ))
 }
 
 /// The files `%ipycodex` lists.

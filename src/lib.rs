@@ -5,7 +5,7 @@
 //! ```text
 //!  keys ──> terminal/ ──submit(text)──> session/ ──RuntimeRequest──> runtime/python ──NDJSON──> assets/python
 //!  text ──> batch/    <──SessionEvent── (one loop) <──RuntimeEvent── (reads the cell's fds 1-2 itself)
-//!              │                         │    └─────TurnRequest──> agent/codex ──JSON-RPC──> codex app-server
+//!              │                         │    └─────TurnRequest──> agent/codex, agent/acp ──JSON-RPC──> their process
 //!           display/ ──> screen/         │    <─────AgentEvent───
 //!                  (one writer)       history/ (one thread, one SQLite file)
 //! ```
@@ -43,7 +43,7 @@
 //! | [`markdown`] | 1 | streamed markdown to styled lines |
 //! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and notebooks and scripts as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
-//! | [`agent`] | 2, 3 | the contract; `codex/`, `demo/` and `scripted` behind it, `connect` chooses |
+//! | [`agent`] | 2, 3 | the contract; `codex/`, `acp/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
@@ -69,6 +69,7 @@
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
+//! | `agent terminal` | a command an agent runs through us | its end, or that of the turn |
 //! | `skills` | nothing: it makes the list of skills | the list |
 //! | `old agent`, `exact log`, `close` | nothing: they wait in place of the loop or of main | what they wait for |
 //! | the session's blocking pool | nothing: one read or write of a file (a skill, a long output) each | that file |
@@ -107,9 +108,6 @@
 //!
 //! Each is a folder behind a contract that stands, and one arm.
 //!
-//! - **ACP agent**: `agent/acp/{wire,map,client,session}.rs` on `rpc` (the versioned dialect, over a child), one arm in
-//!   `agent/connect.rs`; what it cannot do is a field of [`agent::Capabilities`], its own options come with its
-//!   questions.
 //! - **Jupyter and gateway runtimes**: `jupyter/` (layer 3: connection files, signing, sockets, messages),
 //!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they
 //!   cannot do is a field of [`runtime::Capabilities`], and without a terminal of theirs cells ask for input.

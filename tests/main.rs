@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(unreachable_pub, reason = "a test binary has no outside")]
 
+mod acp;
 mod batch;
 mod codex;
 mod history;

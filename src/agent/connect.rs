@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::agent::plan::ProcessPlan;
 use crate::agent::scripted::{Script, Scripted};
-use crate::agent::{Agent, codex};
+use crate::agent::{Agent, acp, codex};
 
 pub use crate::agent::event::AgentEvents;
 pub use crate::agent::plan::Patience;
@@ -43,6 +43,8 @@ pub enum AgentKind {
         /// Our own binary.
         program: PathBuf,
     },
+    /// Any agent that speaks the Agent Client Protocol.
+    Acp(acp::Program),
     /// Plays a script; no process.
     Scripted(Script),
 }
@@ -69,6 +71,10 @@ pub fn connect(plan: AgentPlan) -> (Box<dyn Agent>, AgentEvents) {
         }
         AgentKind::Demo { program } => {
             let (agent, events) = codex::connect(codex::Program::demo(program), plan);
+            (Box::new(agent), events)
+        }
+        AgentKind::Acp(program) => {
+            let (agent, events) = acp::connect(program, plan);
             (Box::new(agent), events)
         }
         AgentKind::Scripted(script) => {

@@ -15,6 +15,7 @@
 //! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
 //! here and one arm in `connect`.
 
+pub mod acp;
 mod activity;
 mod capabilities;
 pub mod codex;

@@ -54,6 +54,13 @@ pub(super) enum Subcommands {
     Export(Export),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
+    /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
+    /// output
+    Demo {
+        /// The Agent Client Protocol
+        #[arg(long, required = true)]
+        acp: bool,
+    },
     /// The offline agent's process
     #[command(hide = true)]
     DemoAgent {
@@ -187,7 +194,7 @@ pub(super) struct Common {
     /// Theme of code in answers
     #[arg(long, global = true, value_name = "NAME")]
     pub code_theme: Option<String>,
-    /// `codex`, or `demo`: built in, offline, no AI
+    /// `codex`; `demo`: built in, offline, no AI; `acp:COMMAND`: any agent of that protocol; or a name of `config.json`
     #[arg(long, global = true, value_name = "NAME")]
     pub agent: Option<String>,
     /// The Python interpreter

@@ -76,6 +76,11 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Search(ref search)) => search::run(search, &arguments, environment),
         Some(Subcommands::Export(ref export)) => export::run(export, &arguments, environment),
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
+        Some(Subcommands::Demo { .. }) => {
+            crate::agent::demo::acp::serve(std::io::stdin().lock(), std::io::stdout())
+                .map(|()| 0)
+                .map_err(Report::from)
+        }
         Some(Subcommands::DemoAgent { .. }) => {
             crate::agent::demo::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

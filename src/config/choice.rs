@@ -15,6 +15,8 @@ pub enum AgentChoice {
     Demo,
     /// `acp:COMMAND ARGUMENTS`: the command line.
     Acp(String),
+    /// One of `agents` in the settings file.
+    Named(String),
 }
 
 /// What runs cells.
@@ -187,6 +189,12 @@ impl Choice for ColorChoice {
 impl AgentChoice {
     /// The agents there are.
     pub(super) const WORDS: [&str; 2] = ["codex", "demo"];
+
+    /// An agent can be called this.
+    pub(super) fn is_name(text: &str) -> bool {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        !text.is_empty() && text.chars().all(fits)
+    }
 }
 
 impl std::str::FromStr for AgentChoice {
@@ -196,9 +204,14 @@ impl std::str::FromStr for AgentChoice {
         match text {
             "codex" => Ok(AgentChoice::Codex),
             "demo" => Ok(AgentChoice::Demo),
-            _ => named(text, "acp:")
-                .map(AgentChoice::Acp)
-                .ok_or_else(|| WrongValue::among(text, AgentChoice::WORDS.into_iter())),
+            _ if AgentChoice::is_name(text) => Ok(AgentChoice::Named(text.to_owned())),
+            _ => {
+                let command = named(text, "acp:")
+                    .filter(|line| shlex::split(line).is_some_and(|words| !words.is_empty()));
+                command.map(AgentChoice::Acp).ok_or_else(|| WrongValue {
+                    allowed: "codex, demo, acp:COMMAND ARGUMENTS, or a name under `agents` in `config.json`".into(),
+                })
+            }
         }
     }
 }
@@ -209,6 +222,7 @@ impl fmt::Display for AgentChoice {
             AgentChoice::Codex => f.write_str("codex"),
             AgentChoice::Demo => f.write_str("demo"),
             AgentChoice::Acp(command) => write!(f, "acp:{command}"),
+            AgentChoice::Named(name) => f.write_str(name),
         }
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: what the settings do.
 
+mod agents;
 mod choice;
 mod choices;
 mod file;
@@ -14,6 +15,7 @@ mod paths;
 mod resolve;
 mod settings;
 
+pub use agents::{AgentCommand, Agents};
 pub use choice::{AgentChoice, Choice, EditMode, Images, RunCells, RuntimeChoice, WrongValue};
 pub use choices::Choices;
 pub use file::ConfigFile;

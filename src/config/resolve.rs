@@ -12,6 +12,7 @@ use crate::report::Report;
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
+use super::agents::{self, Agents};
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
 use super::{AgentChoice, Choices, Keymap, Paths, RuntimeChoice, SETTINGS};
@@ -65,6 +66,8 @@ pub struct Settings {
     pub ipython: bool,
     /// Sessions are recorded.
     pub record: bool,
+    /// Agents that have a name.
+    pub agents: Agents,
     /// The command that starts Codex, without its arguments; never empty.
     pub codex_command: Vec<String>,
     /// The instructions of the user (`sysp.txt`), or ours.
@@ -102,6 +105,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         color: flags.color.unwrap_or_default(),
         ipython: !flags.no_ipython,
         record: !flags.no_record,
+        agents: said.agents(),
         codex_command: codex_command(environment, &mut said.reports),
         system_prompt: system_prompt(&paths.system_prompt, &mut said.reports),
         paths: paths.clone(),
@@ -144,7 +148,7 @@ struct Said<'a> {
 impl Said<'_> {
     fn unknown_keys(&mut self) {
         let known = SETTINGS.iter().map(|row| row.name);
-        let known: Vec<&str> = known.chain(["keys"]).collect();
+        let known: Vec<&str> = known.chain(["keys", "agents"]).collect();
         let unknown: Vec<String> = self
             .file
             .keys()
@@ -185,6 +189,21 @@ impl Said<'_> {
             }
         }
         choices
+    }
+
+    fn agents(&mut self) -> Agents {
+        match self.file.get("agents") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(setting)) => {
+                let (agents, wrong) = agents::read(setting);
+                for (name, allowed) in wrong {
+                    self.wrong(&format!("agents.{name}"), &setting[&name], allowed);
+                }
+                return agents;
+            }
+            Some(other) => self.wrong("agents", other, "an object of names and commands"),
+        }
+        Agents::new()
     }
 
     fn keys(&mut self) -> Arc<Keymap> {

@@ -173,12 +173,7 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
             let (mut choices, typed) = (view.choices.clone(), unquoted(typed));
             let set = row.set(&mut choices, typed);
             let value = row.get(&choices);
-            // An agent that there is none of yet is not kept for the next start.
-            let known = match row.values() {
-                Values::Words(words) => words.iter().any(|word| value == *word),
-                _ => true,
-            };
-            if set.is_err() || !known {
+            if set.is_err() {
                 return Err(wrong(row, typed));
             }
             Some(value)

@@ -338,6 +338,7 @@ fn what_is_kept_is_checked_first() {
     is("set prompt_mode off", "prompt_mode", "false");
     is("set edit_mode VI", "edit_mode", "\"vi\"");
     is("set agent demo", "agent", "\"demo\"");
+    is("set agent acp:x --y", "agent", "\"acp:x --y\"");
     is("set python ~/x/bin/python", "python", "\"~/x/bin/python\"");
     is("set think", "think", "");
     for (line, part) in [
@@ -351,7 +352,7 @@ fn what_is_kept_is_checked_first() {
             "set edit_mode vim",
             "edit_mode must be one of emacs/vi, got 'vim'",
         ),
-        ("set agent acp:x", "agent must be one of codex/demo"),
+        ("set agent acp:", "agent must be one of codex/demo"),
         ("set keys x", "config.json"),
         ("set code_theme nope", "code_theme must be one of "),
     ] {

@@ -38,9 +38,9 @@ fn an_agent_is_chosen_and_the_one_before_ends() {
     shell.shows("the AI agent is not installed: `/nowhere/my codex` was not found");
     shell.at_with(5, ".there?");
     shell.pty.send("\x03");
-    shell.cell(5, "%ipycodex agent acp:x");
-    shell.shows("this version has no agent `acp:x`");
-    shell.shows("choose one of: codex, demo");
+    shell.cell(5, "%ipycodex agent dem");
+    shell.shows("there is no agent `dem` (did you mean `demo`?)");
+    shell.shows("choose one of: codex, demo;");
     shell.cell(6, "%ipycodex agent demo");
     shell.cell(7, ".again");
     shell.shows("1 prompt before");

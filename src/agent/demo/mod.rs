@@ -5,6 +5,7 @@
 //! its answers from what the context holds, the same each time. Threads live as long as the process. One thread reads
 //! and answers; a second performs the turns, so that an interrupt is heard in mid-answer.
 
+pub mod acp;
 mod completion;
 mod compose;
 mod context;

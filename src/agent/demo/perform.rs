@@ -378,7 +378,7 @@ impl Performer {
 }
 
 /// `text` in deltas of [`DELTA`] characters.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {

@@ -175,7 +175,7 @@ fn a_wrong_value_is_told_and_the_default_holds() {
     check("model", json!(["a"]), "a string");
     check("log_exact", json!("perhaps"), "true, false");
     check("prompt_mode", json!(0), "true, false");
-    check("agent", json!("acp:"), "codex, demo");
+    check("agent", json!("acp:"), "codex, demo, acp:COMMAND ARGUMENTS");
     check("runtime", json!("remote"), "embedded");
     check("threads", json!(""), "session, ephemeral");
     check("approvals", json!("always"), "never, ask");

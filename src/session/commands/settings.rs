@@ -19,6 +19,9 @@ impl Session {
         value: Option<Value>,
         out: &RunSender,
     ) {
+        if let Some(trouble) = self.no_such_agent(name, value.as_ref()) {
+            return out.send(notice(&trouble));
+        }
         let file = self.setup.config_file.clone();
         let wanted = value.clone();
         let work = tokio::task::spawn_blocking(move || write(&file, name, wanted));
@@ -38,6 +41,12 @@ impl Session {
                 }
             }
         });
+    }
+
+    /// Why an agent of this choice cannot be had, when `agent` is what is set.
+    fn no_such_agent(&self, name: &str, value: Option<&Value>) -> Option<Report> {
+        let choice = value.filter(|_| name == "agent")?.as_str()?.parse().ok()?;
+        (self.setup.agents)(&choice).err()
     }
 
     fn put_into_force(&mut self, name: &str, value: &Value, out: &RunSender) {

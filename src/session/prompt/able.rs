@@ -36,6 +36,11 @@ pub(super) fn lacking(
         let line = format!("the agent `{name}` takes no tools: it is not offered {names}");
         lines.push(("tools", line));
     }
+    if able.own_tools && choices.sandbox != Sandbox::FullAccess {
+        let line =
+            format!("the agent `{name}` has tools of its own, which `sandbox` does not confine");
+        lines.push(("own tools", line));
+    }
     let attached = prompt.attached.iter();
     let pictures = attached.filter(|part| matches!(part, InputPart::Image(_)));
     if !able.images && pictures.count() + dialog.next_pictures(&prompt.expansion).len() > 0 {

@@ -1,0 +1,176 @@
+//! Permission requests as questions to the user, and the user's answers as the agent takes them.
+//!
+//! Pure. What is asked is shown whole: what the request leaves out was told with its tool call. Options are chosen by
+//! their ids; what each comes to, its kind says, never its place.
+
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use crate::agent::{Choosable, Decision, Question, QuestionAnswer, Subject};
+use crate::rpc::RpcError;
+
+/// The answer to a request that does not say what it wants.
+pub(super) fn invalid(message: impl Into<String>) -> RpcError {
+    RpcError {
+        code: -32602,
+        message: message.into(),
+        data: Value::Null,
+    }
+}
+
+/// Reads a request, `call` being what is known of the tool call it is about.
+///
+/// # Errors
+/// The answer to a request that offers nothing to choose.
+pub(super) fn question(
+    id: String,
+    params: &Value,
+    call: &Call,
+    cwd: &str,
+) -> Result<Question, RpcError> {
+    let options = params["options"].as_array().into_iter().flatten();
+    let options: Vec<Choosable> = options.filter_map(option).collect();
+    if options.is_empty() {
+        return Err(invalid("a permission request without options"));
+    }
+    let cwd = match call.cwd() {
+        "" => cwd.to_owned(),
+        cwd => cwd.to_owned(),
+    };
+    let changes = call.changes();
+    let subject = match call.command() {
+        Some(command) => Subject::Command {
+            command,
+            cwd,
+            reason: None,
+        },
+        None if !changes.is_empty() => Subject::Edit {
+            changes,
+            reason: None,
+        },
+        None => Subject::Permissions {
+            wanted: vec![call.told()],
+            cwd,
+            reason: None,
+        },
+    };
+    Ok(Question {
+        id,
+        subject,
+        options,
+        reasons: false,
+    })
+}
+
+fn option(option: &Value) -> Option<Choosable> {
+    let id = option["optionId"].as_str()?.to_owned();
+    let name = option["name"].as_str().unwrap_or(&id).to_owned();
+    let kind = match option["kind"].as_str().unwrap_or_default() {
+        "allow_once" => Decision::AllowOnce,
+        "reject_once" => Decision::RejectOnce,
+        "reject_always" => Decision::RejectAlways,
+        // One that is not known may reach far: it is taken only by its name.
+        _ => Decision::AllowAlways,
+    };
+    Some(Choosable { id, name, kind })
+}
+
+/// The answer for the agent, and whether it is a yes.
+pub(super) fn answer(question: &Question, answer: &QuestionAnswer) -> (Value, bool) {
+    let chosen = match answer {
+        QuestionAnswer::Chosen(id) => question.options.iter().find(|option| option.id == *id),
+        // A no in words of its own: there is no place for them.
+        QuestionAnswer::NoBecause(_) => {
+            let mut options = question.options.iter();
+            options.find(|option| option.kind == Decision::RejectOnce)
+        }
+        QuestionAnswer::Filled(_) | QuestionAnswer::Declined => None,
+    };
+    match chosen {
+        Some(option) => (
+            json!({"outcome": {"outcome": "selected", "optionId": option.id}}),
+            option.kind.allows(),
+        ),
+        None => (refusal(), false),
+    }
+}
+
+/// The answer when nobody will give one.
+pub(super) fn refusal() -> Value {
+    json!({"outcome": {"outcome": "cancelled"}})
+}
+
+/// The answer to a request that the agent has taken back.
+pub(super) fn cancelled() -> RpcError {
+    RpcError {
+        code: -32800,
+        message: "cancelled".into(),
+        data: Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::acp::calls::Calls;
+
+    fn ask(call: Value, options: Value) -> Result<Question, RpcError> {
+        let mut calls = Calls::default();
+        let mut told = call;
+        told["toolCallId"] = json!("c");
+        let params = json!({"toolCall": told, "options": options});
+        question("1".into(), &params, calls.learn(&told), "/w")
+    }
+
+    fn usual() -> Value {
+        // As gemini-cli lists them: the lasting one first.
+        json!([{"optionId": "always", "name": "Allow for this session", "kind": "allow_always"},
+            {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "new", "kind": "from_the_future"},
+            {"optionId": "no", "name": "Reject", "kind": "reject_once"}])
+    }
+
+    #[test]
+    fn what_is_asked_is_what_the_call_says() {
+        let subject = |call: Value| ask(call, usual()).expect("a question").subject;
+        assert_eq!(
+            subject(json!({"kind": "execute", "title": "touch x", "rawInput": {"cwd": "/q"}})),
+            Subject::Command {
+                command: "touch x".into(),
+                cwd: "/q".into(),
+                reason: None
+            }
+        );
+        let diff = json!([{"type": "diff", "path": "/w/a", "newText": "1"}]);
+        assert!(matches!(subject(json!({"kind": "edit", "content": diff})),
+                Subject::Edit { changes, .. } if changes.len() == 1));
+        let mcp = json!({"kind": "execute", "rawInput": {"server": "ns", "tool": "run"}});
+        assert!(
+            matches!(subject(mcp), Subject::Permissions { wanted, .. } if wanted == ["ns.run()"])
+        );
+        assert!(
+            matches!(subject(json!({})), Subject::Permissions { wanted, .. } if wanted == ["a tool"])
+        );
+        for nothing in [json!([]), json!(null), json!([{"name": "x"}])] {
+            assert!(ask(json!({}), nothing).is_err());
+        }
+    }
+
+    #[test]
+    fn options_keep_their_number_and_are_named_in_the_answer() {
+        let question = ask(json!({}), usual()).expect("a question");
+        assert_eq!(question.options.len(), 4);
+        let check = |given: QuestionAnswer, expected: Option<&str>, yes: bool| {
+            let outcome = match expected {
+                Some(id) => json!({"outcome": {"outcome": "selected", "optionId": id}}),
+                None => refusal(),
+            };
+            assert_eq!(answer(&question, &given), (outcome, yes));
+        };
+        check(QuestionAnswer::Chosen("once".into()), Some("once"), true);
+        check(QuestionAnswer::Chosen("no".into()), Some("no"), false);
+        check(QuestionAnswer::Chosen("invented".into()), None, false);
+        check(QuestionAnswer::NoBecause("x".into()), Some("no"), false);
+        check(QuestionAnswer::Declined, None, false);
+    }
+}

@@ -1,0 +1,354 @@
+//! The tool calls of a turn: each told in pieces, and what the session is told of it.
+//!
+//! Pure. In: `tool_call` and `tool_call_update`, which are patches: what is absent keeps its value, `content` replaces
+//! the list. Out: commands, changes of files, activities. A command's output comes from whoever has it: the call's own
+//! content, a terminal of ours, `_meta` (codex-acp 2.6.0) or `rawOutput` (0.16.0).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::content;
+use crate::agent::trouble::joined_and_cut;
+use crate::agent::{
+    Activity, ActivityKind, AgentEvent, Change, CommandRun, FileChange, FilePlace, TurnId,
+    WorkStatus,
+};
+use crate::dialog::{DENIED, call_line};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    known: HashMap<String, Call>,
+    /// Those the user said no to.
+    denied: HashSet<String>,
+}
+
+/// One call, as far as it was told.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    kind: String,
+    title: String,
+    status: String,
+    content: Vec<Value>,
+    places: Vec<FilePlace>,
+    input: Value,
+    result: Value,
+    /// What a command has put out, as it came.
+    output: String,
+    exit_code: Option<i32>,
+    begun: bool,
+    ended: bool,
+}
+
+/// What a terminal of ours shows, and its exit code.
+pub(super) type Shown = (String, Option<i32>);
+
+impl Calls {
+    /// The user said no to this call.
+    pub(super) fn deny(&mut self, id: &str) {
+        self.denied.insert(id.to_owned());
+    }
+
+    /// Takes what a question tells of a call; all that is known of it now.
+    pub(super) fn learn(&mut self, told: &Value) -> &Call {
+        let id = told["toolCallId"].as_str().unwrap_or_default();
+        let call = self.known.entry(id.to_owned()).or_default();
+        call.patch(told);
+        call
+    }
+
+    /// The command whose call shows the terminal of this id.
+    pub(super) fn of_terminal(&self, terminal: &str) -> Option<&str> {
+        let shows = |call: &&Call| call.terminals().any(|id| id == terminal);
+        let mut calls = self.known.iter();
+        let of = calls.find(|(_, call)| !call.ended && call.begun && shows(call));
+        of.map(|(id, _)| id.as_str())
+    }
+
+    /// Takes an update.
+    pub(super) fn update(
+        &mut self,
+        turn: TurnId,
+        told: &Value,
+        terminal: &dyn Fn(&str) -> Option<Shown>,
+        out: &mut Vec<AgentEvent>,
+    ) {
+        let Some(id) = told["toolCallId"].as_str().map(str::to_owned) else {
+            return;
+        };
+        let denied = self.denied.contains(&id);
+        let call = self.known.entry(id.clone()).or_default();
+        if call.ended {
+            return;
+        }
+        call.patch(told);
+        let status = call.work_status();
+        let over = matches!(status, WorkStatus::Done | WorkStatus::Failed);
+        if let Some(command) = call.command() {
+            call.run(turn, &id, command, denied, terminal, out);
+        } else if let Some(changes) = Some(call.changes()).filter(|it| !it.is_empty() && over) {
+            match status {
+                WorkStatus::Failed if !denied => out.push(AgentEvent::Worked {
+                    turn,
+                    activity: call.activity(id, status),
+                }),
+                WorkStatus::Failed => {}
+                _ => out.push(AgentEvent::FilesChanged { turn, changes }),
+            }
+        } else if call.changes().is_empty() && status != WorkStatus::Waiting {
+            let activity = call.activity(id, status);
+            out.push(AgentEvent::Worked { turn, activity });
+        }
+        call.ended = over;
+    }
+
+    /// The turn is over: what still runs has ended somehow.
+    pub(super) fn close(&mut self, turn: TurnId, out: &mut Vec<AgentEvent>) {
+        for (id, call) in &mut self.known {
+            if !call.begun || call.ended || call.command().is_none() {
+                continue;
+            }
+            call.ended = true;
+            let command = call.command().unwrap_or_default();
+            out.push(AgentEvent::CommandRan {
+                turn,
+                command: call.ran(id, command, call.output.clone()),
+            });
+        }
+    }
+}
+
+impl Call {
+    fn patch(&mut self, told: &Value) {
+        let put = |place: &mut String, key: &str| {
+            if let Some(text) = told[key].as_str() {
+                text.clone_into(place);
+            }
+        };
+        put(&mut self.kind, "kind");
+        put(&mut self.title, "title");
+        put(&mut self.status, "status");
+        if let Some(content) = told["content"].as_array() {
+            self.content.clone_from(content);
+        }
+        if let Some(places) = told["locations"].as_array() {
+            let places = places.iter().filter_map(|place| {
+                Some(FilePlace {
+                    path: place["path"].as_str()?.to_owned(),
+                    line: place["line"]
+                        .as_u64()
+                        .and_then(|line| u32::try_from(line).ok()),
+                })
+            });
+            self.places = places.collect();
+        }
+        for (place, key) in [
+            (&mut self.input, "rawInput"),
+            (&mut self.result, "rawOutput"),
+        ] {
+            if !told[key].is_null() {
+                place.clone_from(&told[key]);
+            }
+        }
+        let exit = told["_meta"]["terminal_exit"]["exit_code"].as_i64();
+        let exit = exit.or(self.result["exit_code"].as_i64());
+        if let Some(code) = exit.or(self.result["exitCode"].as_i64()) {
+            self.exit_code = i32::try_from(code).ok();
+        }
+    }
+
+    fn work_status(&self) -> WorkStatus {
+        match self.status.as_str() {
+            "in_progress" => WorkStatus::Running,
+            "completed" => WorkStatus::Done,
+            "failed" => WorkStatus::Failed,
+            _ => WorkStatus::Waiting,
+        }
+    }
+
+    /// A call of an MCP server's tool: `server.tool(x=1)`.
+    fn mcp(&self) -> Option<String> {
+        let (server, tool) = (self.input["server"].as_str()?, self.input["tool"].as_str()?);
+        let none = json!({});
+        let arguments = match &self.input["arguments"] {
+            Value::Object(_) => &self.input["arguments"],
+            _ => &none,
+        };
+        Some(call_line(&format!("{server}.{tool}"), arguments))
+    }
+
+    /// The command it runs, when it runs one.
+    pub(super) fn command(&self) -> Option<String> {
+        if self.kind != "execute" || self.mcp().is_some() {
+            return None;
+        }
+        let words = |words: &Vec<Value>| {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                // A shell that is told a script.
+                [_, "-c" | "-lc", script] => Some((*script).to_owned()),
+                words => shlex::try_join(words.iter().copied()).ok(),
+            }
+        };
+        let command = match &self.input["command"] {
+            Value::String(command) => Some(command.clone()),
+            Value::Array(list) => words(list),
+            _ => None,
+        };
+        let command = command.filter(|command| !command.is_empty());
+        command.or_else(|| Some(self.title.clone()).filter(|title| !title.is_empty()))
+    }
+
+    /// Where it runs, if that is told.
+    pub(super) fn cwd(&self) -> &str {
+        self.input["cwd"].as_str().unwrap_or_default()
+    }
+
+    /// The ids of the terminals it shows.
+    fn terminals(&self) -> impl Iterator<Item = &str> {
+        let shown = self.content.iter().filter(|it| it["type"] == "terminal");
+        shown.filter_map(|it| it["terminalId"].as_str())
+    }
+
+    /// What it changes, or would.
+    pub(super) fn changes(&self) -> Vec<FileChange> {
+        let diffs = self.content.iter().filter(|it| it["type"] == "diff");
+        let changes = diffs.filter_map(|diff| {
+            let new = diff["newText"].as_str()?.to_owned();
+            Some(FileChange {
+                path: diff["path"].as_str()?.to_owned(),
+                change: match diff["oldText"].as_str() {
+                    None => Change::Added(new),
+                    Some(old) => Change::Rewritten {
+                        old: old.to_owned(),
+                        new,
+                    },
+                },
+            })
+        });
+        changes.collect()
+    }
+
+    /// One line for it.
+    pub(super) fn told(&self) -> String {
+        let title = self.mcp().unwrap_or_else(|| joined_and_cut(&self.title));
+        match (title.is_empty(), self.kind.as_str()) {
+            (false, _) => title,
+            (true, "") => "a tool".to_owned(),
+            (true, kind) => kind.to_owned(),
+        }
+    }
+
+    fn activity(&self, id: String, status: WorkStatus) -> Activity {
+        let kind = match self.kind.as_str() {
+            _ if self.mcp().is_some() => ActivityKind::Mcp,
+            "read" => ActivityKind::Read,
+            "edit" => ActivityKind::Edit,
+            "delete" => ActivityKind::Delete,
+            "move" => ActivityKind::Move,
+            "search" => ActivityKind::Search,
+            "fetch" => ActivityKind::Fetch,
+            "think" => ActivityKind::Think,
+            _ => ActivityKind::Other,
+        };
+        let blocks = self.content.iter().filter(|it| it["type"] == "content");
+        Activity {
+            id,
+            kind,
+            title: self.told(),
+            status,
+            content: blocks
+                .filter_map(|it| content::part(&it["content"]))
+                .collect(),
+            places: self.places.clone(),
+        }
+    }
+
+    /// Tells of a command.
+    fn run(
+        &mut self,
+        turn: TurnId,
+        id: &str,
+        command: String,
+        denied: bool,
+        terminal: &dyn Fn(&str) -> Option<Shown>,
+        out: &mut Vec<AgentEvent>,
+    ) {
+        let status = self.work_status();
+        let over = matches!(status, WorkStatus::Done | WorkStatus::Failed);
+        if denied && over {
+            let mut command = self.ran(id, command, String::new());
+            command.status = DENIED.to_owned();
+            out.push(AgentEvent::CommandDenied {
+                turn,
+                command,
+                told: true,
+            });
+            return;
+        }
+        if status != WorkStatus::Waiting && !self.begun {
+            self.begun = true;
+            out.push(AgentEvent::CommandStarted {
+                turn,
+                id: id.to_owned(),
+                command: command.clone(),
+            });
+        }
+        if !over {
+            return;
+        }
+        let mut output = std::mem::take(&mut self.output);
+        if output.is_empty() {
+            for (text, code) in self.terminals().filter_map(terminal).collect::<Vec<_>>() {
+                output.push_str(&text);
+                self.exit_code = self.exit_code.or(code);
+            }
+        }
+        if output.is_empty() {
+            output = self.result_text();
+        }
+        let command = self.ran(id, command, output);
+        out.push(AgentEvent::CommandRan { turn, command });
+    }
+
+    /// A piece of output that came beside the content.
+    pub(super) fn grow(&mut self, delta: &str) {
+        self.output.push_str(delta);
+    }
+
+    fn result_text(&self) -> String {
+        let keys = ["formatted_output", "aggregated_output", "output", "stdout"];
+        let of_result = keys.iter().find_map(|key| self.result[*key].as_str());
+        let of_result = of_result.or(self.result.as_str()).map(str::to_owned);
+        of_result.unwrap_or_else(|| {
+            let blocks = self.content.iter().filter(|it| it["type"] == "content");
+            let texts = blocks.filter_map(|it| content::as_text(&it["content"]));
+            texts.collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    fn ran(&self, id: &str, command: String, output: String) -> CommandRun {
+        CommandRun {
+            id: id.to_owned(),
+            command,
+            cwd: self.cwd().to_owned(),
+            output,
+            exit_code: self.exit_code,
+            status: match self.status.as_str() {
+                "" => "in_progress".to_owned(),
+                status => status.to_owned(),
+            },
+        }
+    }
+}
+
+impl Calls {
+    /// Output of a command that comes in `_meta` of an update; its call and the piece.
+    pub(super) fn output<'a>(&mut self, told: &'a Value) -> Option<(String, &'a str)> {
+        let delta = told["_meta"]["terminal_output_delta"]["data"].as_str()?;
+        let id = told["toolCallId"].as_str()?;
+        self.known.entry(id.to_owned()).or_default().grow(delta);
+        Some((id.to_owned(), delta))
+    }
+}

@@ -1,0 +1,123 @@
+//! Content blocks of the protocol, to and fro.
+//!
+//! Pure. Out: the blocks of a prompt. What the agent cannot take is said and left out, or goes as text. In: a block of
+//! the agent's as text or picture.
+
+use serde_json::{Value, json};
+
+use super::agreed::Agreed;
+use crate::agent::{InputPart, TurnRequest};
+use crate::dialog::conversation_history;
+
+/// A prompt as blocks, and what is said of those that could not be sent. A `fresh` session is told the instructions and
+/// the conversation before it; a command of the agent's own still comes first.
+pub(super) fn blocks(
+    request: &TurnRequest,
+    fresh: bool,
+    able: &Agreed,
+) -> (Vec<Value>, Option<String>) {
+    let mut parts = request.input.clone();
+    if fresh {
+        let commanded =
+            matches!(parts.first(), Some(InputPart::Text(text)) if text.starts_with('/'));
+        let at = usize::from(commanded);
+        parts.splice(at..at, before(request));
+    }
+    let (mut blocks, mut left_out) = (Vec::new(), 0);
+    for part in parts {
+        match part {
+            InputPart::File { path, text } if able.embedded => blocks.push(json!({
+                "type": "resource",
+                "resource": {
+                    "uri": uri(&path, request),
+                    "mimeType": "text/plain",
+                    "text": text,
+                },
+            })),
+            InputPart::Image(url) => match picture(&url).filter(|_| able.images) {
+                Some((mime, data)) => {
+                    blocks.push(json!({"type": "image", "mimeType": mime, "data": data}));
+                }
+                None => left_out += 1,
+            },
+            part => {
+                let part = part.without_file();
+                blocks.push(json!({"type": "text", "text": part.as_text().unwrap_or_default()}));
+            }
+        }
+    }
+    let said = match left_out {
+        0 => None,
+        1 => Some("1 picture was left out: the agent does not take it".to_owned()),
+        count => Some(format!(
+            "{count} pictures were left out: the agent does not take them"
+        )),
+    };
+    (blocks, said)
+}
+
+/// What a session that is new has to know: the instructions and the conversation, pictures after it.
+fn before(request: &TurnRequest) -> Vec<InputPart> {
+    let mut text = String::new();
+    if !request.instructions.is_empty() {
+        text = format!("{}\n\n", request.instructions);
+    }
+    let turns = request.history.iter();
+    let turns = turns.map(|turn| (turn.user.clone(), turn.assistant.clone()));
+    text.push_str(&conversation_history(&turns.collect::<Vec<_>>()));
+    let mut parts: Vec<InputPart> = Some(text)
+        .filter(|text| !text.is_empty())
+        .map(InputPart::Text)
+        .into_iter()
+        .collect();
+    for (turn, exchange) in (1..).zip(&request.history) {
+        if !exchange.images.is_empty() {
+            let lead = format!("[images of turn {turn} of the conversation:]");
+            parts.push(InputPart::Text(lead));
+            parts.extend(exchange.images.iter().cloned().map(InputPart::Image));
+        }
+    }
+    parts
+}
+
+/// Type and base64 of a `data:` URL.
+fn picture(url: &str) -> Option<(&str, &str)> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    mime.starts_with("image/").then_some((mime, data))
+}
+
+fn uri(path: &str, request: &TurnRequest) -> String {
+    format!("file://{}", request.settings.cwd.join(path).display())
+}
+
+/// A block of the agent's.
+pub(super) fn part(block: &Value) -> Option<InputPart> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match block["type"].as_str()? {
+        "text" => text(&block["text"]).map(InputPart::Text),
+        "image" => {
+            let (mime, data) = (block["mimeType"].as_str()?, block["data"].as_str()?);
+            Some(InputPart::Image(format!("data:{mime};base64,{data}")))
+        }
+        "resource_link" => {
+            let uri = block["uri"].as_str()?;
+            let name = block["name"].as_str().unwrap_or(uri);
+            Some(InputPart::Text(format!("[{name}]({uri})")))
+        }
+        "resource" => {
+            let resource = &block["resource"];
+            let named = || Some(format!("[{}]", resource["uri"].as_str()?));
+            text(&resource["text"]).or_else(named).map(InputPart::Text)
+        }
+        other => Some(InputPart::Text(format!("[{other}]"))),
+    }
+}
+
+/// A block of the agent's as text.
+pub(super) fn as_text(block: &Value) -> Option<String> {
+    match part(block)? {
+        InputPart::Text(text) => Some(text),
+        InputPart::Image(_) => Some("[image]".to_owned()),
+        InputPart::File { text, .. } => Some(text),
+    }
+}

@@ -1,0 +1,203 @@
+//! The turn at hand: what it was asked with, where it stands, the questions it has open.
+//!
+//! Every question is answered once, or its turn ends first. A command that the user allowed by a permission may then
+//! run in a terminal of ours without a second question; any other asks, unless the `sandbox` setting allows everything.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::asked;
+use super::files::Allowed;
+use super::telling::Telling;
+use super::terminals::Wanted;
+use crate::agent::{
+    AgentEvent, Decision, Question, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
+};
+use crate::rpc::{Id, RpcError};
+
+/// See the module.
+pub(super) struct Current {
+    pub(super) turn: TurnId,
+    pub(super) request: Box<TurnRequest>,
+    /// The agent's session, once there is one.
+    pub(super) session: Option<String>,
+    /// The session does not hold the conversation yet.
+    pub(super) fresh: bool,
+    /// The prompt is on the wire.
+    pub(super) sent: bool,
+    pub(super) telling: Telling,
+    /// When patience with a cancelled turn ends.
+    pub(super) cancelled: Option<Instant>,
+    questions: HashMap<String, Open>,
+    asked: u64,
+    /// Commands the user has allowed.
+    allowed: HashSet<String>,
+}
+
+/// A question that is open, and whom to answer.
+struct Open {
+    id: Id,
+    question: Question,
+    about: About,
+}
+
+enum About {
+    /// A permission for this call; the command it would run.
+    Call(String, Option<String>),
+    /// A command for a terminal.
+    Terminal(Box<Wanted>),
+}
+
+/// What an answer of the user comes to.
+pub(super) enum Answered {
+    /// This goes to the agent.
+    Answer(Id, Result<Value, RpcError>),
+    /// The command runs; its terminal is the answer.
+    Run(Id, Box<Wanted>),
+}
+
+impl Current {
+    pub(super) fn new(turn: TurnId, request: Box<TurnRequest>) -> Self {
+        Current {
+            turn,
+            request,
+            session: None,
+            fresh: true,
+            sent: false,
+            telling: Telling::new(turn),
+            cancelled: None,
+            questions: HashMap::new(),
+            asked: 0,
+            allowed: HashSet::new(),
+        }
+    }
+
+    /// The agent is at it, in this session.
+    pub(super) fn runs_in(&self, session: &str) -> bool {
+        self.sent && self.session.as_deref() == Some(session)
+    }
+
+    /// Where the agent may write.
+    pub(super) fn writes(&self) -> Allowed {
+        Allowed {
+            sandbox: self.request.settings.sandbox,
+            cwd: self.request.settings.cwd.clone(),
+        }
+    }
+
+    /// Takes a permission request; the question for the user.
+    ///
+    /// # Errors
+    /// The answer to a request that does not say what it wants.
+    pub(super) fn permission(
+        &mut self,
+        id: Id,
+        params: &Value,
+    ) -> Result<Question, (Id, RpcError)> {
+        let told = &params["toolCall"];
+        let Some(call) = told["toolCallId"].as_str().map(str::to_owned) else {
+            return Err((
+                id,
+                asked::invalid("a permission request without a tool call"),
+            ));
+        };
+        let number = self.number();
+        let cwd = self.request.settings.cwd.display().to_string();
+        let known = self.telling.calls.learn(told);
+        let command = known.command();
+        match asked::question(number, params, known, &cwd) {
+            Ok(question) => Ok(self.open(id, question, About::Call(call, command))),
+            Err(error) => Err((id, error)),
+        }
+    }
+
+    /// Takes a command for a terminal: a question for the user, or the command when it may run.
+    pub(super) fn command(&mut self, id: Id, wanted: Wanted) -> Result<Question, Answered> {
+        let free = self.request.settings.sandbox == Sandbox::FullAccess;
+        if free || self.allowed.contains(&wanted.line) {
+            return Err(Answered::Run(id, Box::new(wanted)));
+        }
+        let subject = Subject::Command {
+            command: wanted.line.clone(),
+            cwd: wanted.cwd().display().to_string(),
+            reason: None,
+        };
+        let mut question = Question::usual(self.number(), subject);
+        question.reasons = false;
+        Ok(self.open(id, question, About::Terminal(Box::new(wanted))))
+    }
+
+    fn number(&mut self) -> String {
+        self.asked += 1;
+        format!("question-{}", self.asked)
+    }
+
+    fn open(&mut self, id: Id, question: Question, about: About) -> Question {
+        let open = Open {
+            id,
+            question: question.clone(),
+            about,
+        };
+        self.questions.insert(question.id.clone(), open);
+        question
+    }
+
+    /// Takes an answer of the user; nothing for one that nobody waits for.
+    pub(super) fn answer(&mut self, question: &str, answer: &QuestionAnswer) -> Option<Answered> {
+        let open = self.questions.remove(question)?;
+        Some(match open.about {
+            About::Call(call, command) => {
+                let (value, yes) = asked::answer(&open.question, answer);
+                match yes {
+                    true => self.allowed.extend(command),
+                    false => self.telling.calls.deny(&call),
+                }
+                Answered::Answer(open.id, Ok(value))
+            }
+            About::Terminal(wanted) => match answer.decision().is_some_and(Decision::allows) {
+                true => Answered::Run(open.id, wanted),
+                false => Answered::Answer(open.id, Err(denied())),
+            },
+        })
+    }
+
+    /// The agent no longer waits for the answer to this request: its id, and what the session is told.
+    pub(super) fn withdraw(&mut self, request: &Value) -> Option<(Id, AgentEvent)> {
+        let id = match request {
+            Value::String(id) => Id::Text(id.clone()),
+            number => Id::Number(number.as_i64()?),
+        };
+        let mut open = self.questions.iter();
+        let name = open.find(|(_, open)| open.id == id)?.0.clone();
+        self.questions.remove(&name);
+        let turn = self.turn;
+        Some((id, AgentEvent::Withdrawn { turn, id: name }))
+    }
+
+    /// A terminal shows more: told with the command that shows it.
+    pub(super) fn output(&self, terminal: &str, delta: String) -> Option<AgentEvent> {
+        let id = self.telling.calls.of_terminal(terminal)?.to_owned();
+        let turn = self.turn;
+        Some(AgentEvent::CommandOutput { turn, id, delta })
+    }
+
+    /// Nobody answers any more: what each request is told.
+    pub(super) fn refuse_all(&mut self) -> Vec<(Id, Result<Value, RpcError>)> {
+        let open = std::mem::take(&mut self.questions).into_values();
+        let refused = open.map(|open| match open.about {
+            About::Call(..) => (open.id, Ok(asked::refusal())),
+            About::Terminal(_) => (open.id, Err(denied())),
+        });
+        refused.collect()
+    }
+}
+
+fn denied() -> RpcError {
+    RpcError {
+        code: -32603,
+        message: "the user did not allow this command".into(),
+        data: Value::Null,
+    }
+}

@@ -1,0 +1,87 @@
+//! Failures of an agent of this protocol as a user reads them: one line each, and what to do about it.
+
+use std::io::ErrorKind;
+
+use super::agreed::VERSION;
+use crate::agent::trouble::joined_and_cut;
+use crate::agent::{AgentFailure, FailureKind, Offering};
+use crate::rpc::{RpcError, SpawnFailure};
+
+/// The code of an agent that nobody is logged in to.
+pub(super) const LOGIN_NEEDED: i64 = -32000;
+
+fn failure(kind: FailureKind, message: String, hint: &str) -> AgentFailure {
+    let hints = Some(hint.to_owned()).filter(|hint| !hint.is_empty());
+    AgentFailure {
+        kind,
+        message,
+        hints: hints.into_iter().collect(),
+    }
+}
+
+/// The process could not be started.
+pub(super) fn not_started(name: &str, error: &SpawnFailure) -> AgentFailure {
+    let program = error.program.display();
+    let (message, hint) = match error.source.kind() {
+        ErrorKind::NotFound => (
+            format!("the agent `{name}` is not installed: `{program}` was not found"),
+            "install it, or name another command: `%ipycodex agent acp:COMMAND ARGUMENTS`",
+        ),
+        _ => (
+            format!("`{name}` could not be started: {}", error.source),
+            "",
+        ),
+    };
+    failure(FailureKind::Missing, message, hint)
+}
+
+/// It speaks another version of the protocol.
+pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
+    let message = format!(
+        "`{name}` speaks {speaks} of the Agent Client Protocol; here it is version {VERSION}"
+    );
+    failure(
+        FailureKind::Refused,
+        message,
+        "update the agent, or choose another",
+    )
+}
+
+/// Nobody is logged in.
+pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[Offering]) -> AgentFailure {
+    let why = joined_and_cut(&error.message);
+    let ways = methods.iter().map(|method| {
+        let about = method.about();
+        let line = format!("log in with `%ipycodex login {}`", method.id);
+        match about.is_empty() {
+            true => line,
+            false => format!("{line} ({})", joined_and_cut(&about)),
+        }
+    });
+    AgentFailure {
+        kind: FailureKind::LoggedOut,
+        message: format!("nobody is logged in to `{name}`: {why}"),
+        hints: ways.collect(),
+    }
+}
+
+/// The answer to a request was an error.
+pub(super) fn refused(name: &str, method: &str, error: &RpcError) -> AgentFailure {
+    let mut why = joined_and_cut(&error.message);
+    if let Some(details) = error.data["details"].as_str() {
+        why = format!("{why} ({})", joined_and_cut(details));
+    }
+    let message = format!("`{name}` refused `{method}`: {why}");
+    failure(FailureKind::Refused, message, "")
+}
+
+/// The answer to a request could not be understood.
+pub(super) fn not_understood(name: &str, method: &str) -> AgentFailure {
+    let message = format!("the answer of `{name}` to `{method}` was not understood");
+    failure(FailureKind::Refused, message, "")
+}
+
+/// The agent does not do what was asked.
+pub(super) fn unable(message: String) -> AgentFailure {
+    failure(FailureKind::Refused, message, "")
+}

@@ -1,0 +1,224 @@
+//! Files the agent reads and writes through us.
+//!
+//! Reading is free, as it is for commands in any sandbox; writing goes where the `sandbox` setting allows it, and a
+//! file is replaced whole or not at all. Paths are absolute; links on the way are followed before the question is
+//! decided.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::asked::invalid;
+use crate::agent::Sandbox;
+use crate::files::{FileMode, write_whole};
+use crate::rpc::RpcError;
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// The protocol's code of what is not there.
+const NOT_FOUND: i64 = -32002;
+
+/// Where the agent may write.
+#[derive(Debug, Clone)]
+pub(super) struct Allowed {
+    pub(super) sandbox: Sandbox,
+    /// The directory of the session.
+    pub(super) cwd: PathBuf,
+}
+
+fn failed(code: i64, message: String) -> RpcError {
+    RpcError {
+        code,
+        message,
+        data: Value::Null,
+    }
+}
+
+fn path(params: &Value) -> Result<PathBuf, RpcError> {
+    let path = params["path"]
+        .as_str()
+        .ok_or_else(|| invalid("`path` is missing"))?;
+    let path = PathBuf::from(path);
+    match path.is_absolute() {
+        true => Ok(path),
+        false => Err(invalid(format!(
+            "`path` must be absolute, got `{}`",
+            path.display()
+        ))),
+    }
+}
+
+/// Answers `fs/read_text_file`. `line` counts from 1, `limit` lines.
+pub(super) fn read(params: &Value) -> Result<Value, RpcError> {
+    let path = path(params)?;
+    let name = path.display();
+    let of_system = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => failed(NOT_FOUND, format!("Resource not found: {name}")),
+        _ => failed(-32603, format!("`{name}` cannot be read: {error}")),
+    };
+    let about = std::fs::metadata(&path).map_err(of_system)?;
+    // Opening a pipe would wait for a writer.
+    if !about.is_file() {
+        return Err(invalid(format!("`{name}` is not a regular file")));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(&path).map_err(of_system)?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(of_system)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(failed(-32603, format!("`{name}` is larger than 64 MiB")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| failed(-32603, format!("`{name}` is not UTF-8 text")))?;
+    let count = |key: &str| params[key].as_u64().and_then(|it| usize::try_from(it).ok());
+    let content = match (count("line"), count("limit")) {
+        (None, None) => text,
+        (line, limit) => {
+            let lines = text.split_inclusive('\n');
+            let lines = lines.skip(line.unwrap_or(1).saturating_sub(1));
+            lines.take(limit.unwrap_or(usize::MAX)).collect()
+        }
+    };
+    Ok(json!({"content": content}))
+}
+
+/// Answers `fs/write_text_file`.
+pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<Value, RpcError> {
+    let path = path(params)?;
+    let content = params["content"].as_str();
+    let content = content.ok_or_else(|| invalid("`content` is missing"))?;
+    let target = allowed.target(&path)?;
+    let name = path.display();
+    let cannot = |why: String| failed(-32603, format!("`{name}` cannot be written: {why}"));
+    if let Some(directory) = target.parent() {
+        std::fs::create_dir_all(directory).map_err(|error| cannot(error.to_string()))?;
+    }
+    match std::fs::metadata(&target) {
+        Ok(about) if !about.is_file() => return Err(cannot("it is not a regular file".into())),
+        _ => {}
+    }
+    write_whole(&target, content.as_bytes(), FileMode::Keep).map_err(|error| {
+        let source = std::error::Error::source(&error).map(|source| format!(" ({source})"));
+        cannot(format!("{error}{}", source.unwrap_or_default()))
+    })?;
+    Ok(json!({}))
+}
+
+impl Allowed {
+    /// The file itself, when it may be written.
+    fn target(&self, path: &Path) -> Result<PathBuf, RpcError> {
+        let name = path.display();
+        let refused = |why: &str| {
+            let message = format!("the user's settings do not allow writing `{name}`: {why}");
+            Err(failed(-32603, message))
+        };
+        if path.components().any(|part| part == Component::ParentDir) {
+            return refused("a path with `..`");
+        }
+        let target = resolved(path);
+        match self.sandbox {
+            Sandbox::FullAccess => Ok(target),
+            Sandbox::ReadOnly => refused("sandbox is `read-only`"),
+            Sandbox::WorkspaceWrite if target.starts_with(resolved(&self.cwd)) => Ok(target),
+            Sandbox::WorkspaceWrite => {
+                refused("sandbox is `workspace-write`, and it lies outside of the directory")
+            }
+        }
+    }
+}
+
+/// `path` without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut known = path;
+    loop {
+        if let Ok(real) = known.canonicalize() {
+            return rest.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        match (known.parent(), known.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                known = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(content: Result<Value, RpcError>) -> String {
+        match content {
+            Ok(value) => value["content"].as_str().unwrap_or("done").to_owned(),
+            Err(error) => format!("{}: {}", error.code, error.message),
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_whole_or_by_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "1\n2\n3").expect("written");
+        let check = |more: Value, expected: &str| {
+            let mut params = json!({"path": file});
+            params
+                .as_object_mut()
+                .expect("object")
+                .extend(more.as_object().expect("object").clone());
+            assert_eq!(text(read(&params)), expected, "{more}");
+        };
+        check(json!({}), "1\n2\n3");
+        check(json!({"line": 2}), "2\n3");
+        check(json!({"line": 2, "limit": 1}), "2\n");
+        check(json!({"limit": 0}), "");
+        check(json!({"line": 99}), "");
+        check(
+            json!({"path": "a"}),
+            "-32602: `path` must be absolute, got `a`",
+        );
+        check(json!({"path": null}), "-32602: `path` is missing");
+        check(
+            json!({"path": "/nowhere/x"}),
+            "-32002: Resource not found: /nowhere/x",
+        );
+        check(json!({"path": "/"}), "-32602: `/` is not a regular file");
+    }
+
+    #[test]
+    fn writing_keeps_to_the_sandbox_and_links_lead_nowhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let outside = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("a link");
+        let check = |sandbox: Sandbox, path: PathBuf, expected: &str| {
+            let allowed = Allowed {
+                sandbox,
+                cwd: folder.path().to_owned(),
+            };
+            let said = text(write(&json!({"path": path, "content": "x"}), &allowed));
+            assert!(said.contains(expected), "{said}");
+            assert_eq!(path.exists(), expected == "done", "{}", path.display());
+        };
+        let inside = |name: &str| folder.path().join(name);
+        check(Sandbox::ReadOnly, inside("a"), "sandbox is `read-only`");
+        check(Sandbox::WorkspaceWrite, inside("a"), "done");
+        check(Sandbox::WorkspaceWrite, inside("new/deep/a"), "done");
+        check(
+            Sandbox::WorkspaceWrite,
+            inside("link/b"),
+            "outside of the directory",
+        );
+        check(Sandbox::WorkspaceWrite, inside("new/../../c"), "`..`");
+        check(
+            Sandbox::WorkspaceWrite,
+            outside.path().join("c"),
+            "outside of the directory",
+        );
+        check(Sandbox::FullAccess, outside.path().join("c"), "done");
+    }
+}

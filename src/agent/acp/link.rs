@@ -1,0 +1,185 @@
+//! The agent's process: its peer, and the requests that wait for its answers.
+//!
+//! A link is never mended: what is wrong with it ends it, and the next turn makes another.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::agreed::VERSION;
+use super::program::Program;
+use crate::agent::TurnId;
+use crate::agent::plan::ProcessPlan;
+use crate::rpc::{
+    ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
+};
+
+/// A turn has no limit of time.
+const EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Initialize,
+    New(TurnId),
+    Resume(TurnId),
+    Load(TurnId),
+    /// The model, before the prompt.
+    Model(TurnId),
+    Prompt(TurnId),
+    /// For who waits under this number.
+    Authenticate(u64),
+    /// The same.
+    Choose(u64),
+    /// The same.
+    Sessions(u64),
+    /// Closing a session: the answer does not matter.
+    Courtesy,
+}
+
+impl Purpose {
+    /// For messages to the user.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Purpose::Initialize => "initialize",
+            Purpose::New(_) => "session/new",
+            Purpose::Resume(_) => "session/resume",
+            Purpose::Load(_) => "session/load",
+            Purpose::Model(_) | Purpose::Choose(_) => "session/set_config_option",
+            Purpose::Prompt(_) => "session/prompt",
+            Purpose::Authenticate(_) => "authenticate",
+            Purpose::Sessions(_) => "session/list",
+            Purpose::Courtesy => "a request",
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct Link {
+    peer: ChildPeer,
+    incoming: Incoming,
+    pending: Pending<Purpose>,
+    patience: Duration,
+}
+
+impl Link {
+    /// Starts the process and greets it.
+    pub(super) fn open(program: &Program, plan: &ProcessPlan) -> Result<Link, SpawnFailure> {
+        let mut words = program.command.iter();
+        let first = words.next().map_or("", String::as_str);
+        let mut variables = plan.variables.clone();
+        let own = program.variables.iter();
+        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+        let launch = Launch {
+            program: first.into(),
+            arguments: words.map(Into::into).collect(),
+            variables,
+            // A directory that is gone would look like a missing program.
+            cwd: plan.cwd.is_dir().then(|| plan.cwd.clone()),
+            dialect: Dialect::Versioned,
+            name: program.name.clone(),
+        };
+        let (peer, incoming) = ChildPeer::spawn(launch)?;
+        let mut link = Link {
+            peer,
+            incoming,
+            pending: Pending::default(),
+            patience: plan.patience.initialize,
+        };
+        let params = json!({
+            "protocolVersion": VERSION,
+            "clientCapabilities": {
+                "fs": {"readTextFile": true, "writeTextFile": true},
+                "terminal": true,
+            },
+            "clientInfo": {
+                "name": "ipycodex",
+                "title": "ipycodex",
+                "version": plan.client_version,
+            },
+        });
+        link.ask(Purpose::Initialize, params);
+        link.patience = plan.patience.request;
+        Ok(link)
+    }
+
+    /// Sends the request of this purpose.
+    pub(super) fn ask(&mut self, purpose: Purpose, params: Value) {
+        self.ask_as(purpose, purpose.method(), params);
+    }
+
+    /// As [`Link::ask`], where the method is not the usual one.
+    pub(super) fn ask_as(&mut self, purpose: Purpose, method: &str, params: Value) {
+        let patience = match purpose {
+            Purpose::Prompt(_) | Purpose::Authenticate(_) => EVER,
+            _ => self.patience,
+        };
+        let id = self.pending.open(purpose, Instant::now() + patience);
+        self.peer.send(Message::Request {
+            id,
+            method: method.into(),
+            params,
+        });
+    }
+
+    /// Sends a notification.
+    pub(super) fn notify(&self, method: &str, params: Value) {
+        self.peer.send(Message::Notification {
+            method: method.into(),
+            params,
+        });
+    }
+
+    /// Answers a request of the process.
+    pub(super) fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
+        self.peer.send(Message::Response { id, outcome });
+    }
+
+    /// What the request that is answered was for; `None` for an id that was made up.
+    pub(super) fn close(&mut self, id: &Id) -> Option<Purpose> {
+        self.pending.close(id)
+    }
+
+    /// When the first request runs out of time.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.pending.deadline()
+    }
+
+    /// Takes one request whose time is over.
+    pub(super) fn expire(&mut self) -> Option<Purpose> {
+        self.pending.expire(Instant::now())
+    }
+
+    /// How many lines were no messages.
+    pub(super) fn junk(&self) -> u64 {
+        self.peer.junk()
+    }
+
+    /// Ends the process; its status and last words.
+    pub(super) fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
+        self.peer.end(grace)
+    }
+
+    /// Kills the process with all it started.
+    pub(super) fn kill(self) {
+        self.peer.kill();
+    }
+}
+
+/// The next message of the process; never returns while there is no process.
+pub(super) async fn next_of(link: &mut Option<Link>) -> Option<Message> {
+    match link {
+        Some(link) => link.incoming.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns at this time; never without one.
+pub(super) async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,103 @@
+//! Any agent that speaks the Agent Client Protocol (version 1) over its standard input and output.
+//!
+//! ```text
+//!  Agent calls --commands--> driver (one thread) --lines--> the agent's process
+//!  AgentEvents <--bounded--    |      <--messages, bounded--  reader thread
+//!                              +-- files, terminals: what the agent asks of us, on threads of their own
+//! ```
+//!
+//! `link` is the process, `agreed` what it said it can, `sessions` (with `options`) where a prompt goes, `current` the
+//! turn at hand, `telling` (with `calls`) how it is told, `served` (with `asked`, `files`, `terminals`) what we do for
+//! the agent, `asides` what is asked beside turns. Each owns its fields; the driver takes messages to them and does
+//! what they say. Facts about peers: protocol version 1, codex-acp 2.6.0 and 0.16.0, gemini-cli 0.61.0, opencode
+//! 1.18.33.
+//!
+//! Absent on purpose: types for what is not used. Messages are read field by field, so an update nobody here knows, or
+//! a field more, harms nothing.
+
+mod agreed;
+mod asides;
+mod asked;
+mod calls;
+mod content;
+mod current;
+mod driver;
+mod ending;
+mod failure;
+mod files;
+mod link;
+mod options;
+mod program;
+mod served;
+mod sessions;
+mod telling;
+mod terminals;
+
+use tokio::sync::oneshot;
+
+use crate::agent::event::AgentEvents;
+use crate::agent::handle::{Command, Handle};
+use crate::agent::plan::ProcessPlan;
+use crate::agent::{
+    Agent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, SuggestRequest, Suggested,
+    TurnId, TurnRequest,
+};
+use driver::Driver;
+use program::Known;
+pub use program::Program;
+
+/// The handle. Dropping it ends the process.
+pub(crate) struct Acp {
+    handle: Handle,
+    known: Known,
+}
+
+/// Makes the agent; starts nothing.
+pub(crate) fn connect(program: Program, plan: ProcessPlan) -> (Acp, AgentEvents) {
+    let known = Known::new(agreed::unknown(&program.name));
+    let (name, told) = (program.name.clone(), known.clone());
+    let (handle, events) = Handle::new(&name, move |orders| {
+        Driver::new(program, plan, orders, told).run();
+    });
+    (Acp { handle, known }, events)
+}
+
+impl Agent for Acp {
+    fn capabilities(&self) -> Capabilities {
+        self.known.get()
+    }
+
+    fn start(&mut self, request: TurnRequest) -> TurnId {
+        self.handle.start(request)
+    }
+
+    fn reply(&mut self, turn: TurnId, reply: AgentReply) {
+        self.handle.tell(Command::Reply(turn, reply));
+    }
+
+    fn cancel(&mut self, turn: TurnId) {
+        self.handle.tell(Command::Cancel(turn));
+    }
+
+    fn look_up(&mut self, lookup: Lookup) -> oneshot::Receiver<Result<Facts, AgentFailure>> {
+        self.handle.look_up(lookup)
+    }
+
+    fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
+        self.handle.suggest(request)
+    }
+
+    fn log_in(&mut self, method: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let method = method.to_owned();
+        self.handle.ask(|done| Command::LogIn(method, done))
+    }
+
+    fn choose(&mut self, option: &str, value: &str) -> oneshot::Receiver<Result<(), AgentFailure>> {
+        let (option, value) = (option.to_owned(), value.to_owned());
+        self.handle.ask(|done| Command::Choose(option, value, done))
+    }
+
+    fn warm_up(&mut self) {
+        self.handle.tell(Command::WarmUp);
+    }
+}

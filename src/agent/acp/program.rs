@@ -1,0 +1,37 @@
+//! What is run as an agent, and what is known of what it can.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agent::Capabilities;
+
+/// What is run, and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Shown to the user.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Set in its environment.
+    pub variables: Vec<(String, String)>,
+}
+
+/// What the agent can, as far as it is known: the driver learns it, the handle tells it.
+#[derive(Debug, Clone)]
+pub(super) struct Known(Arc<Mutex<Capabilities>>);
+
+impl Known {
+    pub(super) fn new(able: Capabilities) -> Self {
+        Known(Arc::new(Mutex::new(able)))
+    }
+
+    pub(super) fn get(&self) -> Capabilities {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn set(&self, able: Capabilities) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = able;
+    }
+}

@@ -1,0 +1,170 @@
+//! From a request to a session that takes its prompt: resumed, loaded or new, with the model that was chosen.
+//!
+//! Pure. In: the request, the answers of the agent. Out: the next step. A session that cannot be gone on with, for
+//! whatever reason, is replaced by a new one that is told the conversation.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::agreed::Agreed;
+use super::current::Current;
+use super::failure;
+use super::link::Purpose;
+use super::options::Options;
+use crate::agent::trouble::joined_and_cut;
+use crate::agent::{AgentEvent, AgentFailure, News, Threads, TurnId};
+use crate::rpc::RpcError;
+
+/// What comes next for the turn at hand.
+pub(super) enum Step {
+    /// Ask the agent.
+    Ask(Purpose, &'static str, Value),
+    /// Everything is there: the prompt goes.
+    Prompt,
+    /// It cannot be had.
+    Fail(AgentFailure),
+}
+
+impl Step {
+    fn ask(purpose: Purpose, params: Value) -> Self {
+        Step::Ask(purpose, purpose.method(), params)
+    }
+}
+
+/// The sessions of one process.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    open: HashSet<String>,
+    /// The one the conversation is in.
+    conversation: Option<String>,
+    pub(super) options: Options,
+}
+
+impl Sessions {
+    /// The one the conversation is in.
+    pub(super) fn conversation(&self) -> Option<&str> {
+        self.conversation.as_deref()
+    }
+
+    /// Goes on with the session that the request names, or asks for one.
+    pub(super) fn choose(&mut self, current: &mut Current, agreed: &Agreed) -> Step {
+        let turn = current.turn;
+        let known = current.request.thread.clone();
+        let known = known.filter(|_| current.request.settings.threads == Threads::Session);
+        let params = |id: &str| {
+            let mut params = fresh(current);
+            params["sessionId"] = json!(id);
+            params
+        };
+        match known {
+            Some(id) if self.open.contains(&id) => self.enter(current, id, false),
+            Some(id) if agreed.resume => Step::ask(Purpose::Resume(turn), params(&id)),
+            Some(id) if agreed.load => Step::ask(Purpose::Load(turn), params(&id)),
+            _ => Step::ask(Purpose::New(turn), fresh(current)),
+        }
+    }
+
+    /// Takes the answer to what [`Sessions::choose`] asked; `current` is the turn, if it is still at hand.
+    pub(super) fn opened(
+        &mut self,
+        name: &str,
+        purpose: Purpose,
+        outcome: Result<Value, RpcError>,
+        current: Option<&mut Current>,
+        agreed: &Agreed,
+    ) -> (Vec<News>, Option<Step>) {
+        let is_new = matches!(purpose, Purpose::New(_));
+        let Some(current) = current else {
+            let unused = outcome.ok().filter(|_| is_new && agreed.close);
+            // Its turn was cancelled meanwhile: nobody will use this session.
+            let close = unused.map(|answer| {
+                let params = json!({"sessionId": answer["sessionId"]});
+                Step::Ask(Purpose::Courtesy, "session/close", params)
+            });
+            return (Vec::new(), close);
+        };
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(error) if error.code == failure::LOGIN_NEEDED => {
+                let failure = failure::logged_out(name, &error, &agreed.methods);
+                return (Vec::new(), Some(Step::Fail(failure)));
+            }
+            Err(error) if is_new => {
+                let failure = failure::refused(name, purpose.method(), &error);
+                return (Vec::new(), Some(Step::Fail(failure)));
+            }
+            // Gone, or not ours: the record is the truth, not the session.
+            Err(_) => {
+                let step = Step::ask(Purpose::New(current.turn), fresh(current));
+                return (Vec::new(), Some(step));
+            }
+        };
+        let told = answer["sessionId"].as_str().map(str::to_owned);
+        let id = if is_new {
+            told
+        } else {
+            current.request.thread.clone()
+        };
+        let Some(id) = id else {
+            let failure = failure::not_understood(name, purpose.method());
+            return (Vec::new(), Some(Step::Fail(failure)));
+        };
+        self.open.insert(id.clone());
+        let news = self.options.open(&answer);
+        let step = self.enter(current, id, is_new);
+        (news, Some(step))
+    }
+
+    /// Takes the answer to the request that set the model.
+    pub(super) fn model_set(
+        &mut self,
+        turn: TurnId,
+        outcome: Result<Value, RpcError>,
+    ) -> Vec<AgentEvent> {
+        match outcome {
+            Ok(answer) if answer["configOptions"].is_array() => {
+                let news = self.options.update("config_option_update", &answer);
+                news.into_iter().map(AgentEvent::News).collect()
+            }
+            Ok(_) => Vec::new(),
+            Err(error) => {
+                let why = joined_and_cut(&error.message);
+                let message = format!("the agent keeps to its model: {why}");
+                vec![AgentEvent::Progress { turn, message }]
+            }
+        }
+    }
+
+    /// The session is there: the model is set when it is another, then the prompt goes.
+    fn enter(&mut self, current: &mut Current, session: String, fresh: bool) -> Step {
+        let wanted = current.request.settings.model.as_deref();
+        let other = self.options.model().and_then(|model| {
+            let wanted = wanted.filter(|it| *it != model.current)?;
+            // A model of another agent means nothing to this one.
+            model.values.iter().find(|it| it.id == wanted)?;
+            self.options.setter(&session, &model.of.id, wanted)
+        });
+        self.conversation = Some(session.clone());
+        (current.session, current.fresh) = (Some(session), fresh);
+        match other {
+            Some((method, params)) => Step::Ask(Purpose::Model(current.turn), method, params),
+            None => Step::Prompt,
+        }
+    }
+}
+
+/// What the agent said to the greeting.
+pub(super) fn greeted(
+    name: &str,
+    outcome: Result<Value, RpcError>,
+) -> Result<Agreed, AgentFailure> {
+    let answer = outcome.map_err(|error| failure::refused(name, "initialize", &error))?;
+    Agreed::read(&answer).map_err(|speaks| failure::another_version(name, &speaks))
+}
+
+/// What a new session is asked for with.
+fn fresh(current: &Current) -> Value {
+    let cwd = current.request.settings.cwd.display().to_string();
+    json!({"cwd": cwd, "mcpServers": []})
+}

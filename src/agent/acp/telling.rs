@@ -1,0 +1,324 @@
+//! The turn as the agent tells it: `session/update` in, events out.
+//!
+//! Pure. A change of `messageId` begins another message, and so does anything that comes between two pieces of text;
+//! pieces of reasoning go the same way. What nobody here knows is passed over.
+
+use serde_json::Value;
+
+use super::calls::{Calls, Shown};
+use super::content;
+use crate::agent::trouble::joined_and_cut;
+use crate::agent::{AgentEvent, PlanStep, TurnId, Usage, WorkStatus};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Telling {
+    turn: TurnId,
+    text: Piece,
+    thought: Piece,
+    pub(super) calls: Calls,
+}
+
+/// Numbers messages, or parts of the reasoning.
+#[derive(Debug, Default)]
+struct Piece {
+    number: u64,
+    id: Option<String>,
+    open: bool,
+}
+
+impl Piece {
+    /// The number of what `update` goes on with, or begins.
+    fn of(&mut self, update: &Value) -> u64 {
+        let id = update["messageId"].as_str();
+        if !self.open || self.id.as_deref() != id {
+            self.number += 1;
+            self.id = id.map(str::to_owned);
+            self.open = true;
+        }
+        self.number
+    }
+}
+
+impl Telling {
+    pub(super) fn new(turn: TurnId) -> Self {
+        Telling {
+            turn,
+            text: Piece::default(),
+            thought: Piece::default(),
+            calls: Calls::default(),
+        }
+    }
+
+    /// Takes an update of the turn's session.
+    pub(super) fn update(
+        &mut self,
+        update: &Value,
+        terminal: &dyn Fn(&str) -> Option<Shown>,
+    ) -> Vec<AgentEvent> {
+        let turn = self.turn;
+        let mut out = Vec::new();
+        let progress = |message: &str| AgentEvent::Progress {
+            turn,
+            message: joined_and_cut(message),
+        };
+        match update["sessionUpdate"].as_str().unwrap_or_default() {
+            "agent_message_chunk" => {
+                self.thought.open = false;
+                if let Some(delta) = content::as_text(&update["content"]) {
+                    let message = self.text.of(update);
+                    out.push(AgentEvent::Text {
+                        turn,
+                        message,
+                        delta,
+                    });
+                }
+            }
+            "agent_thought_chunk" => {
+                self.text.open = false;
+                if let Some(delta) = content::as_text(&update["content"]) {
+                    let part = self.thought.of(update);
+                    out.push(AgentEvent::Thought { turn, part, delta });
+                }
+            }
+            "tool_call" | "tool_call_update" => {
+                (self.text.open, self.thought.open) = (false, false);
+                let grown = self.calls.output(update);
+                self.calls.update(turn, update, terminal, &mut out);
+                if let Some((id, delta)) = grown {
+                    // Behind the beginning of the command, before its end.
+                    let begun = matches!(out.first(), Some(AgentEvent::CommandStarted { .. }));
+                    let delta = delta.to_owned();
+                    out.insert(
+                        usize::from(begun),
+                        AgentEvent::CommandOutput { turn, id, delta },
+                    );
+                }
+            }
+            "plan" => out.push(AgentEvent::Planned {
+                turn,
+                steps: plan(update),
+            }),
+            "notice" => {
+                let texts = [
+                    &update["message"],
+                    &update["content"]["text"],
+                    &update["text"],
+                ];
+                out.extend(texts.into_iter().find_map(Value::as_str).map(progress));
+            }
+            "session_info_update" => {
+                let error = update["_meta"]["codex"]["error"]["message"].as_str();
+                out.extend(error.map(progress));
+            }
+            "compaction_update" => {
+                out.push(progress("shortening the conversation for the model"));
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// The turn is over; what is still to be told.
+    pub(super) fn close(&mut self) -> Vec<AgentEvent> {
+        let mut out = Vec::new();
+        self.calls.close(self.turn, &mut out);
+        out
+    }
+}
+
+fn plan(update: &Value) -> Vec<PlanStep> {
+    let entries = update["entries"].as_array();
+    let steps = entries.into_iter().flatten().filter_map(|entry| {
+        Some(PlanStep {
+            text: joined_and_cut(entry["content"].as_str()?),
+            status: match entry["status"].as_str().unwrap_or_default() {
+                "completed" => WorkStatus::Done,
+                "in_progress" => WorkStatus::Running,
+                "failed" => WorkStatus::Failed,
+                _ => WorkStatus::Waiting,
+            },
+        })
+    });
+    steps.collect()
+}
+
+/// The tokens of a turn, as its end tells them.
+pub(super) fn usage(answer: &Value) -> Option<Usage> {
+    let usage = answer["usage"].as_object()?;
+    let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Some(Usage {
+        input: count("inputTokens"),
+        cached: count("cachedReadTokens"),
+        output: count("outputTokens"),
+        reasoning: count("thoughtTokens"),
+        window: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Change;
+    use serde_json::json;
+
+    fn told(updates: &[Value]) -> Vec<AgentEvent> {
+        let mut telling = Telling::new(TurnId(1));
+        let terminal = |id: &str| (id == "t1").then(|| ("of ours\n".to_owned(), Some(3)));
+        let mut events: Vec<AgentEvent> = updates
+            .iter()
+            .flat_map(|update| telling.update(update, &terminal))
+            .collect();
+        events.extend(telling.close());
+        events
+    }
+
+    fn words(updates: &[Value]) -> Vec<String> {
+        let word = |event: AgentEvent| match event {
+            AgentEvent::Text { message, delta, .. } => format!("{message}: {delta}"),
+            AgentEvent::Thought { part, delta, .. } => format!("({part}: {delta})"),
+            AgentEvent::CommandStarted { command, .. } => format!("begin {command}"),
+            AgentEvent::CommandOutput { delta, .. } => format!("+{delta}"),
+            AgentEvent::CommandRan { command, .. } => format!(
+                "ran {} => {} {:?} {}",
+                command.command, command.output, command.exit_code, command.status
+            ),
+            AgentEvent::Worked { activity, .. } => {
+                format!("{} {}", activity.status.word(), activity.told())
+            }
+            AgentEvent::FilesChanged { changes, .. } => {
+                let changes = changes
+                    .iter()
+                    .map(|it| format!("{} {}", it.change.word(), it.path));
+                changes.collect::<Vec<_>>().join(", ")
+            }
+            AgentEvent::Planned { steps, .. } => format!("plan of {}", steps.len()),
+            AgentEvent::Progress { message, .. } => format!("~ {message}"),
+            other => format!("{other:?}"),
+        };
+        told(updates).into_iter().map(word).collect()
+    }
+
+    fn chunk(kind: &str, id: Option<&str>, text: &str) -> Value {
+        json!({"sessionUpdate": kind, "messageId": id, "content": {"type": "text", "text": text}})
+    }
+
+    fn call(mut fields: Value) -> Value {
+        fields["sessionUpdate"] = json!("tool_call_update");
+        fields["toolCallId"] = json!("c");
+        fields
+    }
+
+    #[test]
+    fn messages_are_told_apart_by_their_ids_and_by_what_stands_between() {
+        let text = "agent_message_chunk";
+        assert_eq!(
+            words(&[
+                chunk(text, None, "a"),
+                chunk(text, None, "b"),
+                chunk(text, Some("m"), "c"),
+                chunk("agent_thought_chunk", Some("r"), "t"),
+                chunk("agent_thought_chunk", Some("r"), "u"),
+                chunk(text, Some("m"), "d"),
+                chunk("user_message_chunk", None, "x"),
+                json!({"sessionUpdate": "from the future", "x": 1}),
+                json!({}),
+                json!(7),
+            ]),
+            ["1: a", "1: b", "2: c", "(1: t)", "(1: u)", "3: d"]
+        );
+    }
+
+    #[test]
+    fn a_command_is_told_from_its_beginning_to_its_end_whoever_has_its_output() {
+        let begin = |content: Value| {
+            call(
+                json!({"kind": "execute", "title": "ls", "status": "in_progress", "content": content}),
+            )
+        };
+        let end = || call(json!({"status": "completed"}));
+        let check = |updates: &[Value], expected: &[&str]| assert_eq!(words(updates), expected);
+        let delta =
+            json!({"terminal_output_delta": {"data": "x\n"}, "terminal_exit": {"exit_code": 1}});
+        check(
+            &[
+                begin(json!([])),
+                call(json!({"_meta": delta, "status": "failed"})),
+                end(),
+            ],
+            &["begin ls", "+x\n", "ran ls => x\n Some(1) failed"],
+        );
+        check(
+            &[
+                begin(json!([{"type": "terminal", "terminalId": "t1"}])),
+                end(),
+            ],
+            &["begin ls", "ran ls => of ours\n Some(3) completed"],
+        );
+        let raw = call(
+            json!({"status": "completed", "rawOutput": {"formatted_output": "y", "exit_code": 0},
+            "rawInput": {"command": ["/bin/bash", "-lc", "pwd"]}, "kind": "execute"}),
+        );
+        check(&[raw], &["begin pwd", "ran pwd => y Some(0) completed"]);
+        let text = json!([{"type": "content", "content": {"type": "text", "text": "z"}}]);
+        check(
+            &[
+                begin(json!([])),
+                call(json!({"status": "completed", "content": text})),
+            ],
+            &["begin ls", "ran ls => z None completed"],
+        );
+        // One that never ends has ended with its turn; one that was only asked about never began.
+        check(
+            &[begin(json!([]))],
+            &["begin ls", "ran ls =>  None in_progress"],
+        );
+        check(
+            &[call(
+                json!({"kind": "execute", "title": "ls", "status": "pending"}),
+            )],
+            &[],
+        );
+    }
+
+    #[test]
+    fn edits_are_told_with_both_texts_and_other_work_by_its_title() {
+        let diff = json!([{"type": "diff", "path": "/p/a", "oldText": null, "newText": "1"},
+            {"type": "diff", "path": "/p/b", "oldText": "1", "newText": "2"}]);
+        let edit = |status: &str| {
+            call(json!({"kind": "edit", "title": "Edit", "status": status, "content": diff}))
+        };
+        assert_eq!(
+            words(&[edit("in_progress"), edit("completed")]),
+            ["add /p/a, update /p/b"]
+        );
+        assert_eq!(words(&[edit("pending"), edit("failed")]), ["failed Edit"]);
+        let events = told(&[edit("completed")]);
+        assert!(
+            matches!(&events[0], AgentEvent::FilesChanged { changes, .. }
+                if matches!(&changes[1].change, Change::Rewritten { old, .. } if old == "1"))
+        );
+        let read = json!({"kind": "read", "title": "Read", "status": "completed",
+            "locations": [{"path": "/p/a", "line": 2}]});
+        assert_eq!(words(&[call(read)]), ["done Read (/p/a:2)"]);
+        let mcp = json!({"kind": "execute", "title": "mcp.ns.run", "status": "completed",
+            "rawInput": {"server": "ns", "tool": "run", "arguments": {"x": 1}}});
+        assert_eq!(words(&[call(mcp)]), ["done ns.run(x=1)"]);
+        assert_eq!(
+            words(&[call(json!({"status": "failed"}))]),
+            ["failed a tool"]
+        );
+    }
+
+    #[test]
+    fn plans_notices_and_retries_are_told() {
+        let plan = json!({"sessionUpdate": "plan", 
+            "entries": [{"content": "a", "status": "completed"}, {"content": "b"}, {}]});
+        let retry = json!({"sessionUpdate": "session_info_update",
+            "_meta": {"codex": {"error": {"message": "Reconnecting... 1/5"}}}});
+        assert_eq!(
+            words(&[plan, retry]),
+            ["plan of 2", "~ Reconnecting... 1/5"]
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! Terminals the agent runs commands in: each a pseudo-terminal of ours, what it shows kept up to the agent's limit.
+//!
+//! Owns the processes. One thread for each reads what it shows, tells it ([`Shows`]), and waits for the end. The
+//! terminal neither echoes nor rewrites line ends: what is kept is what the command wrote.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcgetattr, tcsetattr};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::asked::invalid;
+use super::calls::Shown;
+use crate::agent::plan::ProcessPlan;
+use crate::process::{Group, Leadership, Plan, spawn};
+use crate::rpc::{Id, RpcError};
+
+/// Bytes that are kept when the agent names no limit, and at most.
+const KEPT: usize = 8 << 20;
+
+/// What a terminal tells.
+#[derive(Debug)]
+pub(super) enum Shows {
+    /// More.
+    Text { terminal: String, delta: String },
+    /// The end of its command.
+    End { terminal: String },
+}
+
+/// See the module.
+pub(super) struct Terminals {
+    last: u64,
+    open: HashMap<String, Terminal>,
+    tell: UnboundedSender<Shows>,
+}
+
+struct Terminal {
+    group: Group,
+    screen: Arc<Mutex<Screen>>,
+    /// Who waits for the end.
+    waiting: Vec<Id>,
+    /// The agent has no more use for it; what it showed is still told with its call.
+    released: bool,
+}
+
+/// What a terminal shows.
+#[derive(Debug)]
+struct Screen {
+    bytes: VecDeque<u8>,
+    limit: usize,
+    truncated: bool,
+    ended: Option<ExitStatus>,
+}
+
+impl Screen {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        let surplus = self.bytes.len().saturating_sub(self.limit);
+        if surplus > 0 {
+            self.truncated = true;
+            self.bytes.drain(..surplus);
+            // A cut character begins with what goes on.
+            while self.bytes.front().is_some_and(|byte| byte & 0xc0 == 0x80) {
+                self.bytes.pop_front();
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let (front, back) = self.bytes.as_slices();
+        String::from_utf8_lossy(&[front, back].concat()).into_owned()
+    }
+
+    fn status(&self) -> Value {
+        match self.ended {
+            None => Value::Null,
+            Some(status) => json!({
+                "exitCode": status.code(),
+                "signal": status.signal().map(|signal| signal.to_string()),
+            }),
+        }
+    }
+}
+
+/// A command as it is asked for.
+pub(super) struct Wanted {
+    /// All of it, as a shell takes it.
+    pub(super) line: String,
+    command: String,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    cwd: PathBuf,
+    limit: usize,
+}
+
+impl Wanted {
+    /// The directory it runs in.
+    pub(super) fn cwd(&self) -> &std::path::Path {
+        &self.cwd
+    }
+
+    /// Reads `terminal/create`. A command with blanks and without arguments is for a shell.
+    pub(super) fn read(params: &Value, cwd: &std::path::Path) -> Result<Wanted, RpcError> {
+        let command = params["command"].as_str().filter(|it| !it.is_empty());
+        let command = command
+            .ok_or_else(|| invalid("`command` is missing"))?
+            .to_owned();
+        let texts = |value: &Value| -> Vec<String> {
+            let list = value.as_array().into_iter().flatten();
+            list.filter_map(|it| it.as_str().map(str::to_owned))
+                .collect()
+        };
+        let arguments = texts(&params["args"]);
+        let words = std::iter::once(&command).chain(&arguments);
+        let line = match arguments.as_slice() {
+            [] => command.clone(),
+            _ => shlex::try_join(words.map(String::as_str))
+                .map_err(|_| invalid("a command with a NUL"))?,
+        };
+        let variables = params["env"].as_array().into_iter().flatten();
+        let variables = variables.filter_map(|it| {
+            Some((
+                it["name"].as_str()?.to_owned(),
+                it["value"].as_str()?.to_owned(),
+            ))
+        });
+        let cwd = params["cwd"]
+            .as_str()
+            .map_or_else(|| cwd.to_owned(), PathBuf::from);
+        if !cwd.is_absolute() {
+            return Err(invalid(format!(
+                "`cwd` must be absolute, got `{}`",
+                cwd.display()
+            )));
+        }
+        let limit = params["outputByteLimit"].as_u64();
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        Ok(Wanted {
+            line,
+            command,
+            arguments,
+            variables: variables.collect(),
+            cwd,
+            limit: limit.unwrap_or(KEPT).min(KEPT),
+        })
+    }
+}
+
+impl Terminals {
+    pub(super) fn new(tell: UnboundedSender<Shows>) -> Self {
+        Terminals {
+            last: 0,
+            open: HashMap::new(),
+            tell,
+        }
+    }
+
+    /// Runs a command; the answer to `terminal/create`.
+    pub(super) fn create(&mut self, wanted: Wanted, plan: &ProcessPlan) -> Result<Value, RpcError> {
+        let failed = |error: io::Error, line: &str| RpcError {
+            code: -32603,
+            message: format!("`{line}` could not be started: {error}"),
+            data: Value::Null,
+        };
+        self.last += 1;
+        let id = format!("terminal-{}", self.last);
+        let line = wanted.line.clone();
+        let terminal = self
+            .run(id.clone(), wanted, plan)
+            .map_err(|error| failed(error, &line))?;
+        self.open.insert(id.clone(), terminal);
+        Ok(json!({"terminalId": id}))
+    }
+
+    fn run(&self, id: String, wanted: Wanted, plan: &ProcessPlan) -> io::Result<Terminal> {
+        let (ours, theirs) = pair()?;
+        let mut started = Plan::new(
+            &wanted.command,
+            Leadership::Terminal,
+            theirs.try_clone()?,
+            theirs.try_clone()?,
+            theirs,
+        );
+        started.arguments = wanted.arguments.into_iter().map(Into::into).collect();
+        if started.arguments.is_empty() && wanted.command.contains(char::is_whitespace) {
+            started.program = "/bin/sh".into();
+            started.arguments = vec!["-c".into(), wanted.command.into()];
+        }
+        let mut variables = plan.variables.clone();
+        variables.insert("TERM".into(), "dumb".into());
+        let own = wanted.variables.into_iter();
+        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+        started.variables = Some(variables);
+        started.cwd = Some(wanted.cwd);
+        let mut child = spawn(started)?;
+        let group = child.group();
+        let screen = Arc::new(Mutex::new(Screen {
+            bytes: VecDeque::new(),
+            limit: wanted.limit,
+            truncated: false,
+            ended: None,
+        }));
+        let (shared, tell) = (Arc::clone(&screen), self.tell.clone());
+        let follow = move || {
+            let mut source = File::from(ours);
+            let mut chunk = [0; 8192];
+            // The last writer's end is an error here.
+            while let Ok(count @ 1..) = source.read(&mut chunk) {
+                lock(&shared).put(&chunk[..count]);
+                let delta = String::from_utf8_lossy(&chunk[..count]).into_owned();
+                let terminal = id.clone();
+                // A driver that has ended does not want to know.
+                let _ = tell.send(Shows::Text { terminal, delta });
+            }
+            lock(&shared).ended = child.wait().ok();
+            let _ = tell.send(Shows::End { terminal: id });
+        };
+        std::thread::Builder::new()
+            .name("agent terminal".into())
+            .spawn(follow)?;
+        Ok(Terminal {
+            group,
+            screen,
+            waiting: Vec::new(),
+            released: false,
+        })
+    }
+
+    /// Does `terminal/output`, `kill` or `release`; `wait_for_exit` is answered when the command has ended.
+    pub(super) fn asked(
+        &mut self,
+        id: &Id,
+        method: &str,
+        params: &Value,
+    ) -> Option<Result<Value, RpcError>> {
+        let name = params["terminalId"].as_str().unwrap_or_default();
+        let open = self.open.get_mut(name).filter(|it| !it.released);
+        let Some(terminal) = open else {
+            return Some(Err(RpcError {
+                code: -32002,
+                message: format!("there is no terminal `{name}`"),
+                data: Value::Null,
+            }));
+        };
+        Some(match method {
+            "terminal/output" => {
+                let screen = lock(&terminal.screen);
+                let mut answer = json!({"output": screen.text(), "truncated": screen.truncated});
+                if screen.ended.is_some() {
+                    answer["exitStatus"] = screen.status();
+                }
+                Ok(answer)
+            }
+            "terminal/wait_for_exit" => {
+                let screen = lock(&terminal.screen);
+                if screen.ended.is_none() {
+                    terminal.waiting.push(id.clone());
+                    return None;
+                }
+                Ok(screen.status())
+            }
+            "terminal/kill" => {
+                terminal.group.kill();
+                Ok(json!({}))
+            }
+            "terminal/release" => {
+                terminal.group.kill();
+                terminal.released = true;
+                Ok(json!({}))
+            }
+            _ => Err(RpcError::unknown_method(method)),
+        })
+    }
+
+    /// The command of this one has ended: who waited for that, and what they are answered.
+    pub(super) fn ended(&mut self, terminal: &str) -> Vec<(Id, Value)> {
+        let Some(terminal) = self.open.get_mut(terminal) else {
+            return Vec::new();
+        };
+        let status = lock(&terminal.screen).status();
+        let waiting = std::mem::take(&mut terminal.waiting);
+        waiting.into_iter().map(|id| (id, status.clone())).collect()
+    }
+
+    /// What a terminal has shown.
+    pub(super) fn shown(&self, terminal: &str) -> Option<Shown> {
+        let screen = lock(&self.open.get(terminal)?.screen);
+        Some((screen.text(), screen.ended.and_then(|status| status.code())))
+    }
+
+    /// Ends every command: its turn is over, or the agent is gone.
+    pub(super) fn end_all(&mut self) {
+        for (_, terminal) in self.open.drain() {
+            terminal.group.kill();
+        }
+    }
+}
+
+fn lock(screen: &Mutex<Screen>) -> std::sync::MutexGuard<'_, Screen> {
+    screen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A pseudo-terminal: our end, and the command's.
+fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&ours)?;
+    unlockpt(&ours)?;
+    let name = ptsname(&ours, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let theirs = open(name.as_c_str(), flags, Mode::empty())?;
+    let mut modes = tcgetattr(&theirs)?;
+    modes.output_modes.remove(OutputModes::OPOST);
+    modes.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&theirs, OptionalActions::Now, &modes)?;
+    Ok((ours, theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_limit_goes_from_the_front_at_a_character() {
+        let mut screen = Screen {
+            bytes: VecDeque::new(),
+            limit: 4,
+            truncated: false,
+            ended: None,
+        };
+        screen.put("abc".as_bytes());
+        assert_eq!((screen.text().as_str(), screen.truncated), ("abc", false));
+        screen.put("éé".as_bytes());
+        assert_eq!((screen.text().as_str(), screen.truncated), ("éé", true));
+        screen.put(b"xyz");
+        assert_eq!(screen.text(), "xyz");
+    }
+
+    #[test]
+    fn a_command_is_told_as_a_shell_takes_it() {
+        let line = |params: Value| match Wanted::read(&params, "/w".as_ref()) {
+            Ok(wanted) => wanted.line,
+            Err(error) => error.message,
+        };
+        assert_eq!(line(json!({"command": "ls -l | wc"})), "ls -l | wc");
+        assert_eq!(line(json!({"command": "ls", "args": ["a b"]})), "ls 'a b'");
+        assert_eq!(line(json!({"args": []})), "`command` is missing");
+        assert_eq!(
+            line(json!({"command": "ls", "cwd": "x"})),
+            "`cwd` must be absolute, got `x`"
+        );
+    }
+}

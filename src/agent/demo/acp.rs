@@ -1,0 +1,246 @@
+//! The offline agent as an agent of the Agent Client Protocol (version 1): `ipycodex demo --acp`.
+//!
+//! In: requests on a byte stream. Out: answers and updates, one JSON object a line. The same answers as over the other
+//! protocol: reasoning, a plan, a permission, text in small pieces. Sessions live as long as the process. One thread
+//! reads and answers; each prompt is performed on one of its own, so that a cancel is heard in mid-answer.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::compose::{Answer, compose};
+use super::perform::pieces;
+use crate::rpc::{Dialect, Frame, Id, Message, RpcError, encode, read_frame};
+
+/// A pause of a prompt that says "slowly".
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves until the input ends.
+///
+/// # Errors
+/// What reading fails with; a client that leaves is none.
+pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<()> {
+    let stage = Stage {
+        output: Mutex::new(output),
+        shared: Arc::default(),
+    };
+    thread::scope(|scope| {
+        let mut sessions: HashMap<String, usize> = HashMap::new();
+        let mut line = Vec::new();
+        let outcome = loop {
+            let message = match read_frame(&mut input, &mut line) {
+                Ok(Some(Frame::Message(message))) => message,
+                Ok(Some(Frame::Junk)) => continue,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            };
+            match message {
+                Message::Request { id, method, params } => {
+                    let session = text(&params["sessionId"]);
+                    match (method.as_str(), sessions.get_mut(&session)) {
+                        ("session/prompt", Some(earlier)) => {
+                            let answer = compose(&told(&params["prompt"]), *earlier, &[]);
+                            *earlier += 1;
+                            let stage = &stage;
+                            scope.spawn(move || stage.perform(&session, id, &answer));
+                        }
+                        ("session/new", _) => {
+                            let session = format!("demo-{}", sessions.len() + 1);
+                            sessions.insert(session.clone(), 0);
+                            stage.answer(id, Ok(json!({"sessionId": session})));
+                        }
+                        ("initialize", _) => stage.answer(id, Ok(greeting())),
+                        ("session/prompt", None) => {
+                            stage.answer(
+                                id,
+                                Err(error(-32002, &format!("Session {session} not found"))),
+                            );
+                        }
+                        _ => stage.answer(id, Err(RpcError::unknown_method(&method))),
+                    }
+                }
+                Message::Response { id, outcome } => {
+                    stage.lock().answers.insert(id, outcome.unwrap_or_default());
+                    stage.shared.1.notify_all();
+                }
+                Message::Notification { method, params } if method == "session/cancel" => {
+                    stage.lock().cancelled = Some(text(&params["sessionId"]));
+                    stage.shared.1.notify_all();
+                }
+                Message::Notification { .. } => {}
+            }
+        };
+        stage.lock().left = true;
+        stage.shared.1.notify_all();
+        outcome
+    })
+}
+
+fn greeting() -> Value {
+    json!({
+        "protocolVersion": 1,
+        "agentInfo": {"name": "ipycodex-demo", "title": "Demo", "version": env!("CARGO_PKG_VERSION")},
+        "agentCapabilities": {"promptCapabilities": {"embeddedContext": true}},
+        "authMethods": [],
+    })
+}
+
+fn error(code: i64, message: &str) -> RpcError {
+    RpcError {
+        code,
+        message: message.to_owned(),
+        data: Value::Null,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The texts of a prompt, files among them.
+fn told(blocks: &Value) -> String {
+    let blocks = blocks.as_array().into_iter().flatten();
+    let texts = blocks.map(|block| match block["type"].as_str() {
+        Some("resource") => text(&block["resource"]["text"]),
+        _ => text(&block["text"]),
+    });
+    texts.collect()
+}
+
+/// What both sides of the process see.
+struct Stage<W> {
+    output: Mutex<W>,
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// A session whose prompt is to stop.
+    cancelled: Option<String>,
+    /// What the client answered.
+    answers: HashMap<Id, Value>,
+    left: bool,
+}
+
+/// Why a performance ended early.
+struct Stopped;
+
+impl<W: Write> Stage<W> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, message: Message) {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = encode(message, Dialect::Versioned);
+        // A client that has left ends the input, too.
+        let _ = output.write_all(&line).and_then(|()| output.flush());
+    }
+
+    fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
+        self.say(Message::Response { id, outcome });
+    }
+
+    fn update(&self, session: &str, update: Value) {
+        self.say(Message::Notification {
+            method: "session/update".into(),
+            params: json!({"sessionId": session, "update": update}),
+        });
+    }
+
+    /// Waits until `done`, at most `patience`, unless the prompt is stopped.
+    fn wait(
+        &self,
+        session: &str,
+        patience: Option<Duration>,
+        done: impl Fn(&Shared) -> bool,
+    ) -> Result<(), Stopped> {
+        let stopped = |shared: &Shared| shared.left || shared.cancelled.as_deref() == Some(session);
+        let goes_on = |shared: &mut Shared| !stopped(shared) && !done(shared);
+        let shared = match patience {
+            None => self.shared.1.wait_while(self.lock(), goes_on),
+            Some(patience) => Ok(self
+                .shared
+                .1
+                .wait_timeout_while(self.lock(), patience, goes_on)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0),
+        };
+        match stopped(&shared.unwrap_or_else(PoisonError::into_inner)) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
+    }
+
+    fn perform(&self, session: &str, id: Id, answer: &Answer) {
+        let reason = match self.tell(session, &id, answer) {
+            Ok(()) => "end_turn",
+            Err(Stopped) => "cancelled",
+        };
+        self.lock().cancelled.take_if(|it| it == session);
+        self.answer(id, Ok(json!({"stopReason": reason})));
+    }
+
+    fn tell(&self, session: &str, id: &Id, answer: &Answer) -> Result<(), Stopped> {
+        let chunk = |kind: &str, delta: &str| {
+            let content = json!({"type": "text", "text": delta});
+            json!({"sessionUpdate": kind, "content": content})
+        };
+        let pause = match answer.slowly {
+            true => PAUSE,
+            false => Duration::ZERO,
+        };
+        for delta in pieces(&answer.thought) {
+            self.wait(session, Some(pause), |_| false)?;
+            self.update(session, chunk("agent_thought_chunk", delta));
+        }
+        if answer.plans {
+            for status in ["in_progress", "completed"] {
+                let entry = json!({"content": "answer", "priority": "medium", "status": status});
+                self.update(
+                    session,
+                    json!({"sessionUpdate": "plan", "entries": [entry]}),
+                );
+            }
+        }
+        let mut text = answer.text.clone();
+        if let Some(command) = answer.approval {
+            let chosen = self.approval(session, id, command)?;
+            text.push_str(&format!(
+                "\nI asked to run `{command}`, and the answer was `{chosen}`. \
+                 I am a demonstration and did not run it.\n"
+            ));
+        }
+        for delta in pieces(&text) {
+            self.wait(session, Some(pause), |_| false)?;
+            self.update(session, chunk("agent_message_chunk", delta));
+        }
+        Ok(())
+    }
+
+    /// Asks whether a command may run; the id of what was chosen.
+    fn approval(&self, session: &str, prompt: &Id, command: &str) -> Result<String, Stopped> {
+        // A prompt asks once: its own id tells its question from those of others.
+        let id = Id::Text(format!("permission-{prompt:?}"));
+        let option = |kind: &str, name: &str| json!({"optionId": kind, "name": name, "kind": kind});
+        self.say(Message::Request {
+            id: id.clone(),
+            method: "session/request_permission".into(),
+            params: json!({
+                "sessionId": session,
+                "toolCall": {"toolCallId": "call", "title": command, "kind": "execute", "status": "pending"},
+                "options": [option("allow_once", "Yes"), option("reject_once", "No")],
+            }),
+        });
+        self.wait(session, None, |shared| shared.answers.contains_key(&id))?;
+        let answer = self.lock().answers.remove(&id).unwrap_or_default();
+        Ok(match answer["outcome"]["optionId"].as_str() {
+            Some(chosen) => chosen.to_owned(),
+            None => "nothing".to_owned(),
+        })
+    }
+}

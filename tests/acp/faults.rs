@@ -1,0 +1,122 @@
+//! Agents that are missing, silent, of another version, noisy, or that die: each ends the turn with a reason, and the
+//! next prompt works where the agent does.
+
+use std::time::Duration;
+
+use ipycodex::agent::acp::Program;
+use ipycodex::agent::connect::AgentKind;
+use ipycodex::agent::{AgentEvent, FailureKind};
+
+use super::bench::{request, scripted, told};
+use crate::codex::bench::{self, Bench, folder};
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let folder = folder();
+    let kind = AgentKind::Acp(Program {
+        name: "gone".into(),
+        command: vec!["/nowhere/agent".into()],
+        variables: Vec::new(),
+    });
+    let mut bench = Bench::new(bench::plan(kind, folder.path(), folder.path()));
+    let told = bench.run(request("x", folder.path()));
+    let failure = told.failure();
+    assert_eq!(failure.kind, FailureKind::Missing);
+    assert_eq!(
+        failure.message,
+        "the agent `gone` is not installed: `/nowhere/agent` was not found"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_the_greeting_or_the_session_is_said() {
+    for (fault, expected) in [
+        ("silent", "`fake` did not answer `initialize` within 1 s"),
+        (
+            "another version",
+            "`fake` speaks version 2 of the Agent Client Protocol; here it is version 1",
+        ),
+        (
+            "nonsense session",
+            "the answer of `fake` to `session/new` was not understood",
+        ),
+    ] {
+        let folder = folder();
+        let mut plan = scripted(fault, folder.path());
+        if fault == "silent" {
+            plan.patience.initialize = Duration::from_secs(1);
+        }
+        let mut bench = Bench::new(plan);
+        let told = bench.run(request("x", folder.path()));
+        assert_eq!(told.failure().message, expected);
+    }
+}
+
+#[test]
+fn one_that_nobody_is_logged_in_to_names_its_ways_and_takes_one() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("login", folder.path()));
+    let told = bench.run(request("hello", folder.path()));
+    let failure = told.failure();
+    assert_eq!(failure.kind, FailureKind::LoggedOut);
+    assert_eq!(failure.hints, ["log in with `%ipycodex login key` (A key)"]);
+    let done = bench.agent.log_in("key").blocking_recv().unwrap();
+    assert_eq!(done, Ok(()));
+    assert_eq!(bench.run(request("hello", folder.path())).text(), "hello ");
+}
+
+#[test]
+fn noise_big_lines_and_invented_ids_do_not_disturb_a_turn() {
+    let told = told("noise invented fine");
+    assert_eq!(told.text(), "-32601fine ");
+    let told = super::bench::told("big");
+    assert_eq!(told.text().len(), 20_000_000);
+    let folder = folder();
+    let mut bench = Bench::new(scripted("stdout logs", folder.path()));
+    assert_eq!(bench.run(request("hello", folder.path())).text(), "hello ");
+}
+
+#[test]
+fn one_that_dies_fails_its_turn_and_is_started_again() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    for words in ["die", "die-asking"] {
+        let told = bench.run(request(words, folder.path()));
+        let failure = told.failure();
+        assert_eq!(failure.kind, FailureKind::Died, "{failure:?}");
+        assert_eq!(bench.run(request("hello", folder.path())).text(), "hello ");
+    }
+    let told = bench.run(request("die", folder.path()));
+    assert!(
+        told.failure().message.ends_with("Traceback: why"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn one_that_reports_an_error_has_failed_the_turn_only() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let told = bench.run(request("fail", folder.path()));
+    assert_eq!(
+        told.failure().message,
+        "`fake` refused `session/prompt`: Internal error (the model is away)"
+    );
+    assert_eq!(bench.run(request("hello", folder.path())).text(), "hello ");
+}
+
+#[test]
+fn one_that_does_not_hear_a_cancel_is_ended() {
+    let folder = folder();
+    let mut plan = scripted("", folder.path());
+    plan.patience.cancel = Duration::from_millis(300);
+    let mut bench = Bench::new(plan);
+    let turn = bench.agent.start(request("deaf", folder.path()));
+    let told = bench.finish(turn, |agent, turn, event| {
+        if matches!(event, AgentEvent::Text { .. }) {
+            agent.cancel(turn);
+        }
+    });
+    assert!(told.interrupted(), "{told:?}");
+    assert_eq!(bench.run(request("hello", folder.path())).text(), "hello ");
+}

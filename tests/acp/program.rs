@@ -1,0 +1,103 @@
+//! The whole program with agents of the protocol: in a session, without a terminal, by name, and the built-in one.
+
+use serde_json::json;
+
+use super::bench::fake;
+use crate::codex::faults::python;
+use crate::repl::shell::{Shell, with_settings};
+use crate::support::home::Home;
+use crate::support::pty::SIZE;
+
+fn command(fault: &str) -> String {
+    let line = format!("acp:{} {} {fault}", python(), fake("acp.py").display());
+    line.trim_end().to_owned()
+}
+
+#[test]
+fn a_session_with_an_agent_that_asks_and_is_stopped() {
+    let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
+    shell.cell(1, ".think plan hello");
+    shell.shows("> hm");
+    shell.shows("▸ look");
+    shell.shows("☑ look");
+    shell.pty.send_line(".permission");
+    shell.shows("touch x");
+    shell.shows("reject once");
+    // The second of its three options: allow once.
+    shell.pty.send("2");
+    shell.shows("chosen: o-allow_once");
+    shell.at(3);
+    shell.pty.send_line(".slow");
+    shell.shows("begun");
+    shell.pty.send("\x03");
+    shell.shows("stopped");
+    shell.at(4);
+    shell.cell(4, ".commands mode all");
+    shell.shows("code");
+    shell.cell(5, "%ipycodex option mode plan");
+    shell.shows("mode: plan");
+    shell.cell(6, "%ipycodex agent");
+    shell.shows("title: A title");
+    shell.shows("./review");
+    assert_eq!(shell.leave(), 0);
+    let stored = shell.answers(4);
+    assert!(stored[0].1.contains("plan: 1 of 2 done"), "{stored:?}");
+    assert!(
+        stored[2].1.ends_with("<system>user interrupted</system>"),
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn an_agent_has_a_name_in_the_settings() {
+    let fake = fake("acp.py").display().to_string();
+    let line = format!("{} {fake}", python());
+    let mine = json!({"command": python(), "args": [fake], "env": {"X": "1"}});
+    let agents = json!({"mine": mine, "line": line, "wrong": 7});
+    let home = with_settings(&json!({"agents": agents}).to_string());
+    for name in ["mine", "line"] {
+        let ran = home.run(&["--agent", name, "ask", "hello there"], "");
+        assert_eq!(
+            (ran.code(), ran.stdout.as_str()),
+            (0, "hello there \n"),
+            "{ran:?}"
+        );
+        assert!(ran.stderr.contains("`agents.wrong`"), "{ran:?}");
+    }
+    let ran = home.run(&["--agent", "mime", "ask", "hello"], "");
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("there is no agent `mime` (did you mean `mine`?)"),
+        "{ran:?}"
+    );
+    let ran = home.run(&["--agent", "acp:'", "ask", "hello"], "");
+    assert_eq!(ran.code(), 2, "{ran:?}");
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_answer_is_no() {
+    let ran = Home::new().run(&["--agent", &command(""), "ask", "permission"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("chosen: o-reject_once"), "{ran:?}");
+}
+
+#[test]
+fn an_agent_that_is_missing_is_said_with_what_to_do() {
+    let ran = Home::new().run(&["--agent", "acp:/nowhere/x --acp", "ask", "hello"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(ran.stderr.contains("`/nowhere/x` was not found"), "{ran:?}");
+}
+
+#[test]
+fn the_built_in_agent_speaks_the_protocol() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_ipycodex");
+    let ran = home.run(
+        &["--agent", &format!("acp:{program} demo --acp")],
+        "a = 41\n.what ran?\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("I am **no AI**"), "{ran:?}");
+    assert!(ran.stdout.contains("a = 41"), "{ran:?}");
+}

@@ -1,0 +1,151 @@
+//! Recorded sessions of real agents, played again: what each said in a turn arrives, and what it asked is asked.
+
+use ipycodex::agent::{AgentEvent, AgentReply, QuestionAnswer};
+use serde_json::Value;
+
+use super::bench::{careful, fake, plan};
+use crate::codex::bench::{Bench, Told, folder};
+
+/// A turn as it was recorded.
+#[derive(Debug, Default)]
+struct Turn {
+    /// What the agent said.
+    text: String,
+    /// The ids of the options that were chosen; empty: none was.
+    answers: Vec<String>,
+}
+
+/// The turns up to what a prompt alone does not do, and how the recorded client logged in.
+fn recorded(name: &str) -> (Vec<Turn>, Option<String>) {
+    let (mut turns, mut login): (Vec<Turn>, _) = (Vec::new(), None);
+    let path = format!("{}/tests/data/acp/{name}", env!("CARGO_MANIFEST_DIR"));
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let message = &entry["message"];
+        if entry["direction"] == "client->agent" {
+            match message["method"].as_str() {
+                Some("session/prompt") => turns.push(Turn::default()),
+                Some("authenticate") => {
+                    login = message["params"]["methodId"].as_str().map(str::to_owned);
+                }
+                Some("initialize" | "session/new") => {}
+                Some("session/cancel") => {
+                    turns.pop();
+                    return (turns, login);
+                }
+                Some(_) => return (turns, login),
+                None => {
+                    let outcome = &message["result"]["outcome"];
+                    if outcome.is_object() {
+                        let chosen = outcome["optionId"].as_str().unwrap_or_default();
+                        turns.last_mut().unwrap().answers.push(chosen.to_owned());
+                    }
+                }
+            }
+        } else if message["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+            && let Some(turn) = turns.last_mut()
+        {
+            let content = &message["params"]["update"]["content"];
+            turn.text
+                .push_str(content["text"].as_str().unwrap_or_default());
+        }
+    }
+    (turns, login)
+}
+
+/// Plays a recording; what our side was told in each turn.
+fn play(name: &str) -> Vec<Told> {
+    let (turns, login) = recorded(name);
+    let folder = folder();
+    let path = format!("{}/tests/data/acp/{name}", env!("CARGO_MANIFEST_DIR"));
+    let replay = fake("replay.py").display().to_string();
+    let mut bench = Bench::new(plan(&[&replay, &path], folder.path()));
+    if let Some(method) = login {
+        let done = bench.agent.log_in(&method).blocking_recv().unwrap();
+        assert_eq!(done, Ok(()), "{name}");
+    }
+    let mut all: Vec<Told> = Vec::new();
+    for turn in turns {
+        let mut request = careful("as it was", folder.path());
+        if let Some(Ok((false, thread))) = all.last().and_then(|told| told.end.clone()) {
+            request.thread = thread;
+        }
+        let mut answers = turn.answers.iter();
+        let id = bench.agent.start(request);
+        let told = bench.finish(id, |agent, id, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                let answer = match answers.next().map(String::as_str) {
+                    None | Some("") => QuestionAnswer::Declined,
+                    Some(chosen) => {
+                        let offered = question.options.iter().any(|it| it.id == chosen);
+                        assert!(offered, "{name}: {question:?}");
+                        QuestionAnswer::Chosen(chosen.to_owned())
+                    }
+                };
+                let question = question.id.clone();
+                agent.reply(id, AgentReply::Answered { question, answer });
+            }
+        });
+        let text: String = told.messages.values().map(String::as_str).collect();
+        assert_eq!(text, turn.text, "{name}");
+        assert_eq!(told.questions.len(), turn.answers.len(), "{name}: {told:?}");
+        let over = matches!(told.end, Some(Ok(_)));
+        assert!(over, "{name}: {told:?}");
+        all.push(told);
+        if matches!(
+            all.last().and_then(|told| told.end.clone()),
+            Some(Ok((true, _)))
+        ) {
+            // Another session would follow, which was not recorded.
+            break;
+        }
+    }
+    assert!(!all.is_empty(), "{name}");
+    all
+}
+
+#[test]
+fn what_codex_acp_said_arrives() {
+    let all = play("codex-acp-2.6.0_basic.ndjson");
+    assert!(all.len() > 4, "{}", all.len());
+    assert!(!all[1].thoughts.is_empty());
+    let command = &all[2].commands[0];
+    assert_eq!(command.command, "echo hello-from-shell; pwd");
+    assert_eq!(command.output, "hello-from-shell\n/home/user/project\n");
+    assert_eq!(
+        (command.exit_code, command.status.as_str()),
+        (Some(0), "completed")
+    );
+    assert_eq!(all[2].usage.map(|usage| usage.input), Some(200));
+    assert_eq!(all[4].files[0].path, "/home/user/project/hello.py");
+}
+
+#[test]
+fn what_it_asked_is_asked_and_its_tools_are_named() {
+    let all = play("codex-acp-2.6.0_permissions_images_config_cancel.ndjson");
+    assert_eq!(all[0].questions[0].options.len(), 3);
+    let all = play("codex-acp-2.6.0_mcp_tool.ndjson");
+    let titles: Vec<&str> = all[0].work.iter().map(|work| work.title.as_str()).collect();
+    assert!(
+        titles
+            .iter()
+            .any(|title| title.starts_with("pyns.run_python(")),
+        "{titles:?}"
+    );
+    play("codex-acp-2.6.0_stream_terminal_cancel_429.ndjson");
+}
+
+#[test]
+fn so_do_an_older_codex_acp_and_gemini() {
+    let all = play("zed-codex-acp-0.16.0_plan_patch_permission.ndjson");
+    assert_eq!(all[1].plans[0].len(), 3);
+    assert_eq!(all[3].files[0].path, "/home/user/project/hello.py");
+    assert_eq!(
+        all[4].commands[0].command,
+        "touch /home/user/outside.txt && echo done"
+    );
+    let all = play("gemini-cli-0.61.0_edit_existing_file.ndjson");
+    let asked = &all[0].questions[0];
+    assert_eq!(asked.options[0].id, "proceed_always");
+    play("gemini-cli-0.61.0_fs_permission.ndjson");
+}

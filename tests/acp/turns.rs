@@ -1,0 +1,266 @@
+//! Turns with the scripted agent: what is told, asked, written and run, and how a session is gone on with.
+
+use std::time::{Duration, Instant};
+
+use ipycodex::agent::{
+    AgentEvent, AgentReply, Decision, Facts, InputPart, Lookup, News, QuestionAnswer, Subject,
+    WorkStatus,
+};
+
+use super::bench::{careful, request, scripted, sent, told};
+use crate::codex::bench::{Bench, exchange, folder};
+
+#[test]
+fn an_answer_streams_with_its_reasoning_plan_and_tokens() {
+    let told = told("think plan hello there edit");
+    assert_eq!(told.text(), "hello there ");
+    assert_eq!(
+        told.thoughts.values().next().map(String::as_str),
+        Some("hm")
+    );
+    assert_eq!((told.plans.len(), told.sent), (2, 1));
+    assert_eq!(told.plans[1][0].status, WorkStatus::Done);
+    assert_eq!(told.files[0].path, "/p/a.py");
+    let usage = told.usage.expect("tokens");
+    assert_eq!((usage.input, usage.cached, usage.output), (10, 4, 2));
+    assert!(matches!(told.end, Some(Ok((false, Some(_))))), "{told:?}");
+}
+
+#[test]
+fn a_permission_has_the_agents_own_options_and_is_answered_by_their_ids() {
+    for (answer, said, denied) in [
+        (
+            QuestionAnswer::Chosen("o-allow_once".into()),
+            "o-allow_once",
+            false,
+        ),
+        (
+            QuestionAnswer::Chosen("o-reject_once".into()),
+            "o-reject_once",
+            true,
+        ),
+        (QuestionAnswer::Declined, "None", true),
+    ] {
+        let folder = folder();
+        let mut bench = Bench::new(scripted("", folder.path()));
+        let turn = bench.agent.start(request("permission", folder.path()));
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                let question = question.id.clone();
+                let answer = answer.clone();
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        });
+        let [question] = &told.questions[..] else {
+            panic!("{told:?}");
+        };
+        assert!(
+            matches!(&question.subject, Subject::Command { command, .. } if command == "touch x")
+        );
+        let kinds: Vec<Decision> = question.options.iter().map(|it| it.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                Decision::AllowAlways,
+                Decision::AllowOnce,
+                Decision::RejectOnce
+            ]
+        );
+        assert_eq!(told.text(), format!("chosen: {said}"));
+        assert_eq!(told.commands[0].status == "declined", denied, "{told:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_and_what_is_taken_back_is_said() {
+    let told = told("nothing withdraw");
+    assert!(told.text().contains("-32602"), "{told:?}");
+    assert!(told.text().ends_with("-32800"), "{told:?}");
+    assert_eq!(told.withdrawn, [told.questions[0].id.as_str()]);
+}
+
+#[test]
+fn files_are_read_and_written_where_the_sandbox_allows_it() {
+    let folder = folder();
+    std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let told = bench.run(careful("read write outside", folder.path()));
+    let text = told.text();
+    assert!(text.contains(r#"{"content": "two\n"}{}"#), "{text}");
+    assert!(
+        text.contains("do not allow writing `/tmp/outside-of-it.txt`"),
+        "{text}"
+    );
+    let written = std::fs::read_to_string(folder.path().join("new/b.txt"));
+    assert_eq!(written.unwrap(), "written\n");
+}
+
+#[test]
+fn a_command_runs_in_a_terminal_of_ours_when_it_may() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    // Everything is allowed: it is not asked about.
+    let told = bench.run(request("run", folder.path()));
+    assert_eq!(told.text(), r"3 'out\ntty\n' -32002", "{told:?}");
+    assert!(told.questions.is_empty());
+    assert_eq!(told.commands[0].output, "out\ntty\n");
+    assert_eq!(told.commands[0].exit_code, Some(3));
+    for (decision, expected) in [
+        (Decision::AllowOnce, r"3 'out\ntty\n' -32002"),
+        (Decision::RejectOnce, "the user did not allow this command"),
+    ] {
+        let turn = bench.agent.start(careful("run", folder.path()));
+        let told = bench.finish(turn, |agent, turn, event| {
+            if let AgentEvent::Asked { question, .. } = event {
+                let question = question.id.clone();
+                let answer = QuestionAnswer::usual(decision);
+                agent.reply(turn, AgentReply::Answered { question, answer });
+            }
+        });
+        assert_eq!(told.questions.len(), 1);
+        assert!(told.text().contains(expected), "{told:?}");
+    }
+}
+
+#[test]
+fn a_cancel_ends_the_turn_at_once_and_the_next_begins_anew() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    for words in ["slow", "permission"] {
+        let turn = bench.agent.start(request(words, folder.path()));
+        let mut cancelled = None;
+        let told = bench.finish(turn, |agent, turn, event| {
+            if matches!(event, AgentEvent::Text { .. } | AgentEvent::Asked { .. })
+                && cancelled.is_none()
+            {
+                agent.cancel(turn);
+                cancelled = Some(Instant::now());
+            }
+        });
+        assert!(told.interrupted(), "{told:?}");
+        let took = cancelled.unwrap().elapsed();
+        assert!(took < Duration::from_millis(200), "{took:?}");
+    }
+    let told = bench.run(request("hello", folder.path()));
+    assert_eq!(told.text(), "hello ");
+    let before_it_is_sent = bench.agent.start(request("slow", folder.path()));
+    bench.agent.cancel(before_it_is_sent);
+    let told = bench.finish(before_it_is_sent, |_, _, _| {});
+    assert!(told.interrupted());
+}
+
+#[test]
+fn a_session_is_gone_on_with_while_it_equals_the_record() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let first = bench.run(request("session", folder.path()));
+    let Some(Ok((false, Some(thread)))) = first.end.clone() else {
+        panic!("{first:?}");
+    };
+    let mut second = request("session", folder.path());
+    second.thread = Some(thread.clone());
+    let told = bench.run(second);
+    assert_eq!(
+        (told.text(), thread.as_str()),
+        (first.text(), first.text().as_str())
+    );
+    // Nothing says that it holds the conversation: a new one is told it.
+    let mut third = request("all session", folder.path());
+    third.instructions = "Be kind.".into();
+    third.history = vec![exchange("<user-request>u</user-request>", "a")];
+    let told = bench.run(third);
+    assert!(
+        told.text()
+            .starts_with("Be kind.\n\n<conversation-history>"),
+        "{told:?}"
+    );
+    assert!(told.text().contains("<assistant>a</assistant>"));
+    assert!(!told.text().contains(&thread));
+}
+
+#[test]
+fn another_process_resumes_or_loads_and_tells_nothing_twice() {
+    for (fault, method) in [
+        ("", "session/resume"),
+        ("load only", "session/load"),
+        ("bare", "session/new"),
+    ] {
+        let folder = folder();
+        let mut bench = Bench::new(scripted(fault, folder.path()));
+        let mut asked = request("hello", folder.path());
+        asked.thread = Some("old".into());
+        let told = bench.run(asked);
+        assert_eq!(told.text(), "hello ", "{fault}: {told:?}");
+        let methods: Vec<String> = sent(folder.path())
+            .iter()
+            .map(|message| message["method"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(methods, ["initialize", method, "session/prompt"]);
+    }
+}
+
+#[test]
+fn parts_go_as_blocks_that_the_agent_takes() {
+    const PIXEL: &str = "data:image/png;base64,iVBORw0KGgo=";
+    for (fault, expected, said) in [
+        ("", r#"["resource", "image", "text"]"#, None),
+        (
+            "bare",
+            r#"["text", "text"]"#,
+            Some("1 picture was left out: the agent does not take it"),
+        ),
+    ] {
+        let folder = folder();
+        let mut bench = Bench::new(scripted(fault, folder.path()));
+        let mut asked = request("blocks", folder.path());
+        let file = InputPart::File {
+            path: "a.txt".into(),
+            text: "".into(),
+        };
+        asked
+            .input
+            .splice(0..0, [file, InputPart::Image(PIXEL.into())]);
+        let told = bench.run(asked);
+        assert!(told.text().starts_with(expected), "{told:?}");
+        assert_eq!(told.progress.first().map(String::as_str), said);
+    }
+}
+
+#[test]
+fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let told = bench.run(request("commands mode", folder.path()));
+    assert_eq!(told.text(), "code");
+    assert!(matches!(&told.news[0], News::Modes(modes) if modes.current == "code"));
+    assert!(matches!(&told.news[1], News::Commands(all) if all[0].id == "review"));
+    let done = bench.agent.choose("mode", "plan");
+    assert_eq!(done.blocking_recv().unwrap(), Ok(()));
+    let refused = bench
+        .agent
+        .choose("effort", "high")
+        .blocking_recv()
+        .unwrap();
+    assert!(refused.unwrap_err().message.contains("'effort'"));
+    let told = bench.run(request("mode", folder.path()));
+    assert_eq!(told.text(), "plan");
+    let Ok(Facts::Sessions(kept)) = bench.look_up(Lookup::Sessions) else {
+        panic!("no sessions");
+    };
+    assert_eq!(
+        (kept[0].id.as_str(), kept[0].title.as_str()),
+        ("s1", "hello there")
+    );
+    let able = bench.agent.capabilities();
+    assert!(able.resumes && able.sessions && able.files && able.tools.is_none());
+}
+
+#[test]
+fn a_limit_ends_an_answer_and_is_said() {
+    let told = told("limit");
+    assert_eq!(
+        told.progress,
+        ["the answer was cut at the model's limit of tokens"]
+    );
+    assert!(matches!(told.end, Some(Ok((false, Some(_))))));
+}

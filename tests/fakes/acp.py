@@ -1,0 +1,230 @@
+"""An agent of the Agent Client Protocol (version 1).
+
+`acp.py [FAULT]` does what the words of each prompt name (`think`, `plan`, `read`, `run`, `permission`, `slow`, …; any
+other word it says), or plays one fault. Standard library only.
+"""
+import json, os, sys, time
+
+FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
+out, lines = sys.stdout.buffer, sys.stdin.buffer
+LOG = os.environ.get("ACP_LOG")
+state = {"id": 100, "session": None, "prompts": 0, "held": [], "authenticated": False, "mode": "code"}
+
+
+def say(message):
+    out.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    out.flush()
+
+
+def read():
+    if state["held"]:
+        return state["held"].pop(0)
+    line = lines.readline()
+    if not line:
+        sys.exit(0)
+    message = json.loads(line)
+    if LOG:
+        with open(LOG, "a") as log:
+            log.write(line.decode())
+    return message
+
+
+def update(what, **fields):
+    params = {"sessionId": state["session"], "update": {"sessionUpdate": what, **fields}}
+    say({"method": "session/update", "params": params})
+
+
+def text(words, **fields):
+    update("agent_message_chunk", content={"type": "text", "text": words}, **fields)
+
+
+class Cancelled(Exception):
+    pass
+
+
+def ask(method, **params):
+    """A request of ours; its answer."""
+    state["id"] += 1
+    mine = "r%d" % state["id"]
+    say({"id": mine, "method": method, "params": {"sessionId": state["session"], **params}})
+    return wait(mine)
+
+
+def wait(mine):
+    while True:
+        message = read()
+        if message.get("id") == mine and "method" not in message:
+            return message.get("result", message.get("error"))
+        if message.get("method") == "session/cancel":
+            raise Cancelled
+        state["held"].append(message)
+
+
+def options(*kinds):
+    return [{"optionId": "o-" + kind, "name": kind.replace("_", " "), "kind": kind} for kind in kinds]
+
+
+MODES = {"currentModeId": "code", "availableModes": [{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}]}
+
+
+def perform(blocks):
+    words = " ".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
+    last = [block["text"] for block in blocks if block["type"] == "text"][-1]
+    request = last.split("<user-request>")[-1].split("</user-request>")[0]
+    for word in request.split():
+        if word == "think":
+            update("agent_thought_chunk", content={"type": "text", "text": "hm"}, messageId="t")
+        elif word == "plan":
+            for first in ["in_progress", "completed"]:
+                update("plan", entries=[{"content": "look", "status": first}, {"content": "tell", "status": "pending"}])
+        elif word == "read":
+            text(json.dumps(ask("fs/read_text_file", path=os.path.abspath("a.txt"), line=2, limit=1)))
+        elif word == "write":
+            text(json.dumps(ask("fs/write_text_file", path=os.path.abspath("new/b.txt"), content="written\n")))
+        elif word == "outside":
+            text(json.dumps(ask("fs/write_text_file", path="/tmp/outside-of-it.txt", content="x")))
+        elif word == "permission":
+            update("tool_call", toolCallId="c1", title="touch x", kind="execute", status="pending",
+                   rawInput={"command": "touch x"})
+            answer = ask("session/request_permission", toolCall={"toolCallId": "c1"},
+                         options=options("allow_always", "allow_once", "reject_once"))
+            chosen = answer["outcome"].get("optionId")
+            status = "completed" if chosen and "allow" in chosen else "failed"
+            update("tool_call_update", toolCallId="c1", status=status)
+            text("chosen: %s" % chosen)
+        elif word == "nothing":
+            text(json.dumps(ask("session/request_permission", toolCall={"toolCallId": "c2"}, options=[])))
+        elif word == "withdraw":
+            state["id"] += 1
+            mine = "r%d" % state["id"]
+            say({"id": mine, "method": "session/request_permission", "params": {"sessionId": state["session"],
+                "toolCall": {"toolCallId": "c3", "title": "no more"}, "options": options("allow_once")}})
+            say({"method": "$/cancel_request", "params": {"requestId": mine}})
+            text(json.dumps(wait(mine)["code"]))
+        elif word == "run":
+            made = ask("terminal/create", command="echo out; test -t 1 && echo tty; exit 3")
+            if "terminalId" not in made:
+                text(json.dumps(made))
+                continue
+            update("tool_call", toolCallId="c4", title="echo", kind="execute", status="in_progress",
+                   content=[{"type": "terminal", "terminalId": made["terminalId"]}])
+            status = ask("terminal/wait_for_exit", terminalId=made["terminalId"])
+            shown = ask("terminal/output", terminalId=made["terminalId"])
+            update("tool_call_update", toolCallId="c4", status="failed")
+            ask("terminal/release", terminalId=made["terminalId"])
+            gone = ask("terminal/output", terminalId=made["terminalId"])
+            text("%s %r %s" % (status["exitCode"], shown["output"], gone["code"]))
+        elif word == "edit":
+            diff = [{"type": "diff", "path": "/p/a.py", "oldText": "1\n", "newText": "2\n"}]
+            update("tool_call", toolCallId="c5", title="Edit a.py", kind="edit", status="in_progress", content=diff)
+            update("tool_call_update", toolCallId="c5", status="completed")
+        elif word == "slow":
+            text("begun")
+            wait("never")
+        elif word == "deaf":
+            text("begun")
+            time.sleep(1000)
+        elif word == "commands":
+            update("available_commands_update", availableCommands=[{"name": "review", "description": "look over it"}])
+        elif word == "mode":
+            text(state["mode"])
+        elif word == "blocks":
+            text(json.dumps([block["type"] for block in blocks]))
+        elif word == "all":
+            text(words)
+        elif word == "session":
+            text(state["session"])
+        elif word == "invented":
+            say({"id": 999, "result": {"stopReason": "end_turn"}})
+            chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "of another"}}
+            say({"method": "session/update", "params": {"sessionId": "another", "update": chunk}})
+            say({"id": "q", "method": "from/the_future", "params": {}})
+            text(json.dumps(wait("q")["code"]))
+        elif word == "big":
+            text("x" * 20_000_000)
+        elif word == "noise":
+            out.write(b"a log line\n\xff\xfe{]\n[1]\n")
+            out.flush()
+        elif word == "die":
+            print("Traceback: why", file=sys.stderr)
+            os._exit(3)
+        elif word == "die-asking":
+            say({"id": "p", "method": "session/request_permission", "params": {"sessionId": state["session"],
+                "toolCall": {"toolCallId": "c6", "title": "x"}, "options": options("allow_once")}})
+            time.sleep(0.2)
+            os._exit(3)
+        elif word == "fail":
+            raise RuntimeError("the model is away")
+        elif word == "limit":
+            return "max_tokens"
+        else:
+            text(word + " ")
+    return "end_turn"
+
+
+def prompt(message):
+    state["prompts"] += 1
+    try:
+        reason = perform(message["params"]["prompt"])
+    except Cancelled:
+        update("agent_message_chunk", content={"type": "text", "text": "late"})
+        reason = "cancelled"
+    except RuntimeError as error:
+        error = {"code": -32603, "message": "Internal error", "data": {"details": str(error)}}
+        return say({"id": message["id"], "error": error})
+    usage = {"inputTokens": 10, "cachedReadTokens": 4, "outputTokens": 2, "thoughtTokens": 1, "totalTokens": 12}
+    say({"id": message["id"], "result": {"stopReason": reason, "usage": usage}})
+    update("session_info_update", title="A title")
+
+
+def main():
+    if FAULT == "silent":
+        time.sleep(1000)
+    if FAULT == "stdout logs":
+        print("starting up…", flush=True)
+    while True:
+        message = read()
+        method, mine, params = message.get("method"), message.get("id"), message.get("params") or {}
+        result = {}
+        if method == "initialize":
+            if FAULT == "another version":
+                params["protocolVersion"] = 2
+            able = {"loadSession": True, "promptCapabilities": {"image": True, "embeddedContext": True},
+                    "sessionCapabilities": {"resume": {}, "list": {}, "close": {}}}
+            if FAULT == "bare":
+                able = {}
+            if FAULT == "load only":
+                able = {"loadSession": True}
+            result = {"protocolVersion": params["protocolVersion"], "agentCapabilities": able,
+                      "authMethods": [{"id": "key", "name": "A key"}] if FAULT == "login" else []}
+        elif method == "authenticate":
+            state["authenticated"] = params["methodId"] == "key"
+        elif method == "session/new":
+            if FAULT == "login" and not state["authenticated"]:
+                say({"id": mine, "error": {"code": -32000, "message": "Authentication required"}})
+                continue
+            if FAULT == "nonsense session":
+                say({"id": mine, "result": [1]})
+                continue
+            say({"method": "_auth/status_update", "params": {"authStatus": 1}})
+            state["session"] = "s%d-%d" % (os.getpid(), state["prompts"])
+            result = {"sessionId": state["session"], "modes": MODES}
+        elif method == "session/resume":
+            state["session"] = params["sessionId"]
+        elif method == "session/load":
+            state["session"] = params["sessionId"]
+            update("user_message_chunk", content={"type": "text", "text": "old"})
+            text("old answer")
+        elif method == "session/list":
+            kept = {"sessionId": "s1", "cwd": params["cwd"], "title": "hello there", "updatedAt": "2026-11-21"}
+            result = {"sessions": [kept]}
+        elif method == "session/set_mode":
+            state["mode"] = params["modeId"]
+        elif method == "session/prompt":
+            prompt(message)
+            continue
+        if mine is not None:
+            say({"id": mine, "result": result})
+
+
+main()
