@@ -20,6 +20,7 @@ mod first_result;
 mod keys;
 mod lines;
 mod markdown;
+mod notebook;
 mod output;
 mod round_trip;
 mod saving;
@@ -36,7 +37,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 11] = [
+const BENCHES: [Bench; 12] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -46,6 +47,7 @@ const BENCHES: [Bench; 11] = [
     ("turn", turn::rows),
     ("dialog", dialog::rows),
     ("save", saving::rows),
+    ("notebook", notebook::rows),
     ("keys", keys::rows),
     ("sessions", sessions::rows),
 ];

@@ -25,7 +25,8 @@
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and
 //! the record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session
 //! is taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its
-//! cells again. Files go the same way: `notebook` makes a session of their text, and text of a session.
+//! cells again. Files go the same way: `notebook` makes a session of their text, and text of a session; a notebook
+//! file itself is a `notebook/document`, which keeps the bytes of all that is not changed, whoever changes it.
 //!
 //! # Layers
 //!
@@ -41,13 +42,13 @@
 //! | [`dialog`] | 1 | entries, context XML, stored answers |
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | 1 | streamed markdown to styled lines |
-//! | [`notebook`] | 1 | sessions as notebooks, scripts and pages, and notebooks and scripts as steps to run |
+//! | [`notebook`] | 1 | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
 //! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `acp/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
-//! | [`files`] | 3 | whole files or none |
+//! | [`files`] | 3 | whole files or none; files as they were found, not overwritten when they have changed |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings: a row each in one table |
 //! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; the user's answers about them |
@@ -77,6 +78,7 @@
 //! | a second `colours` | nothing: it loads the colours of code in answers | their being loaded |
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the startup notebook's run, while one can type | its end, or the next input, which takes it |
+//! | `timeout` | nothing: it waits for the end of a cell that may take so long | the cell |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
 //! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |
@@ -116,9 +118,7 @@
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
 //!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
 //!   converted in [`text`].
-//! - **Editor of foreign notebooks**: sessions are written to notebooks and read from them today; cells of any notebook
-//!   changed with all other bytes kept is `notebook/document/`, with `files` for whole writes and `cli/notebook.rs`;
-//!   the agent's tool is a file and a row in `session/toolbox`.
+//! - **Agent's notebook tool**: a file and a row in `session/toolbox`, over `notebook/document`.
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls, [`session::SessionHandle::call`]),
 //!   `cli/mcp.rs`; `rpc` carries it over our own streams.
 

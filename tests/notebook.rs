@@ -2,8 +2,11 @@
 //!
 //! The second opinions are `nbformat` (is it valid?) and `nbclient` (does it run?).
 
+mod edited;
 mod export;
 mod judge;
 mod load;
+mod run;
 mod save;
 mod startup;
+mod strangers;

@@ -4,11 +4,16 @@
 //! shows; anywhere else bytes go out as they came, values as plain text, answers as raw markdown, errors to standard
 //! error.
 
+mod collected;
 mod json;
+mod kept;
 mod plain;
 mod signals;
+mod silent;
+mod timeout;
 
 use std::io::Read;
+use std::time::Duration;
 
 use crate::display::{Display, Pictures, Showing, follow, theme_rows};
 use crate::input::Mode;
@@ -22,7 +27,10 @@ use crate::session::{
     SessionHandle, Submission, TurnOutcome,
 };
 use json::Json;
+pub use kept::Kept;
 use plain::Plain;
+use silent::Silent;
+use timeout::Watch;
 
 /// The exit code after Ctrl-C, as a shell tells it of SIGINT; nothing more is run then.
 const INTERRUPTED: i32 = 130;
@@ -43,9 +51,13 @@ pub struct Options {
     pub load: Vec<Loading>,
     /// Cells may read standard input (it is not where the cells come from).
     pub stdin_is_free: bool,
+    /// Nothing is shown but notices.
+    pub silent: bool,
+    /// How long a cell may take.
+    pub timeout: Option<Duration>,
 }
 
-/// Runs inputs to their end; returns the exit code of the first failure, or 0.
+/// Runs inputs to their end, `kept` in a notebook; returns the exit code of the first failure, or 0.
 ///
 /// # Errors
 /// When nothing can be written any more.
@@ -53,6 +65,7 @@ pub fn run(
     session: &SessionHandle,
     background: &Run,
     inputs: impl IntoIterator<Item = Submission>,
+    mut kept: Option<&mut Kept>,
     options: &Options,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
@@ -60,7 +73,7 @@ pub fn run(
     let mut first_failure = 0;
     let mut toggled = false;
     for file in &options.load {
-        let ended = show(session, &session.load(file.clone()), options)?;
+        let ended = show(session, &session.load(file.clone()), None, options)?;
         ending.leave_it_to_the_signal();
         drain(background, options)?;
         // What comes next counts on it.
@@ -69,15 +82,38 @@ pub fn run(
             return Ok(ended.code);
         }
     }
-    for mut input in inputs {
+    for (number, mut input) in inputs.into_iter().enumerate() {
         if toggled {
             input.mode = match input.mode {
                 Mode::Prompts => Mode::Cells,
                 Mode::Cells | Mode::Shell => Mode::Prompts,
             };
         }
+        if let Some(kept) = kept.as_deref_mut() {
+            kept.began(number);
+            if options.terminal && !options.silent {
+                let line = format!("cell {} of {}", number + 1, kept.len());
+                options.screen.notice(&line)?;
+            }
+        }
+        let prompts = input.text.starts_with('.');
         let run = session.submit(input);
-        let ended = show(session, &run, options)?;
+        let watch = Watch::over(session, options.timeout);
+        let mut ended = show(session, &run, kept.as_deref_mut(), options)?;
+        if let Some(after) = watch.ended() {
+            ended = Ended {
+                code: 1,
+                left: false,
+            };
+            options.screen.notice(&timeout::said(after))?;
+            if let Some(kept) = kept.as_deref_mut() {
+                kept.timed_out(after);
+            }
+        }
+        if let Some(kept) = kept.as_deref_mut() {
+            let last = prompts.then(|| session.last_exchange()).flatten();
+            kept.ended(last.map(|exchange| exchange.response))?;
+        }
         ending.leave_it_to_the_signal();
         while let Some(wish) = wishes.take() {
             match wish {
@@ -114,9 +150,16 @@ struct Ended {
     left: bool,
 }
 
-fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, Report> {
+fn show(
+    session: &SessionHandle,
+    run: &Run,
+    kept: Option<&mut Kept>,
+    options: &Options,
+) -> Result<Ended, Report> {
     let screen = options.screen.clone();
-    if options.terminal {
+    if options.silent {
+        show_on(&mut Silent::new(screen), session, run, kept, options)
+    } else if options.terminal {
         show_on(
             &mut Display::new(
                 screen,
@@ -127,10 +170,11 @@ fn show(session: &SessionHandle, run: &Run, options: &Options) -> Result<Ended, 
             ),
             session,
             run,
+            kept,
             options,
         )
     } else {
-        show_on(&mut Plain::new(screen), session, run, options)
+        show_on(&mut Plain::new(screen), session, run, kept, options)
     }
 }
 
@@ -138,11 +182,15 @@ fn show_on(
     view: &mut dyn Showing,
     session: &SessionHandle,
     run: &Run,
+    mut kept: Option<&mut Kept>,
     options: &Options,
 ) -> Result<Ended, Report> {
     let mut ended = Ended::default();
     follow(run, &options.screen, view, |event| {
         note(event, &mut ended);
+        if let Some(kept) = kept.as_deref_mut() {
+            kept.on(event)?;
+        }
         if let SessionEvent::Cell(CellEvent::InputRequested { call, prompt, .. }) = event {
             session.reply_input(*call, answer_input(prompt, options)?);
         }
@@ -244,14 +292,14 @@ pub fn ask(
     let run = session.submit(prompt);
     let ended = if as_json {
         let mut answer = Json::default();
-        let ended = show_on(&mut answer, session, &run, options)?;
+        let ended = show_on(&mut answer, session, &run, None, options)?;
         ending.leave_it_to_the_signal();
         options
             .screen
             .trusted(format!("{}\n", answer.into_value()).as_bytes())?;
         ended
     } else {
-        show(session, &run, options)?
+        show(session, &run, None, options)?
     };
     ending.leave_it_to_the_signal();
     options.screen.flush()?;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::config::{Choice, ConfigFlags};
 use crate::markdown::Theme;
@@ -52,6 +53,8 @@ pub(super) enum Subcommands {
     Search(Search),
     /// Write a session with its outputs as a .ipynb, .md, .html or .py
     Export(Export),
+    /// Show a notebook file as text, change single cells of it, compare two; the rest of a file stays as it is
+    Notebook(crate::cli::notebook::Notebook),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
     /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
@@ -171,9 +174,31 @@ pub(super) struct Run {
         allow_hyphen_values = true
     )]
     pub arguments: Vec<OsString>,
+    /// Write the cells with what they show into this notebook, as they run; may be FILE
+    #[arg(short, long, value_name = "OUT.ipynb")]
+    pub output: Option<PathBuf>,
     /// Go on after a failing cell
     #[arg(long)]
     pub allow_errors: bool,
+    /// Stop a cell that takes longer, in seconds; it has failed then
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+    /// Give a notebook a parameter, in a cell behind the one tagged `parameters`; may be repeated
+    #[arg(short = 'p', num_args = 2, value_names = ["NAME", "VALUE"], allow_hyphen_values = true)]
+    pub parameters: Vec<String>,
+    /// Send saved prompts of a notebook again, too; else they stay with their answers
+    #[arg(long)]
+    pub prompts: bool,
+    /// Print one JSON object instead of what cells show: status, exit_code, output, seconds, cells
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number of seconds over 0".to_owned();
+    let number: f64 = text.parse().map_err(|_| wrong())?;
+    let seconds = Duration::try_from_secs_f64(number).map_err(|_| wrong())?;
+    (!seconds.is_zero()).then_some(seconds).ok_or_else(wrong)
 }
 
 /// Options every command takes.

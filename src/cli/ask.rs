@@ -62,6 +62,8 @@ pub(super) fn run(
         .iter()
         .try_for_each(|report| screen.report(report))?;
     let options = batch::Options {
+        silent: false,
+        timeout: None,
         load: Vec::new(),
         screen,
         appearance,

@@ -7,12 +7,14 @@ mod ask;
 mod crash;
 mod export;
 mod load;
+mod notebook;
 mod repl;
 mod resume;
 mod run;
 mod search;
 mod sessions;
 mod skills;
+mod work;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -75,6 +77,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         }
         Some(Subcommands::Search(ref search)) => search::run(search, &arguments, environment),
         Some(Subcommands::Export(ref export)) => export::run(export, &arguments, environment),
+        Some(Subcommands::Notebook(ref notebook)) => {
+            notebook::run(notebook, &arguments, environment)
+        }
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::Demo { .. }) => {
             crate::agent::demo::acp::serve(std::io::stdin().lock(), std::io::stdout())

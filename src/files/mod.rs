@@ -1,6 +1,7 @@
 //! Files written whole or not at all, and directories nobody else can write.
 
 mod atomic;
+mod found;
 mod private;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use crate::report::Report;
 pub use atomic::{
     FileMode, refuse_linked_parents, remove_leftovers, write_whole, write_whole_with,
 };
+pub use found::FoundFile;
 pub use private::{check_private_dir, private_dir};
 
 /// Why a file or directory could not be used. Always names it.

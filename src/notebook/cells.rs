@@ -5,31 +5,30 @@
 
 use serde_json::Value;
 
+use super::document::{Cell, CellKind, Document};
 use super::events;
 use super::faults::fault;
 use super::literal::literal;
-use super::model::{Notebook, OURS, source};
+use super::metadata::{OURS, is_ours};
 use super::saved::{SavedCell, SavedEntry, SavedSession};
 use crate::input::note_value;
 
-/// The sources of a notebook's code cells, broken ones left out.
-pub fn code_cells(notebook: &Notebook) -> Vec<String> {
-    let cells = notebook.cells().iter();
-    cells
-        .filter(|cell| cell["cell_type"] == "code" && fault(cell).is_none())
-        .map(source)
-        .collect()
+/// The prompt that a markdown cell is the answer of, where we saved one.
+pub fn saved_prompt(cell: Cell<'_>) -> Option<String> {
+    match saved(cell, &cell.metadata(OURS)?)? {
+        SavedEntry::Prompt(prompt) => Some(prompt.prompt),
+        SavedEntry::Code(_) => None,
+    }
 }
 
-/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we did
-/// not write are left out, and order is that of the lines; any other is read from top to bottom.
-pub fn read_session(notebook: &Notebook) -> SavedSession {
-    let ours = notebook.is_ours();
+/// What a notebook holds to be run again, without outputs; broken cells are left out. Of one that is ours, cells we
+/// did not write are left out, and order is that of the lines; any other is read from top to bottom.
+pub fn read_session(notebook: &Document) -> SavedSession {
+    let ours = is_ours(notebook);
     let mut entries = Vec::new();
-    for cell in notebook.cells().iter().filter(|cell| fault(cell).is_none()) {
-        let known = &cell["metadata"][OURS];
-        let entry = match known {
-            Value::Object(_) => saved(cell, known),
+    for cell in notebook.cells().filter(|cell| fault(*cell).is_none()) {
+        let entry = match cell.metadata(OURS) {
+            Some(known @ Value::Object(_)) => saved(cell, &known),
             _ if ours => None,
             _ => foreign(cell, u32::try_from(entries.len() + 1).unwrap_or(u32::MAX)),
         };
@@ -43,14 +42,14 @@ pub fn read_session(notebook: &Notebook) -> SavedSession {
 }
 
 /// A cell we wrote; the text in it counts, where it was edited since.
-fn saved(cell: &Value, known: &Value) -> Option<SavedEntry> {
-    let text = source(cell);
+fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
+    let text = cell.source();
     match known.get("kind")?.as_str()? {
         "code" => {
             let noted = known.get("source").and_then(Value::as_str);
             let source = match noted {
                 Some(noted) if note_value(noted).as_ref() == Some(&text) => noted.to_owned(),
-                _ if cell["cell_type"] == "markdown" => literal(&text),
+                _ if cell.kind() == Some(CellKind::Markdown) => literal(&text),
                 _ => text,
             };
             Some(SavedEntry::Code(SavedCell {
@@ -68,15 +67,15 @@ fn saved(cell: &Value, known: &Value) -> Option<SavedEntry> {
 }
 
 /// A cell of another program.
-fn foreign(cell: &Value, line: u32) -> Option<SavedEntry> {
-    let text = source(cell);
+fn foreign(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
+    let text = cell.source();
     if text.trim().is_empty() {
         return None;
     }
-    let source = match cell["cell_type"].as_str()? {
-        "code" => text,
-        "markdown" => literal(&text),
-        _ => return None,
+    let source = match cell.kind()? {
+        CellKind::Code => text,
+        CellKind::Markdown => literal(&text),
+        CellKind::Raw => return None,
     };
     Some(SavedEntry::Code(SavedCell {
         line,

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::model::NotebookError;
+use super::document::NotebookError;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 
 /// The session in it.

@@ -159,21 +159,62 @@ struct Outputs<'a>(&'a SavedCell);
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let SavedCell { outputs, line, .. } = self.0;
-        serializer.collect_seq(outputs.iter().map(|output| match output {
+        serializer.collect_seq(
+            outputs
+                .iter()
+                .map(|output| Output::of(output, "stdout", Some(*line))),
+        )
+    }
+}
+
+/// An output as notebooks have it: printed text of this stream, a value of this number.
+pub fn output_value(output: &CellOutput, stream: &str, line: Option<u32>) -> Value {
+    serde_json::to_value(Output::of(output, stream, line)).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Stream {
+        name: &'a str,
+        output_type: &'static str,
+        text: Lines<'a>,
+    },
+    Result {
+        data: Data<'a>,
+        execution_count: Option<u32>,
+        metadata: &'a Map<String, Value>,
+        output_type: &'static str,
+    },
+    Display {
+        data: Data<'a>,
+        metadata: &'a Map<String, Value>,
+        output_type: &'static str,
+    },
+    Error {
+        ename: &'a str,
+        evalue: &'a str,
+        output_type: &'static str,
+        traceback: &'a [String],
+    },
+}
+
+impl<'a> Output<'a> {
+    fn of(output: &'a CellOutput, stream: &'a str, line: Option<u32>) -> Self {
+        match output {
             CellOutput::Stream(text) => Output::Stream {
-                name: "stdout",
+                name: stream,
                 output_type: "stream",
                 text: Lines(text),
             },
-            CellOutput::Result(bundle) => Output::Data {
+            CellOutput::Result(bundle) => Output::Result {
                 data: Data(bundle),
-                execution_count: Some(*line),
+                execution_count: line,
                 metadata: bundle.metadata(),
                 output_type: "execute_result",
             },
-            CellOutput::Display(bundle) => Output::Data {
+            CellOutput::Display(bundle) => Output::Display {
                 data: Data(bundle),
-                execution_count: None,
                 metadata: bundle.metadata(),
                 output_type: "display_data",
             },
@@ -188,31 +229,8 @@ impl Serialize for Outputs<'_> {
                 output_type: "error",
                 traceback,
             },
-        }))
+        }
     }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Output<'a> {
-    Stream {
-        name: &'static str,
-        output_type: &'static str,
-        text: Lines<'a>,
-    },
-    Data {
-        data: Data<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        execution_count: Option<u32>,
-        metadata: &'a Map<String, Value>,
-        output_type: &'static str,
-    },
-    Error {
-        ename: &'a str,
-        evalue: &'a str,
-        output_type: &'static str,
-        traceback: &'a [String],
-    },
 }
 
 /// The forms of a value. Of types that are not JSON only text is valid in a file.

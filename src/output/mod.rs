@@ -19,3 +19,4 @@ pub use mime::MimeBundle;
 pub use picture::picture_type;
 pub use shown::CellOutput;
 pub use traceback::CellError;
+pub use transcript::Transcript;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::dialog::Dialog;
 use crate::input::is_ours;
 use crate::notebook::{
-    Notebook, SavedCell, SavedEntry, SavedSession, broken_cells, read_events, read_script,
+    Document, SavedCell, SavedEntry, SavedSession, broken_cells, read_events, read_script,
     read_session,
 };
 use crate::report::Report;
@@ -216,12 +216,17 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed,
             ..Parsed::default()
         }),
         _ => {
-            let notebook = Notebook::parse(text).map_err(wrong)?;
+            let notebook = Document::parse(text.to_owned()).map_err(wrong)?;
             let ours = language.to_ascii_lowercase();
             match notebook.language() {
-                Some(other) if !other.to_ascii_lowercase().contains(&ours) => Err(Report::failure(
-                    format!("`{shown}` is a notebook of {other}, not of {language}"),
-                )),
+                Some(other) if !other.to_ascii_lowercase().contains(&ours) => {
+                    let message = format!("`{shown}` is a notebook of {other}, not of {language}");
+                    let report = Report::failure(message);
+                    Err(match notebook.kernel() {
+                        Some(kernel) => report.hint(format!("its kernel is `{kernel}`")),
+                        None => report,
+                    })
+                }
                 _ => Ok(Parsed {
                     session: read_session(&notebook),
                     broken: broken_cells(&notebook),

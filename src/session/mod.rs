@@ -21,6 +21,7 @@ mod interpreter;
 mod loading;
 mod numbering;
 mod offers;
+mod opened;
 mod outputs;
 mod prompt;
 mod question;
@@ -48,6 +49,7 @@ pub use events::{
 };
 pub use handle::{SessionHandle, start};
 pub use loading::{Loading, missing};
+pub use opened::{MissingNotebook, OpenedNotebook, unusable};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use run::{Next, Run};

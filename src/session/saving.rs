@@ -5,19 +5,15 @@
 //! is written; else only when that is ordered (`-f`).
 
 use std::collections::HashSet;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::config::Paths;
-use crate::files::{FileError, FileMode, private_dir, write_whole};
+use crate::files::{FileMode, FoundFile, private_dir, write_whole};
 use crate::notebook::{
-    Notebook, SavedEntry, SavedSession, read_session, to_html, to_markdown, to_script,
-    write_session,
+    Document, LARGEST, SavedEntry, SavedSession, is_ours, read_session, to_html, to_markdown,
+    to_script, write_session,
 };
 use crate::report::Report;
-
-/// Files of more bytes are not read.
-pub(super) const LARGEST: u64 = 256 << 20;
 
 /// What other exported files begin with.
 const WRITTEN_BY_US: &str = "ipycodex export";
@@ -151,16 +147,16 @@ fn check_replaced(session: &SavedSession, target: &Target) -> Result<(), Report>
     if old.trim().is_empty() {
         return Ok(());
     }
-    let notebook = match Notebook::parse(&old) {
+    let notebook = match Document::parse(old) {
         Ok(notebook) => notebook,
         Err(error) => return kept(format!("`{name}` {error}")),
     };
-    if !notebook.is_ours() {
+    if !is_ours(&notebook) {
         return kept(format!("`{name}` is a notebook of another program"));
     }
     let lost = if target.private {
         // The snapshot is meant to be replaced; what another program added to it is not.
-        notebook.cells().len() - read_session(&notebook).entries().len()
+        notebook.len() - read_session(&notebook).entries().len()
     } else {
         missing(&notebook, session)
     };
@@ -180,7 +176,7 @@ fn spared(report: Report, target: &Target) -> Report {
 }
 
 /// How many cells of the notebook the session does not have.
-fn missing(notebook: &Notebook, session: &SavedSession) -> usize {
+fn missing(notebook: &Document, session: &SavedSession) -> usize {
     fn texts(entry: &SavedEntry) -> (&str, &str) {
         match entry {
             SavedEntry::Code(cell) => (&cell.source, ""),
@@ -193,7 +189,7 @@ fn missing(notebook: &Notebook, session: &SavedSession) -> usize {
         .entries()
         .iter()
         .filter(|entry| known.contains(&texts(entry)));
-    notebook.cells().len() - found.count()
+    notebook.len() - found.count()
 }
 
 /// The text of a file; `None` when there is none.
@@ -201,35 +197,7 @@ fn missing(notebook: &Notebook, session: &SavedSession) -> usize {
 /// # Errors
 /// It cannot be read, is too large, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>, Report> {
-    let name = path.display();
-    let cannot = |source| {
-        Report::from(FileError::System {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        })
-    };
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(cannot(error)),
-        // Opening a pipe would wait for a writer.
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(Report::failure(format!("`{name}` is not a regular file")));
-        }
-        Ok(_) => {}
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
-        .map_err(cannot)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(Report::failure(format!("`{name}` is larger than 256 MiB")));
-    }
-    String::from_utf8(bytes).map(Some).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
-        Report::failure(format!("`{name}` is not UTF-8: byte {at}, line {line}"))
-    })
+    Ok(FoundFile::read(path, LARGEST)?.0)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod wrap;
 
 pub use escape::{xml_attribute, xml_text};
 pub use hanging::hanging;
+pub use json::parse as parse_json;
 pub use line::{Line, Span};
 pub use one_line::{first_line, joined_words};
 pub use width::{

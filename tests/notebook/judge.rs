@@ -52,7 +52,8 @@ pub fn sources(notebook: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-fn ask_python(home: &Home, path: &Path, script: &str) {
+/// Fails unless the script, given the path, prints `fine`.
+pub fn ask_python(home: &Home, path: &Path, script: &str) {
     let Some(python) = peers::notebook_python() else {
         return;
     };

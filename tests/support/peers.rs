@@ -43,6 +43,14 @@ const NOTEBOOKS: [&str; 4] = [
 /// The reference library of agent skills, whose command is `agentskills`.
 const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
 
+/// What brings notebooks along, in its wheel.
+const STRANGERS: [&str; 4] = [
+    "holoviews==1.15.4",
+    "hvplot==0.8.2",
+    "nbdime==4.0.2",
+    "geoviews==1.9.6",
+];
+
 /// Codex as npm ships it: the native program where it is found, else npm's wrapper.
 pub fn codex() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_codex);
@@ -76,6 +84,24 @@ pub fn skills_reference() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> =
         LazyLock::new(|| fetch_environment("skills-ref", &SKILLS, "skills_ref"));
     have("the validator of agent skills", &FOUND)
+}
+
+/// Notebooks that other people wrote, in order.
+pub fn strangers() -> Option<Vec<PathBuf>> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_strangers);
+    let mut found = Vec::new();
+    let mut folders = vec![have("notebooks of other packages", &FOUND)?];
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(suffix) if suffix == "ipynb" => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Some(found)
 }
 
 /// As [`python`], or why it cannot be had.
@@ -183,6 +209,34 @@ fn fetch_environment(name: &str, packages: &[&str], modules: &str) -> Result<Pat
     })?;
     output(Command::new(&python).args(["-c", &format!("import {modules}")]))?;
     Ok(python)
+}
+
+/// The wheels unpacked, and nothing they would need to run.
+fn fetch_strangers() -> Result<PathBuf, String> {
+    let folder = peers_folder().join("strangers");
+    let (venv, unpacked) = (folder.join("venv"), folder.join("packages"));
+    fetched(&folder, &STRANGERS.join(" "), || {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        run(Command::new(venv.join("bin/python"))
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ])
+            .args([
+                "--no-deps",
+                "--no-compile",
+                "--only-binary",
+                ":all:",
+                "--upgrade",
+            ])
+            .arg("--target")
+            .arg(&unpacked)
+            .args(STRANGERS))
+    })?;
+    Ok(unpacked)
 }
 
 fn find_plain_python() -> Result<PathBuf, String> {

@@ -1,0 +1,245 @@
+//! A run of cells into a notebook file: what each showed, written as it goes.
+//!
+//! In: the notebook that is run, which of its cells each input is, and the events. Out: a file that is whole at any
+//! moment, and a summary. Invariants: cells that are not run show nothing in it; all else is as it was; it is written
+//! after each cell and, of a long one, now and then, but never for more than a part of the time.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use chrono::{SecondsFormat, Utc};
+use serde_json::{Value, json};
+
+use super::collected::Collected;
+use crate::files::FoundFile;
+use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
+use crate::notebook::{outputs_text, read_outputs};
+use crate::report::Report;
+use crate::session::SessionEvent;
+
+/// How often the outputs of a cell that still runs are written.
+const OFTEN: Duration = Duration::from_secs(2);
+
+/// Writing may take this part of the time, but for the last.
+const PART: u32 = 5;
+
+/// The run of a notebook.
+pub struct Kept {
+    document: Document,
+    /// Where it is written; `None`: nowhere.
+    file: Option<FoundFile>,
+    /// The cell of the notebook that each input is.
+    cells: Vec<usize>,
+    ran: Vec<Ran>,
+    written: Option<Instant>,
+    /// How long the last writing took.
+    took: Duration,
+}
+
+/// A cell that was run, or is.
+struct Ran {
+    cell: usize,
+    collected: Collected,
+    since: String,
+    began: Instant,
+    /// When it ended, and what came of it.
+    ended: Option<(String, Duration)>,
+    /// The text it has now: an answer.
+    source: Option<String>,
+}
+
+impl Kept {
+    /// The run of `cells` of a notebook; `output` is begun at once.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin(
+        document: Document,
+        cells: Vec<usize>,
+        output: Option<&Path>,
+    ) -> Result<Self, Report> {
+        let file = match output {
+            None => None,
+            Some(path) => Some(FoundFile::here(path)?),
+        };
+        let mut kept = Kept {
+            document,
+            file,
+            cells,
+            ran: Vec::new(),
+            written: None,
+            took: Duration::ZERO,
+        };
+        kept.write()?;
+        Ok(kept)
+    }
+
+    /// How many cells there are to run.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The input of this number, from 0, begins.
+    pub(super) fn began(&mut self, input: usize) {
+        let Some(cell) = self.cells.get(input) else {
+            return;
+        };
+        self.ran.push(Ran {
+            cell: *cell,
+            collected: Collected::default(),
+            since: now(),
+            began: Instant::now(),
+            ended: None,
+            source: None,
+        });
+    }
+
+    /// Takes an event of the input that runs.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn on(&mut self, event: &SessionEvent) -> Result<(), Report> {
+        let Some(ran) = self.ran.last_mut() else {
+            return Ok(());
+        };
+        if let Some((id, value)) = ran.collected.on(event) {
+            for earlier in &mut self.ran {
+                earlier.collected.replace(&id, &value);
+            }
+        }
+        let due = OFTEN.max(self.took * PART);
+        if self.written.is_none_or(|written| written.elapsed() >= due) {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    /// The input took longer than it may.
+    pub(super) fn timed_out(&mut self, after: Duration) {
+        if let Some(ran) = self.ran.last_mut() {
+            let why = format!("the cell took longer than {} s", after.as_secs_f64());
+            ran.collected.fail("CellTimeoutError", &why);
+        }
+    }
+
+    /// The input has ended; `answer` is the text its cell has now, if it was a prompt.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn ended(&mut self, answer: Option<String>) -> Result<(), Report> {
+        if let Some(ran) = self.ran.last_mut() {
+            ran.ended = Some((now(), ran.began.elapsed()));
+            ran.source = answer;
+        }
+        let due = self.took * PART;
+        if self.written.is_none_or(|written| written.elapsed() >= due) {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    /// Nothing more comes.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(&mut self) -> Result<(), Report> {
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<(), Report> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let begun = Instant::now();
+        let mut draft = Draft::of(&self.document);
+        for (number, cell) in self.document.cells().enumerate() {
+            let shows = cell
+                .value("outputs")
+                .is_some_and(|outputs| outputs != json!([]))
+                || cell
+                    .value("execution_count")
+                    .is_some_and(|count| !count.is_null());
+            if cell.kind() == Some(CellKind::Code) && shows {
+                draft.cells[number] = Slot::Changed(number, shown(Vec::new(), None));
+            }
+        }
+        for ran in &self.ran {
+            draft.cells[ran.cell] = Slot::Changed(ran.cell, ran.revision(&self.document));
+        }
+        let written = draft
+            .written(&self.document)
+            .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;
+        file.replace(written.parts())?;
+        self.took = begun.elapsed();
+        self.written = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What became of the run: `status`, `output`, `cells`, `seconds`.
+    pub fn summary(&self, code: i32, took: Duration) -> Value {
+        let mut cells: Vec<Value> = self.ran.iter().map(Ran::summary).collect();
+        let rest = self.cells.iter().skip(self.ran.len());
+        cells.extend(rest.map(|cell| json!({"index": cell, "status": "not run"})));
+        json!({
+            "status": if code == 0 { "ok" } else { "error" },
+            "exit_code": code,
+            "output": self.file.as_ref().map(|file| file.path().display().to_string()),
+            "seconds": took.as_secs_f64(),
+            "cells": cells,
+        })
+    }
+}
+
+impl Ran {
+    fn revision(&self, document: &Document) -> Revision {
+        let is_code = document.cell(self.cell).and_then(|cell| cell.kind()) == Some(CellKind::Code);
+        if !is_code {
+            return Revision {
+                source: self.source.clone(),
+                ..Revision::default()
+            };
+        }
+        // In the order in which `nbformat` writes keys.
+        let timing = match &self.ended {
+            Some((ended, _)) => json!({
+                "iopub.execute_input": self.since,
+                "iopub.status.busy": self.since,
+                "iopub.status.idle": ended,
+                "shell.execute_reply": ended,
+            }),
+            None => json!({"iopub.execute_input": self.since, "iopub.status.busy": self.since}),
+        };
+        Revision {
+            metadata: vec![("execution", timing)],
+            ..shown(self.collected.outputs(), self.collected.line())
+        }
+    }
+
+    fn summary(&self) -> Value {
+        let failed = self.collected.failed();
+        json!({
+            "index": self.cell,
+            "status": if failed.is_some() { "error" } else { "ok" },
+            "execution_count": self.collected.line(),
+            "seconds": self.ended.as_ref().map(|(_, took)| took.as_secs_f64()),
+            "error": failed,
+            "text": match &self.source {
+                Some(answer) => answer.clone(),
+                None => outputs_text(self.cell, &read_outputs(&self.collected.outputs())),
+            },
+        })
+    }
+}
+
+fn shown(outputs: Vec<Value>, line: Option<u32>) -> Revision {
+    Revision {
+        outputs: Some(outputs),
+        execution_count: Some(line),
+        ..Revision::default()
+    }
+}
+
+/// The time, as Jupyter writes it.
+fn now() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true)
+}

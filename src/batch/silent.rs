@@ -1,0 +1,44 @@
+//! A run that is not shown: what it brings goes elsewhere, and only notices are said.
+
+use crate::display::Showing;
+use crate::screen::{Screen, ScreenError};
+use crate::session::SessionEvent;
+
+/// Shows nothing but notices.
+pub(super) struct Silent {
+    screen: Screen,
+}
+
+impl Silent {
+    pub(super) fn new(screen: Screen) -> Self {
+        Silent { screen }
+    }
+}
+
+impl Showing for Silent {
+    fn on(&mut self, event: SessionEvent) -> Result<(), ScreenError> {
+        match event {
+            SessionEvent::Notice(notice) => self.screen.notice(&notice.message),
+            SessionEvent::Begin(_)
+            | SessionEvent::Cell(_)
+            | SessionEvent::Answer(_)
+            | SessionEvent::Question(_)
+            | SessionEvent::End(_)
+            | SessionEvent::Told(_)
+            | SessionEvent::After(_)
+            | SessionEvent::RuntimeDied { .. } => Ok(()),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn tick(&mut self) -> Result<(), ScreenError> {
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), ScreenError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! `notebook edit`, `insert`, `delete`, `move` and `apply`: one file changed, the rest of it as it was.
+
+use serde_json::json;
+
+use super::args::{Apply, Delete, Edit, Insert, Move};
+use super::opening::opened;
+use crate::batch;
+use crate::notebook::document::{
+    Action, ActionError, ApplyError, Outcome, Slot, TextError, act, apply,
+};
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+
+/// Changes a cell.
+pub(super) fn edit(edit: &Edit, screen: &Screen) -> Result<i32, Report> {
+    let mut opened = opened(&edit.file, MissingNotebook::Refused)?;
+    let action = Action::Edit {
+        cell: edit.cell,
+        kind: edit.kind.map(Into::into),
+        source: content(edit.content.as_deref())?,
+        clear: edit.clear_outputs,
+    };
+    let outcome = done(&mut opened, &action, edit.json, screen)?;
+    if outcome.stale {
+        screen.notice("its outputs are those of the text it had; `--clear-outputs` drops them")?;
+    }
+    Ok(0)
+}
+
+/// Puts a cell in.
+pub(super) fn insert(insert: &Insert, screen: &Screen) -> Result<i32, Report> {
+    let mut opened = opened(&insert.file, MissingNotebook::Empty)?;
+    let Some(source) = content(insert.content.as_deref())? else {
+        return Err(Report::usage("Content is required for insert action")
+            .hint("`--content TEXT`, or `--content -` for standard input"));
+    };
+    let action = Action::Insert {
+        cell: insert.cell,
+        kind: insert.kind.into(),
+        source,
+    };
+    done(&mut opened, &action, insert.json, screen)?;
+    Ok(0)
+}
+
+/// Takes a cell out.
+pub(super) fn delete(delete: &Delete, screen: &Screen) -> Result<i32, Report> {
+    let mut opened = opened(&delete.file, MissingNotebook::Refused)?;
+    let action = Action::Delete { cell: delete.cell };
+    let outcome = done(&mut opened, &action, delete.json, screen)?;
+    if !delete.json && !outcome.source.is_empty() {
+        screen.untrusted(&format!("{}\n", outcome.source))?;
+    }
+    Ok(0)
+}
+
+/// Puts a cell elsewhere.
+pub(super) fn moved(moved: &Move, screen: &Screen) -> Result<i32, Report> {
+    let mut opened = opened(&moved.file, MissingNotebook::Refused)?;
+    let action = Action::Move {
+        cell: moved.cell,
+        to: moved.to,
+    };
+    done(&mut opened, &action, moved.json, screen)?;
+    Ok(0)
+}
+
+/// Does it, writes the file, and says so.
+fn done(
+    opened: &mut OpenedNotebook,
+    action: &Action,
+    json: bool,
+    screen: &Screen,
+) -> Result<Outcome, Report> {
+    let outcome = act(&opened.document, action).map_err(|why| {
+        let report = Report::failure(why.to_string());
+        match why {
+            ActionError::NoContent => Report::usage(why.to_string())
+                .hint("`--content TEXT`, or `--content -` for standard input"),
+            _ => report.hint(format!(
+                "`ipycodex notebook show {}` numbers the cells",
+                opened.name
+            )),
+        }
+    })?;
+    let changed = opened.write(&outcome.draft)?;
+    if json {
+        let details = json!({
+            "action": outcome.action,
+            "cellIndex": outcome.cell,
+            "cellType": outcome.kind.name(),
+            "totalCells": outcome.total,
+            "cellSource": outcome.source,
+        });
+        screen.trusted(format!("{details}\n").as_bytes())?;
+    } else if changed {
+        screen.untrusted(&format!("{}\n", outcome.told(&opened.name)))?;
+    } else {
+        screen.untrusted(&format!("{} is unchanged.\n", opened.name))?;
+    }
+    Ok(outcome)
+}
+
+/// The text that is given, or that standard input holds; a newline at its end is none of the cell's.
+fn content(given: Option<&str>) -> Result<Option<String>, Report> {
+    match given {
+        Some("-") => {
+            let mut text = batch::standard_input()?;
+            if text.ends_with('\n') {
+                text.pop();
+            }
+            Ok(Some(text))
+        }
+        given => Ok(given.map(str::to_owned)),
+    }
+}
+
+/// Writes edited text back.
+pub(super) fn apply_text(wanted: &Apply, screen: &Screen) -> Result<i32, Report> {
+    let mut opened = opened(&wanted.file, MissingNotebook::Empty)?;
+    let text = batch::standard_input()?;
+    let draft = apply(&opened.document, &text).map_err(|error| match error {
+        ApplyError::Notebook(error) => unusable(&error, &opened.name),
+        ApplyError::Text(why) => {
+            let report = Report::failure(why.to_string()).hint("nothing was written");
+            match why {
+                TextError::Output(_) => report.hint(format!(
+                    "`ipycodex notebook show {}` prints the text without them",
+                    opened.name
+                )),
+                _ => report,
+            }
+        }
+    })?;
+    let before = opened.document.len();
+    let told = match opened.write(&draft)? {
+        false => format!("{} is unchanged.\n", opened.name),
+        true => {
+            let count = |is: fn(&Slot) -> bool| draft.cells.iter().filter(|slot| is(slot)).count();
+            let made = count(|slot| matches!(slot, Slot::Made(_)));
+            let changed = count(|slot| matches!(slot, Slot::Changed(..)));
+            let gone = before + made - draft.cells.len();
+            let cells = match draft.cells.len() {
+                1 => "1 cell".to_owned(),
+                total => format!("{total} cells"),
+            };
+            format!(
+                "Applied to {}: {cells} ({changed} changed, {made} new, {gone} removed).\n",
+                opened.name
+            )
+        }
+    };
+    screen.untrusted(&told)?;
+    Ok(0)
+}

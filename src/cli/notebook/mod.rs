@@ -1,0 +1,39 @@
+//! `notebook`: a notebook file shown as text, changed in single cells, compared.
+//!
+//! Needs neither Python nor an agent, and writes nothing but the file that is changed and pictures that are asked for.
+
+mod args;
+mod change;
+mod opening;
+mod show;
+
+use crate::cli::args::Arguments;
+use crate::config::resolve;
+use crate::environment::Environment;
+use crate::report::Report;
+use crate::screen::Screen;
+
+pub(super) use args::Notebook;
+use args::NotebookCommand;
+
+/// Does it; returns the exit code.
+pub(super) fn run(
+    notebook: &Notebook,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
+    let terminal = environment.stdout_is_terminal;
+    let code = match &notebook.command {
+        NotebookCommand::Show(show) => show::show(show, &screen, terminal)?,
+        NotebookCommand::Diff(diff) => show::diff(diff, &screen, terminal)?,
+        NotebookCommand::Edit(edit) => change::edit(edit, &screen)?,
+        NotebookCommand::Insert(insert) => change::insert(insert, &screen)?,
+        NotebookCommand::Delete(delete) => change::delete(delete, &screen)?,
+        NotebookCommand::Move(moved) => change::moved(moved, &screen)?,
+        NotebookCommand::Apply(apply) => change::apply_text(apply, &screen)?,
+    };
+    screen.flush()?;
+    Ok(code)
+}

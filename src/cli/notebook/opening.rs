@@ -1,0 +1,14 @@
+//! A notebook by the name that was typed.
+
+use std::path::Path;
+
+use crate::report::Report;
+use crate::session::{MissingNotebook, OpenedNotebook};
+
+/// Opens it.
+///
+/// # Errors
+/// It is not there, cannot be read, or is no notebook.
+pub(super) fn opened(path: &Path, missing: MissingNotebook) -> Result<OpenedNotebook, Report> {
+    OpenedNotebook::open(path, &path.display().to_string(), missing)
+}

@@ -1,0 +1,205 @@
+//! `notebook show` and `notebook diff`: text of notebooks on standard output.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::args::{Diff, Show};
+use super::opening::opened;
+use crate::files::{FileMode, FoundFile, write_whole};
+use crate::notebook::document::{
+    Cell, Difference, Document, LineRange, Part, TextError, difference, output_mark,
+};
+use crate::notebook::{LARGEST, outputs_text, pictures, read_outputs};
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{MissingNotebook, OpenedNotebook, unusable};
+
+/// Prints a notebook.
+pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, Report> {
+    if let Some(file) = raw(&show.file) {
+        let (text, _) = FoundFile::read(&file, LARGEST)?;
+        let missing = || Report::failure(format!("Notebook not found: {}", file.display()));
+        put(&text.ok_or_else(missing)?, screen, terminal)?;
+        return Ok(0);
+    }
+    let opened = opened(&show.file, MissingNotebook::Refused)?;
+    let document = &opened.document;
+    let lines = show.lines.as_deref().map(LineRange::parse_list);
+    let lines = lines
+        .transpose()
+        .map_err(|why| Report::usage(why.to_string()))?;
+    let part = Part {
+        cells: show.cells.clone(),
+        lines: lines.unwrap_or_default(),
+    };
+    if let Some(outside) = part.cells.iter().find(|cell| **cell >= document.len()) {
+        return Err(Report::failure(match document.len() {
+            0 => format!("Cell index {outside} out of range: the notebook has no cells"),
+            count => format!("Cell index {outside} out of range (0-{})", count - 1),
+        }));
+    }
+    if let Some(folder) = &show.images {
+        extract(document, &part, folder, screen)?;
+    }
+    if show.json {
+        let value = as_json(&opened, &part)?;
+        screen.trusted(format!("{value}\n").as_bytes())?;
+        return Ok(0);
+    }
+    let text = text(document, &part, show.outputs, &opened.name)?;
+    put(&text, screen, terminal)?;
+    Ok(0)
+}
+
+/// `x.ipynb:raw`: the file meant.
+fn raw(file: &Path) -> Option<PathBuf> {
+    let name = file.to_str()?.strip_suffix(":raw")?;
+    (!file.exists()).then(|| PathBuf::from(name))
+}
+
+fn text(document: &Document, part: &Part, outputs: bool, name: &str) -> Result<String, Report> {
+    let below = |number: usize, cell: Cell<'_>| match outputs {
+        true => outputs_of(number, cell),
+        false => String::new(),
+    };
+    let shown = crate::notebook::document::show(document, part, below);
+    let shown = shown.map_err(|error| unusable(&error, name))?;
+    shown.map_err(|why: TextError| Report::failure(why.to_string()))
+}
+
+fn outputs_of(number: usize, cell: Cell<'_>) -> String {
+    match outputs_text(number, &read_outputs(&cell.outputs())) {
+        text if text.is_empty() => text,
+        text => format!("{}\n{text}", output_mark(number)),
+    }
+}
+
+/// A file keeps every byte; a terminal gets what is safe for it.
+fn put(text: &str, screen: &Screen, terminal: bool) -> Result<(), Report> {
+    match terminal {
+        true => screen.untrusted(text)?,
+        false => screen.trusted(text.as_bytes())?,
+    }
+    Ok(())
+}
+
+fn wanted<'a>(document: &'a Document, part: &'a Part) -> impl Iterator<Item = (usize, Cell<'a>)> {
+    let wanted = |number: &usize| part.cells.is_empty() || part.cells.contains(number);
+    document
+        .cells()
+        .enumerate()
+        .filter(move |(number, _)| wanted(number))
+}
+
+fn as_json(opened: &OpenedNotebook, part: &Part) -> Result<Value, Report> {
+    let document = &opened.document;
+    let mut cells = Vec::new();
+    for (number, cell) in wanted(document, part) {
+        if let Some(fault) = cell.fault() {
+            cells.push(json!({"index": number, "broken": fault}));
+            continue;
+        }
+        let outputs = read_outputs(&cell.outputs());
+        let images: Vec<Value> = pictures(number, &outputs)
+            .iter()
+            .map(|picture| json!({"name": picture.name, "mime": picture.mime, "bytes": picture.bytes.len()}))
+            .collect();
+        cells.push(json!({
+            "index": number,
+            "id": cell.id(),
+            "type": cell.kind().map(|kind| kind.name()),
+            "source": cell.source(),
+            "execution_count": cell.value("execution_count").unwrap_or_default(),
+            "outputs": outputs_text(number, &outputs),
+            "images": images,
+        }));
+    }
+    let (major, minor) = document.format();
+    Ok(json!({
+        "path": opened.name,
+        "nbformat": major,
+        "nbformat_minor": minor,
+        "language": document.language(),
+        "cells": cells,
+    }))
+}
+
+/// Writes the pictures of the outputs; other files of their names are left alone.
+fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> Result<(), Report> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Report::failure(format!("cannot create `{}`", folder.display())).because(error)
+    })?;
+    let mut count = 0;
+    for (number, cell) in wanted(document, part) {
+        for picture in pictures(number, &read_outputs(&cell.outputs())) {
+            let path = folder.join(&picture.name);
+            match std::fs::read(&path) {
+                Ok(there) if there == picture.bytes => {}
+                Ok(_) => {
+                    return Err(Report::failure(format!(
+                        "`{}` is there, and another picture",
+                        path.display()
+                    ))
+                    .hint("name another directory, or remove it"));
+                }
+                Err(_) => write_whole(&path, &picture.bytes, FileMode::Keep)?,
+            }
+            count += 1;
+        }
+    }
+    let pictures = match count {
+        1 => "1 picture".to_owned(),
+        count => format!("{count} pictures"),
+    };
+    screen.notice(&format!("{pictures} in {}", folder.display()))?;
+    Ok(())
+}
+
+/// Prints what differs between two notebooks; 1 when something does.
+pub(super) fn diff(diff: &Diff, screen: &Screen, terminal: bool) -> Result<i32, Report> {
+    let old = opened(&diff.old, MissingNotebook::Refused)?;
+    let new = opened(&diff.new, MissingNotebook::Refused)?;
+    let text = |opened: &OpenedNotebook| {
+        text(
+            &opened.document,
+            &Part::default(),
+            diff.outputs,
+            &opened.name,
+        )
+    };
+    let (old_text, new_text) = (text(&old)?, text(&new)?);
+    let differences = difference(&old_text, &new_text);
+    if differences.is_empty() {
+        if old.document.text() != new.document.text() {
+            let more = match diff.outputs {
+                true => "metadata or the form of the files",
+                false => "outputs, metadata or the form of the files",
+            };
+            screen.notice(&format!("the text of the cells is the same; {more} differ"))?;
+        }
+        return Ok(0);
+    }
+    let mut out = format!("--- {}\n+++ {}\n", old.name, new.name);
+    for line in &differences {
+        out.push_str(&line.text());
+        out.push('\n');
+    }
+    if !(terminal && screen.colour()) {
+        put(&out, screen, terminal)?;
+        return Ok(1);
+    }
+    screen.untrusted(&format!("--- {}\n+++ {}\n", old.name, new.name))?;
+    for line in &differences {
+        let colour = match line {
+            Difference::Place(_) => "\x1b[36m",
+            Difference::Removed(_) => "\x1b[31m",
+            Difference::Added(_) => "\x1b[32m",
+            Difference::Same(_) => "",
+        };
+        screen.trusted(colour.as_bytes())?;
+        screen.untrusted(&line.text())?;
+        screen.trusted(b"\x1b[0m\n")?;
+    }
+    Ok(1)
+}

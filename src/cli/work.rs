@@ -1,0 +1,264 @@
+//! What `run` runs: the cells of a file, in order, and the notebook they are kept in.
+//!
+//! In: a file's name and what is wanted of it. Out: [`Work`]. Nothing is run here.
+
+use std::path::{Path, PathBuf};
+
+use crate::batch;
+use crate::cli::args::Run;
+use crate::input::split_piped;
+use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
+use crate::notebook::{
+    LARGEST, broken_cells, cell_fault, read_script, saved_prompt, with_parameters,
+};
+use crate::report::Report;
+use crate::runtime::Place;
+use crate::runtime::connect::ScriptRun;
+use crate::session::{Loading, Submission};
+
+/// What is to be run, and how.
+#[derive(Default)]
+pub(super) struct Work {
+    pub cells: Vec<Submission>,
+    /// Parts of a file that were left out.
+    pub left_out: Vec<String>,
+    pub load: Vec<Loading>,
+    pub script: Option<ScriptRun>,
+    pub stop: bool,
+    pub stdin_is_free: bool,
+    /// A command line or a text that is nowhere else.
+    pub once: bool,
+    /// Where what the cells show is kept.
+    pub keep: Option<Keep>,
+}
+
+/// The notebook a run is kept in.
+pub(super) struct Keep {
+    pub document: Document,
+    /// The cell of it that each of the cells is.
+    pub cells: Vec<usize>,
+    pub output: Option<PathBuf>,
+}
+
+impl Work {
+    pub(super) fn of(cells: Vec<String>) -> Self {
+        let cells = cells.into_iter().map(|text| Submission {
+            text,
+            ..Submission::default()
+        });
+        Work {
+            cells: cells.collect(),
+            ..Work::default()
+        }
+    }
+
+    /// The same, kept: its cells are those of a new notebook.
+    fn kept(mut self, output: Option<PathBuf>) -> Result<Self, Report> {
+        let sources = self.cells.iter().map(|cell| cell.text.as_str());
+        let slots = sources.map(|text| Slot::Made(NewCell::of(CellKind::Code, text)));
+        let draft = Draft {
+            cells: slots.collect(),
+        };
+        self.keep = Some(Keep {
+            document: redone(&Document::empty(), &draft, "the notebook")?,
+            cells: (0..self.cells.len()).collect(),
+            output,
+        });
+        Ok(self)
+    }
+}
+
+/// The work that `run` is given.
+///
+/// # Errors
+/// The file cannot be read or is none that can be run, or an option is not for it.
+pub(super) fn work_of(what: &Run) -> Result<Work, Report> {
+    if let Some(output) = &what.output
+        && !is_notebook(output)
+    {
+        let name = output.display();
+        return Err(Report::usage(format!(
+            "`--output {name}` is no notebook: expected a .ipynb file"
+        )));
+    }
+    if is_notebook(&what.file) {
+        return notebook(what);
+    }
+    if !what.parameters.is_empty() {
+        let name = what.file.display();
+        return Err(Report::usage(format!(
+            "`{name}` takes no parameters: they are for notebooks"
+        ))
+        .hint("a script gets arguments: `ipycodex run FILE.py ARG…`"));
+    }
+    let work = if what.file == Path::new("-") {
+        Work {
+            once: true,
+            ..Work::of(split_piped(&batch::standard_input()?))
+        }
+    } else {
+        Work {
+            stdin_is_free: true,
+            ..script(&what.file)?
+        }
+    };
+    match what.output.is_some() || what.json {
+        true => work.kept(what.output.clone()),
+        false => Ok(work),
+    }
+}
+
+fn is_notebook(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+fn read(path: &Path) -> Result<String, Report> {
+    let name = path.display().to_string();
+    let failed = |error: std::io::Error| {
+        Report::failure(format!("cannot read `{name}`"))
+            .because(error)
+            .hint("name a `.py` or `.ipynb` file, or `-`")
+    };
+    if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
+        return Err(Report::failure(format!("`{name}` is larger than 256 MiB")));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    batch::as_text(bytes, &format!("`{name}`"))
+}
+
+fn script(path: &Path) -> Result<Work, Report> {
+    let text = read(path)?;
+    let file = std::path::absolute(path).map_err(|error| {
+        Report::failure(format!("cannot read `{}`", path.display())).because(error)
+    })?;
+    let cells = read_script(&text);
+    let last = cells.len();
+    let cells = (1..).zip(cells).map(|(number, cell)| Submission {
+        text: cell.source,
+        place: Some(Place {
+            file: file.clone(),
+            line: cell.line,
+            last: number == last,
+        }),
+        ..Submission::default()
+    });
+    Ok(Work {
+        cells: cells.collect(),
+        script: Some(ScriptRun {
+            file: path.to_owned(),
+            arguments: Vec::new(),
+            alone: true,
+        }),
+        ..Work::default()
+    })
+}
+
+fn notebook(what: &Run) -> Result<Work, Report> {
+    let name = what.file.display().to_string();
+    let (mut work, untagged) = of_notebook(read(&what.file)?, &name, what)?;
+    work.stdin_is_free = true;
+    if untagged {
+        let line = format!("`{name}` has no cell tagged `parameters`: they stand at its top");
+        work.left_out.push(line);
+    }
+    Ok(work)
+}
+
+fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Report> {
+    let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
+    let mut document = Document::parse(text).map_err(wrong)?;
+    if let Some(language) = document.language().filter(|language| !is_python(language)) {
+        let report = Report::failure(format!(
+            "`{name}` is a notebook of {language}, not of Python"
+        ));
+        return Err(match document.kernel() {
+            Some(kernel) => report.hint(format!("its kernel is `{kernel}`")),
+            None => report,
+        });
+    }
+    let mut untagged = false;
+    if !what.parameters.is_empty() {
+        let pairs = what.parameters.chunks(2);
+        let pairs: Vec<_> = pairs
+            .filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone())))
+            .collect();
+        let with = with_parameters(&document, &pairs).map_err(Report::usage)?;
+        document = redone(&document, &with.draft, name)?;
+        untagged = with.untagged;
+    }
+    let left_out = broken_cells(&document).into_iter();
+    let left_out = left_out.map(|fault| format!("`{name}`: {fault}; it was left out"));
+    let left_out = left_out.collect();
+    let (mut texts, mut cells) = (Vec::new(), Vec::new());
+    for (number, cell) in document.cells().enumerate() {
+        if cell_fault(cell).is_some() {
+            continue;
+        }
+        let text = match cell.kind() {
+            Some(CellKind::Code) => cell.source(),
+            Some(CellKind::Markdown) if what.prompts => match saved_prompt(cell) {
+                Some(prompt) => format!(".{prompt}"),
+                None => continue,
+            },
+            _ => continue,
+        };
+        texts.push(text);
+        cells.push(number);
+    }
+    let keep = (what.output.is_some() || what.json).then(|| Keep {
+        document,
+        cells,
+        output: what.output.clone(),
+    });
+    let work = Work {
+        left_out,
+        keep,
+        ..Work::of(texts)
+    };
+    Ok((work, untagged))
+}
+
+fn is_python(language: &str) -> bool {
+    language.to_ascii_lowercase().contains("python")
+}
+
+/// The notebook of a draft.
+fn redone(document: &Document, draft: &Draft, name: &str) -> Result<Document, Report> {
+    let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
+    let text = draft.written(document).map_err(wrong)?.text();
+    Document::parse(text).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notebooks_give_their_code() {
+        let run = Run {
+            file: "n.ipynb".into(),
+            arguments: Vec::new(),
+            output: None,
+            allow_errors: false,
+            timeout: None,
+            parameters: Vec::new(),
+            prompts: false,
+            json: false,
+        };
+        let work = |text: &str| of_notebook(text.to_owned(), "n", &run).map(|(work, _)| work);
+        let text = r#"{"cells": [{"cell_type": "code", "source": ["a = 1\n", "a"]}, {"cell_type": "code"},
+                       {"cell_type": "markdown", "source": "x"}, {"cell_type": "code", "source": "b"}]}"#;
+        let found = work(text).unwrap();
+        let texts: Vec<&str> = found.cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["a = 1\na", "b"]);
+        assert_eq!(
+            found.left_out[0],
+            "`n`: cell 2 of 4 has no `source`; it was left out"
+        );
+        for (text, said) in [("{", "is not valid JSON"), ("{}", "no list of cells")] {
+            let report = work(text).err().unwrap();
+            assert!(report.message.contains(said), "{report}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A file as it was found: its text, and what tells that it is still so when it is written.
+//!
+//! Invariant: what another program wrote in the meantime is not overwritten. What the file's status cannot tell (a
+//! change within one tick of the clock that keeps the size) is not seen.
+
+use std::fs::Metadata;
+use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::FileError;
+use super::atomic::{FileMode, write_whole_with};
+
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub struct FoundFile {
+    path: PathBuf,
+    /// `None`: it was not there.
+    stamp: Option<Stamp>,
+}
+
+/// What changes when a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    place: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Stamp {
+            place: (metadata.dev(), metadata.ino()),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+impl FoundFile {
+    /// Reads a file of at most `most` bytes; `None` when there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, is no regular file, is too large, or is not UTF-8.
+    pub fn read(path: &Path, most: u64) -> Result<(Option<String>, Self), FileError> {
+        let cannot = |error| FileError::system("read", path, error);
+        let refused = |reason: String, hint: &str| {
+            Err(FileError::Refused {
+                path: path.to_owned(),
+                reason,
+                hint: hint.to_owned(),
+            })
+        };
+        let mut found = FoundFile {
+            path: path.to_owned(),
+            stamp: None,
+        };
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, found)),
+            Err(error) => return Err(cannot(error)),
+            // Opening a pipe would wait for a writer.
+            Ok(metadata) if !metadata.is_file() => {
+                return refused("is not a regular file".into(), "name a file");
+            }
+            Ok(_) => {}
+        }
+        let file = std::fs::File::open(path).map_err(cannot)?;
+        let metadata = file.metadata().map_err(cannot)?;
+        if metadata.len() > most {
+            return refused(
+                format!("is larger than {} MiB", most >> 20),
+                "files up to that size are read",
+            );
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+        file.take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(cannot)?;
+        found.stamp = Some(Stamp::of(&metadata));
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok((Some(text), found)),
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
+                refused(
+                    format!("is not UTF-8: byte {at}, line {line}"),
+                    "convert it, for example with `iconv -f latin1 -t utf-8`",
+                )
+            }
+        }
+    }
+
+    /// A file that is to be written, whatever it holds now.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub fn here(path: &Path) -> Result<Self, FileError> {
+        let stamp = match std::fs::metadata(path) {
+            Ok(metadata) => Some(Stamp::of(&metadata)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(FileError::system("look at", path, error)),
+        };
+        Ok(FoundFile {
+            path: path.to_owned(),
+            stamp,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It was there.
+    pub fn is_there(&self) -> bool {
+        self.stamp.is_some()
+    }
+
+    /// Nobody has written it since.
+    pub fn is_unchanged(&self) -> bool {
+        let now = std::fs::metadata(&self.path).ok();
+        now.as_ref().map(Stamp::of) == self.stamp
+    }
+
+    /// Replaces it by `parts`, or creates it; its mode stays.
+    ///
+    /// # Errors
+    /// [`FileError::Refused`] when it was changed since it was read; it is untouched then, and after any other error.
+    pub fn replace<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) -> Result<(), FileError> {
+        if !self.is_unchanged() {
+            return Err(FileError::Refused {
+                path: self.path.clone(),
+                reason: "was changed by another program since it was read; nothing was written"
+                    .into(),
+                hint: "look at it again, then repeat the change".into(),
+            });
+        }
+        write_whole_with(&self.path, FileMode::Keep, |file| {
+            let mut out = BufWriter::with_capacity(1 << 16, file);
+            for part in parts {
+                out.write_all(part)?;
+            }
+            out.flush()?;
+            if self.is_unchanged() {
+                Ok(())
+            } else {
+                let why = "another program changed it in this moment; nothing was written";
+                Err(std::io::Error::other(why))
+            }
+        })?;
+        let metadata = std::fs::metadata(&self.path);
+        self.stamp = metadata.as_ref().ok().map(Stamp::of);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> impl Iterator<Item = &[u8]> {
+        text.split_inclusive('\n').map(str::as_bytes)
+    }
+
+    #[test]
+    fn a_file_is_replaced_unless_somebody_wrote_it_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let (text, mut found) = FoundFile::read(&path, 100).unwrap();
+        assert_eq!(text, None);
+        found.replace(parts("one\ntwo\n")).unwrap();
+        found.replace(parts("three")).unwrap();
+        let (text, mut found) = FoundFile::read(&path, 100).unwrap();
+        assert_eq!(text.as_deref(), Some("three"));
+        std::fs::write(&path, "theirs").unwrap();
+        let refused = found.replace(parts("mine")).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("was changed by another program"),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
+        std::fs::remove_file(&path).unwrap();
+        assert!(found.replace(parts("mine")).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_text_of_that_size_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for (bytes, why) in [
+            (&b"\n\xff"[..], "byte 1, line 2"),
+            (&[b'x'; 1025], "larger than 0 MiB"),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            let error = FoundFile::read(&path, 1024).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        assert!(FoundFile::read(folder.path(), 9).is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! An edited text back into its notebook.
+//!
+//! In: a [`Document`] and a text with cell marks. Out: a [`Draft`]. A mark with the number of a cell that no mark
+//! before it had is that cell, with all that is not shown of it; any other makes a new cell; cells without a mark go.
+
+use super::draft::{Draft, NewCell, Revision, Slot};
+use super::fault::NotebookError;
+use super::marked::{TextError, output_line, read_marked, show_cell};
+use super::model::Document;
+
+/// Why a text was not applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// The text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+    /// The notebook.
+    #[error(transparent)]
+    Notebook(#[from] NotebookError),
+}
+
+/// The notebook that `text` describes.
+///
+/// # Errors
+/// The text is none of a notebook, or the notebook has a cell that is not understood.
+pub fn apply(document: &Document, text: &str) -> Result<Draft, ApplyError> {
+    for (number, cell) in document.cells().enumerate() {
+        if cell.fault().is_some() {
+            show_cell(number, cell)?;
+        }
+    }
+    let mut used = vec![false; document.len()];
+    let mut cells = Vec::new();
+    for marked in read_marked(text)? {
+        let number = marked
+            .number
+            .filter(|number| used.get(*number) == Some(&false));
+        let cell = number.and_then(|number| Some((number, document.cell(number)?)));
+        let was = cell.map(|(_, cell)| cell.source()).unwrap_or_default();
+        if let Some((line, text)) = output_line(&marked.source)
+            && !was.split('\n').any(|line| line == text)
+        {
+            return Err(TextError::Output(marked.line + 1 + line).into());
+        }
+        cells.push(match cell {
+            None => Slot::Made(NewCell::of(marked.kind, marked.source)),
+            Some((number, cell)) => {
+                used[number] = true;
+                let kind = Some(marked.kind).filter(|kind| cell.kind() != Some(*kind));
+                let source = (marked.source != was).then(|| marked.source.into_owned());
+                match (kind, &source) {
+                    (None, None) => Slot::Kept(number),
+                    _ => Slot::Changed(
+                        number,
+                        Revision {
+                            kind,
+                            source,
+                            ..Revision::default()
+                        },
+                    ),
+                }
+            }
+        });
+    }
+    Ok(Draft { cells })
+}

@@ -1,0 +1,75 @@
+//! What differs between two notebooks, in their text: a unified diff whose lines are the lines of that text.
+//!
+//! Marks are compared without their numbers: a cell that was put in does not change those behind it.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+
+use super::marked::without_number;
+
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// A line of a diff, without its sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference<'a> {
+    /// Which lines follow: `@@ -1,4 +1,5 @@`.
+    Place(String),
+    /// In both.
+    Same(&'a str),
+    /// In the first.
+    Removed(&'a str),
+    /// In the second.
+    Added(&'a str),
+}
+
+impl Difference<'_> {
+    /// The line with its sign.
+    pub fn text(&self) -> String {
+        match self {
+            Difference::Place(place) => place.clone(),
+            Difference::Same(line) => format!(" {line}"),
+            Difference::Removed(line) => format!("-{line}"),
+            Difference::Added(line) => format!("+{line}"),
+        }
+    }
+}
+
+/// What differs between two texts; empty when nothing does.
+pub fn difference<'a>(old: &'a str, new: &'a str) -> Vec<Difference<'a>> {
+    let lines = |text: &'a str| -> Vec<&'a str> { text.lines().collect() };
+    let (old, new) = (lines(old), lines(new));
+    let keys = |lines: &[&'a str]| -> Vec<&'a str> {
+        lines.iter().map(|line| without_number(line)).collect()
+    };
+    let ops = capture_diff_slices(Algorithm::Myers, &keys(&old), &keys(&new));
+    let mut differences = Vec::new();
+    for group in group_diff_ops(ops, AROUND) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
+            continue;
+        }
+        let place = |from: usize, to: usize| format!("{},{}", from + 1, to - from);
+        differences.push(Difference::Place(format!(
+            "@@ -{} +{} @@",
+            place(first.old_range().start, last.old_range().end),
+            place(first.new_range().start, last.new_range().end)
+        )));
+        for op in &group {
+            if let DiffOp::Equal { .. } = op {
+                differences.extend(
+                    new[op.new_range()]
+                        .iter()
+                        .map(|line| Difference::Same(line)),
+                );
+                continue;
+            }
+            let removed = old[op.old_range()].iter();
+            differences.extend(removed.map(|line| Difference::Removed(line)));
+            let added = new[op.new_range()].iter();
+            differences.extend(added.map(|line| Difference::Added(line)));
+        }
+    }
+    differences
+}

@@ -1,0 +1,276 @@
+//! A notebook as it shall be: which cells, in which order, and what is changed in each.
+//!
+//! In: a [`Document`] and a [`Draft`]. Out: the parts of the new file. Invariants: a cell that is kept has the bytes
+//! it had, a changed one differs in what was changed; what code cells have to have is there after a change, and what
+//! others must not have is not; new cells have ids where the format has them, each its own.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::fault::NotebookError;
+use super::layout::Layout;
+use super::model::{Cell, CellKind, Document};
+use super::object::{Change, changed};
+use super::scan::Span;
+use super::sequence::{Item, Piece, Pieces, rejoined};
+use super::source;
+
+/// How deep in a file the members of a cell stand.
+const MEMBERS: usize = 3;
+
+/// The notebook as it shall be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Its cells, in order.
+    pub cells: Vec<Slot>,
+}
+
+/// A cell of a draft.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Slot {
+    /// The one of this number, as it is.
+    Kept(usize),
+    /// The one of this number, with other parts.
+    Changed(usize, Revision),
+    /// A new one.
+    Made(NewCell),
+}
+
+/// What is changed of a cell; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Revision {
+    /// What it is.
+    pub kind: Option<CellKind>,
+    /// Its text.
+    pub source: Option<String>,
+    /// What it showed.
+    pub outputs: Option<Vec<Value>>,
+    /// Its number; `Some(None)`: it has not been run.
+    pub execution_count: Option<Option<u32>>,
+    /// Members of its metadata.
+    pub metadata: Vec<(&'static str, Value)>,
+}
+
+/// A cell that is to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewCell {
+    /// What it is.
+    pub kind: CellKind,
+    /// Its text.
+    pub source: String,
+    /// Members of its metadata.
+    pub metadata: Vec<(&'static str, Value)>,
+    /// What it showed.
+    pub outputs: Vec<Value>,
+    /// Its number.
+    pub execution_count: Option<u32>,
+}
+
+impl NewCell {
+    /// One that was not run.
+    pub fn of(kind: CellKind, source: impl Into<String>) -> Self {
+        NewCell {
+            kind,
+            source: source.into(),
+            metadata: Vec::new(),
+            outputs: Vec::new(),
+            execution_count: None,
+        }
+    }
+}
+
+/// The parts of a file that is to be written, in order.
+#[derive(Debug)]
+pub struct Written<'a> {
+    text: &'a str,
+    pieces: Vec<Piece>,
+}
+
+impl<'a> Written<'a> {
+    /// The parts.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.pieces.iter().map(|piece| match piece {
+            Piece::Old(span) => span.of(self.text).as_bytes(),
+            Piece::New(text) => text.as_bytes(),
+        })
+    }
+
+    /// The whole.
+    pub fn text(&self) -> String {
+        let part = |piece: &'_ Piece| match piece {
+            Piece::Old(span) => span.of(self.text).to_owned(),
+            Piece::New(text) => text.clone(),
+        };
+        self.pieces.iter().map(part).collect()
+    }
+
+    /// It is the file as it was.
+    pub fn is_same(&self) -> bool {
+        matches!(self.pieces[..], [Piece::Old(span)] if span.of(self.text).len() == self.text.len())
+    }
+}
+
+impl Draft {
+    /// The notebook as it is.
+    pub fn of(document: &Document) -> Self {
+        Draft {
+            cells: (0..document.len()).map(Slot::Kept).collect(),
+        }
+    }
+
+    /// The file it is.
+    ///
+    /// # Errors
+    /// The notebook is of a format that is not changed.
+    pub fn written<'a>(&self, document: &'a Document) -> Result<Written<'a>, NotebookError> {
+        let text = document.text();
+        let mut pieces = Pieces::default();
+        let all = |number| Slot::Kept(number);
+        if self.cells.iter().cloned().eq((0..document.len()).map(all)) {
+            let whole = Span::new(0, text.len());
+            pieces.old(whole.start, whole.end);
+        } else {
+            let list = document.list()?;
+            let layout = document.layout();
+            let mut ids = Ids::of(document, self);
+            let items: Vec<Item> = self
+                .cells
+                .iter()
+                .enumerate()
+                .map(|(place, slot)| match slot {
+                    Slot::Changed(number, revision) => match document.cell(*number) {
+                        Some(cell) => {
+                            Item::Changed(*number, revised(text, cell, revision, &layout))
+                        }
+                        None => Item::Kept(*number),
+                    },
+                    Slot::Kept(number) => Item::Kept(*number),
+                    Slot::Made(cell) => Item::Made(made(cell, ids.next(place, cell), &layout)),
+                })
+                .collect();
+            let old: Vec<Span> = document.cells().map(|cell| cell.span()).collect();
+            pieces.old(0, list.start);
+            rejoined(text, list, &old, &items, &layout.frame(2), &mut pieces);
+            pieces.old(list.end, Span::new(0, text.len()).end);
+        }
+        let pieces = pieces.into_inner();
+        Ok(Written { text, pieces })
+    }
+}
+
+/// The JSON of a cell with other parts.
+fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> String {
+    let mut changes = Vec::new();
+    let was = cell.kind();
+    let kind = revision.kind.or(was);
+    if kind != was
+        && let Some(kind) = kind
+    {
+        changes.push(Change::Set("cell_type", layout.quoted(kind.name())));
+    }
+    if let Some(source) = &revision.source {
+        let held = cell.member("source");
+        let new = match held.filter(|span| source::read(text, *span).is_some()) {
+            Some(span) => source::changed(text, span, source, MEMBERS + 1, layout),
+            None => layout.lines(source, MEMBERS + 1),
+        };
+        changes.push(Change::Set("source", new));
+    }
+    if !revision.metadata.is_empty() {
+        let members: Vec<Change> = revision
+            .metadata
+            .iter()
+            .map(|(key, value)| Change::Set(key, layout.value(value, MEMBERS + 2)))
+            .collect();
+        let metadata = match cell.metadata_span() {
+            Some(span) => changed(text, span, MEMBERS + 1, layout, &members),
+            None => metadata(&revision.metadata, layout),
+        };
+        changes.push(Change::Set("metadata", metadata));
+    }
+    if kind == Some(CellKind::Code) {
+        if let Some(count) = revision.execution_count {
+            changes.push(Change::Set("execution_count", number(count)));
+        } else if cell.member("execution_count").is_none() {
+            changes.push(Change::Set("execution_count", number(None)));
+        }
+        match &revision.outputs {
+            Some(outputs) => changes.push(Change::Set("outputs", list(outputs, layout))),
+            None if cell.member("outputs").is_none() => {
+                changes.push(Change::Set("outputs", "[]".into()));
+            }
+            None => {}
+        }
+        if kind != was {
+            changes.push(Change::Remove("attachments"));
+        }
+    } else {
+        changes.push(Change::Remove("execution_count"));
+        changes.push(Change::Remove("outputs"));
+    }
+    changed(text, cell.span(), MEMBERS, layout, &changes)
+}
+
+/// The JSON of a new cell.
+fn made(cell: &NewCell, id: Option<String>, layout: &Layout) -> String {
+    let mut members = vec![("cell_type", layout.quoted(cell.kind.name()))];
+    if cell.kind == CellKind::Code {
+        members.push(("execution_count", number(cell.execution_count)));
+    }
+    members.extend(id.map(|id| ("id", layout.quoted(&id))));
+    members.push(("metadata", metadata(&cell.metadata, layout)));
+    if cell.kind == CellKind::Code {
+        members.push(("outputs", list(&cell.outputs, layout)));
+    }
+    members.push(("source", layout.lines(&cell.source, MEMBERS + 1)));
+    layout.object(&members, MEMBERS)
+}
+
+fn metadata(members: &[(&'static str, Value)], layout: &Layout) -> String {
+    let members: Vec<(&str, String)> = members
+        .iter()
+        .map(|(key, value)| (*key, layout.value(value, MEMBERS + 2)))
+        .collect();
+    layout.object(&members, MEMBERS + 1)
+}
+
+fn list(outputs: &[Value], layout: &Layout) -> String {
+    let items: Vec<String> = outputs
+        .iter()
+        .map(|output| layout.value(output, MEMBERS + 2))
+        .collect();
+    layout.list(['[', ']'], &items, MEMBERS + 1)
+}
+
+fn number(number: Option<u32>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
+}
+
+/// Ids for new cells: 8 hex digits, a function of the cell and its place.
+struct Ids {
+    /// `None`: cells of this format have none.
+    taken: Option<HashSet<String>>,
+}
+
+impl Ids {
+    fn of(document: &Document, draft: &Draft) -> Self {
+        let makes = |slot: &Slot| matches!(slot, Slot::Made(_));
+        let wanted = document.has_ids() && draft.cells.iter().any(makes);
+        let taken = wanted.then(|| document.cells().filter_map(|cell| cell.id()).collect());
+        Ids { taken }
+    }
+
+    fn next(&mut self, place: usize, cell: &NewCell) -> Option<String> {
+        let taken = self.taken.as_mut()?;
+        let id = |salt: usize| {
+            let digest = Sha256::digest(format!("{place} {salt} {}", cell.source));
+            digest[..4]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
+        (0..).map(id).find(|id| taken.insert(id.clone()))
+    }
+}

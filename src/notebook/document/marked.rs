@@ -1,0 +1,302 @@
+//! The text of a notebook for readers and editors: each cell under a mark, `# %% [code] cell:0`.
+//!
+//! In: a [`Document`], or such a text. Out: the text, its lines, or the cells it names. Invariants: reading what was
+//! shown gives the same cells; a line of a cell that looks like a mark gains one `%` when shown and loses it when
+//! read.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memmem};
+
+use super::fault::NotebookError;
+use super::model::{Cell, CellKind, Document};
+
+/// How each mark begins, and what may be one in a cell.
+const MARK: &str = "# %%";
+
+/// How the outputs of a cell are headed where they are shown; no mark of a cell.
+const OUTPUT: &str = "# %% [output] cell:";
+
+/// A cell of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkedCell<'a> {
+    /// What it is.
+    pub kind: CellKind,
+    /// The cell of the notebook that it is.
+    pub number: Option<usize>,
+    /// Its text.
+    pub source: Cow<'a, str>,
+    /// The line of its mark, from 1.
+    pub line: usize,
+}
+
+/// Why a text is none of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// Something stands before the first mark.
+    #[error(
+        "line 1 is no cell mark: expected `# %% [code]`, `# %% [markdown]` or `# %% [raw]`, with ` cell:N` behind it \
+         or without"
+    )]
+    NoMark,
+    /// The marks have Windows line ends.
+    #[error("the text has Windows line ends (CRLF): expected lines that end in a newline alone")]
+    LineEnds,
+    /// The text was shown with outputs.
+    #[error(
+        "line {0} is an output, not part of a cell: expected the text that is shown without outputs"
+    )]
+    Output(usize),
+    /// The lines asked for are no range.
+    #[error(
+        "`{0}` is no range of lines: expected `A-B`, `A-` or `A`, from 1, with commas between several"
+    )]
+    Range(String),
+    /// The text is shorter.
+    #[error("line {0} is behind the end: the text has {1} lines")]
+    Behind(usize, usize),
+}
+
+/// Lines of a text, from 1, both ends in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineRange {
+    /// The first.
+    pub first: usize,
+    /// The last.
+    pub last: usize,
+}
+
+impl LineRange {
+    /// Reads `A-B,C-D`.
+    ///
+    /// # Errors
+    /// [`TextError::Range`].
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, TextError> {
+        let one = |text: &str| {
+            let (first, last) = match text.trim().split_once('-') {
+                None => (text.trim().parse().ok()?, text.trim().parse().ok()?),
+                Some((first, "")) => (first.parse().ok()?, usize::MAX),
+                Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
+            };
+            (1 <= first && first <= last).then_some(LineRange { first, last })
+        };
+        text.split(',')
+            .map(|part| one(part).ok_or_else(|| TextError::Range(part.trim().to_owned())))
+            .collect()
+    }
+
+    fn holds(self, line: usize) -> bool {
+        (self.first..=self.last).contains(&line)
+    }
+}
+
+/// Which part of a text is shown; empty lists: all.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// Cells.
+    pub cells: Vec<usize>,
+    /// Lines of the text of all cells.
+    pub lines: Vec<LineRange>,
+}
+
+/// The text of a notebook, or a part of it; what `below` gives stands under its cell. Ends in a newline.
+///
+/// # Errors
+/// A cell that is not understood, or lines behind the end.
+pub fn show(
+    document: &Document,
+    part: &Part,
+    mut below: impl FnMut(usize, Cell<'_>) -> String,
+) -> Result<Result<String, TextError>, NotebookError> {
+    let mut out = String::new();
+    let mut lines = 0;
+    for (number, cell) in document.cells().enumerate() {
+        let wanted = part.cells.is_empty() || part.cells.contains(&number);
+        if !wanted && part.lines.is_empty() {
+            continue;
+        }
+        let text = show_cell(number, cell)?;
+        let first = lines + 1;
+        lines += text.matches('\n').count() + 1;
+        if part.lines.is_empty() {
+            out.push_str(&text);
+            out.push('\n');
+        } else if wanted {
+            let numbered = (first..).zip(text.split('\n'));
+            for (_, line) in numbered.filter(|(line, _)| is_in(&part.lines, *line)) {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        if wanted && (part.lines.is_empty() || is_in(&part.lines, lines)) {
+            out.push_str(&below(number, cell));
+        }
+    }
+    let behind = part.lines.iter().find(|range| range.first > lines);
+    Ok(match behind {
+        Some(range) => Err(TextError::Behind(range.first, lines)),
+        None => Ok(out),
+    })
+}
+
+fn is_in(ranges: &[LineRange], line: usize) -> bool {
+    ranges.iter().any(|range| range.holds(line))
+}
+
+/// The text of one cell: its mark, and its source if it has one. Without a newline at the end.
+///
+/// # Errors
+/// It is not understood.
+pub fn show_cell(number: usize, cell: Cell<'_>) -> Result<String, NotebookError> {
+    let kind = match (cell.fault(), cell.kind()) {
+        (None, Some(kind)) => kind,
+        (fault, _) => return Err(NotebookError::Cell(number, fault.unwrap_or_default())),
+    };
+    let mut text = format!("{MARK} [{}] cell:{number}", kind.name());
+    let source = cell.source();
+    if !source.is_empty() {
+        text.push('\n');
+        text.push_str(&masked(&source));
+    }
+    Ok(text)
+}
+
+/// The line above what a cell showed.
+pub fn output_mark(number: usize) -> String {
+    format!("{OUTPUT}{number}")
+}
+
+/// `source` with one more `%` in lines that look like marks.
+fn masked(source: &str) -> Cow<'_, str> {
+    respelled(source, |line| {
+        Mark::of(line).map(|_| format!("# %{}", &line[2..]))
+    })
+}
+
+/// `source` with some lines spelled anew.
+fn respelled(source: &str, spell: impl Fn(&str) -> Option<String>) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for at in memmem::find_iter(source.as_bytes(), MARK) {
+        if at > 0 && source.as_bytes()[at - 1] != b'\n' {
+            continue;
+        }
+        let end = memchr(b'\n', &source.as_bytes()[at..]).map_or(source.len(), |end| at + end);
+        if let Some(line) = spell(&source[at..end]) {
+            out.push_str(&source[done..at]);
+            out.push_str(&line);
+            done = end;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(source);
+    }
+    out.push_str(&source[done..]);
+    Cow::Owned(out)
+}
+
+/// A line that looks like a mark.
+struct Mark<'a> {
+    percents: usize,
+    kind: CellKind,
+    number: Option<&'a str>,
+}
+
+impl<'a> Mark<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let rest = line.strip_prefix("# ")?;
+        let after = rest.trim_start_matches('%');
+        let percents = rest.len() - after.len();
+        let (kind, after) = after.strip_prefix(" [")?.split_once(']')?;
+        let number = match after {
+            "" => None,
+            after => Some(after.strip_prefix(" cell:")?),
+        };
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        (percents >= 2 && number.is_none_or(digits)).then_some(Mark {
+            percents,
+            kind: CellKind::named(kind)?,
+            number,
+        })
+    }
+}
+
+/// What a line of a text is compared by: marks without their numbers.
+pub(super) fn without_number(line: &str) -> &str {
+    match Mark::of(line) {
+        Some(Mark {
+            percents: 2,
+            number: Some(number),
+            ..
+        }) => &line[..line.len() - number.len()],
+        _ => line,
+    }
+}
+
+/// The line of an output heading in a cell, from 0.
+pub(super) fn output_line(source: &str) -> Option<(usize, &str)> {
+    let numbered = source.split('\n').enumerate();
+    numbered.into_iter().find(|(_, line)| {
+        line.strip_prefix(OUTPUT).is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
+}
+
+/// The cells a text names. One newline at its end is none of a cell's.
+///
+/// # Errors
+/// Something stands before the first mark.
+pub fn read_marked(text: &str) -> Result<Vec<MarkedCell<'_>>, TextError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let first = text.split('\n').next().unwrap_or_default();
+    let is_mark = |line: &str| Mark::of(line).is_some_and(|mark| mark.percents == 2);
+    if !is_mark(first) {
+        return Err(match first.strip_suffix('\r') {
+            Some(line) if is_mark(line) => TextError::LineEnds,
+            _ => TextError::NoMark,
+        });
+    }
+    let mut cells: Vec<MarkedCell<'_>> = Vec::new();
+    // Where the text of the last cell begins, behind the newline of its mark.
+    let mut start = None;
+    let (mut line, mut counted) = (1, 0);
+    for at in memmem::find_iter(text.as_bytes(), MARK) {
+        if at > 0 && text.as_bytes()[at - 1] != b'\n' {
+            continue;
+        }
+        let end = memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
+        let Some(mark) = Mark::of(&text[at..end]).filter(|mark| mark.percents == 2) else {
+            continue;
+        };
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..at]).count();
+        counted = at;
+        close(&mut cells, text, start, at.saturating_sub(1));
+        cells.push(MarkedCell {
+            kind: mark.kind,
+            number: mark.number.and_then(|number| number.parse().ok()),
+            source: Cow::Borrowed(""),
+            line,
+        });
+        start = Some(end + 1);
+    }
+    close(&mut cells, text, start, text.len());
+    Ok(cells)
+}
+
+/// The text of the last cell is known.
+fn close<'a>(cells: &mut [MarkedCell<'a>], text: &'a str, start: Option<usize>, end: usize) {
+    if let (Some(cell), Some(start)) = (cells.last_mut(), start)
+        && start <= end
+    {
+        cell.source = respelled(&text[start..end], |line| {
+            let mark = Mark::of(line)?;
+            (mark.percents > 2).then(|| line.replacen('%', "", 1))
+        });
+    }
+}

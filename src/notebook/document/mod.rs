@@ -1,0 +1,34 @@
+//! A notebook file that keeps its bytes: read as spans, shown as text, changed where it is to be changed and nowhere
+//! else.
+//!
+//! In: the text of a file ([`Document`]), text with cell marks, or an action on one cell. Out: the same text, a
+//! [`Draft`], and the parts of the file it makes. Invariants: what is not changed has the bytes it had; any text is
+//! read or refused with its place. Absent on purpose: files, running anything.
+
+mod actions;
+mod apply;
+mod diff;
+mod draft;
+mod fault;
+mod layout;
+mod marked;
+mod model;
+mod object;
+mod scan;
+mod sequence;
+mod source;
+mod string;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use actions::{Action, ActionError, Outcome, act};
+pub use apply::{ApplyError, apply};
+pub use diff::{Difference, difference};
+pub use draft::{Draft, NewCell, Revision, Slot, Written};
+pub use fault::NotebookError;
+pub use marked::{
+    LineRange, MarkedCell, Part, TextError, output_mark, read_marked, show, show_cell,
+};
+pub use model::{Cell, CellKind, Document};

@@ -1,0 +1,409 @@
+//! A notebook file as it was found: its text, and where in it the cells and their parts stand.
+//!
+//! In: a text of any nbformat. Out: a [`Document`]; its [`Cell`]s are read from the text when they are asked for.
+//! Nothing is copied, so a file of any size costs its size. Where a key stands twice, the last one counts. Document:
+//! nbformat 4.5; cells of format 3 and before, which lie in worksheets, are read too.
+
+use serde_json::Value;
+
+use super::fault::NotebookError;
+use super::layout::Layout;
+use super::object::{is_key, member};
+use super::scan::{Fault, Scanner, Span, items};
+use super::source;
+use super::string::decode;
+use super::value;
+use crate::text::cut_characters;
+
+/// The largest text that is read, in bytes.
+const LARGEST: usize = u32::MAX as usize;
+
+/// What a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
+    /// Code.
+    Code,
+    /// Prose.
+    Markdown,
+    /// Text that is passed on as it is.
+    Raw,
+}
+
+impl CellKind {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            CellKind::Code => "code",
+            CellKind::Markdown => "markdown",
+            CellKind::Raw => "raw",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [CellKind::Code, CellKind::Markdown, CellKind::Raw]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+}
+
+/// A notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    text: String,
+    root: Span,
+    /// The list of cells; `None`: they lie in worksheets.
+    list: Option<Span>,
+    cells: Vec<Parts>,
+    major: u64,
+    minor: Option<u64>,
+    metadata: Option<Span>,
+}
+
+/// Where a cell stands, and its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts {
+    whole: Span,
+    kind: Option<Span>,
+    source: Option<Span>,
+    metadata: Option<Span>,
+    outputs: Option<Span>,
+}
+
+/// A cell of a notebook.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell<'a> {
+    text: &'a str,
+    parts: &'a Parts,
+}
+
+impl Document {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// [`NotebookError`]: not JSON, no list of cells.
+    pub fn parse(text: String) -> Result<Self, NotebookError> {
+        if text.len() > LARGEST {
+            return Err(NotebookError::Shape("is larger than 4 GiB"));
+        }
+        read(&text)
+            .map_err(|fault| NotebookError::json(&text, fault))?
+            .document(text)
+    }
+
+    /// A notebook of format 4.5 without cells.
+    pub fn empty() -> Self {
+        let text = "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
+        Document::parse(text.to_owned()).expect("it is a notebook")
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The cell of this number, from 0.
+    pub fn cell(&self, number: usize) -> Option<Cell<'_>> {
+        let text = &self.text;
+        self.cells.get(number).map(|parts| Cell { text, parts })
+    }
+
+    /// Its cells, in order.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<'_>> {
+        let text = &self.text;
+        self.cells.iter().map(move |parts| Cell { text, parts })
+    }
+
+    /// `nbformat` and `nbformat_minor`.
+    pub fn format(&self) -> (u64, Option<u64>) {
+        (self.major, self.minor)
+    }
+
+    /// Cells of this format have ids.
+    pub fn has_ids(&self) -> bool {
+        self.major > 4 || self.minor.is_some_and(|minor| minor >= 5)
+    }
+
+    /// What the metadata of the notebook holds under `key`.
+    pub fn metadata(&self, key: &str) -> Option<Value> {
+        let span = member(
+            &self.text,
+            self.metadata.filter(|span| is_object(&self.text, *span))?,
+            key,
+        )?;
+        Some(value::read(span.of(&self.text)))
+    }
+
+    /// The language of its code, when it says.
+    pub fn language(&self) -> Option<String> {
+        let of = |key: &str, name: &str| Some(self.metadata(key)?.get(name)?.as_str()?.to_owned());
+        of("kernelspec", "language").or_else(|| of("language_info", "name"))
+    }
+
+    /// The name of its kernel, when it says.
+    pub fn kernel(&self) -> Option<String> {
+        Some(
+            self.metadata("kernelspec")?
+                .get("name")?
+                .as_str()?
+                .to_owned(),
+        )
+    }
+
+    /// The list its cells stand in.
+    ///
+    /// # Errors
+    /// It is of a format that is not changed.
+    pub(super) fn list(&self) -> Result<Span, NotebookError> {
+        self.list
+            .filter(|_| self.major == 4)
+            .ok_or(NotebookError::Format(self.major))
+    }
+
+    /// How the file is laid out.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(&self.text, self.root)
+    }
+}
+
+fn is_object(text: &str, span: Span) -> bool {
+    span.of(text).starts_with('{')
+}
+
+impl<'a> Cell<'a> {
+    /// Its JSON, as it stands in the file.
+    pub fn raw(&self) -> &'a str {
+        self.parts.whole.of(self.text)
+    }
+
+    /// Where it stands.
+    pub(super) fn span(&self) -> Span {
+        self.parts.whole
+    }
+
+    /// Its `cell_type`, as it stands there.
+    fn kind_name(&self) -> Option<String> {
+        match value::read(self.parts.kind?.of(self.text)) {
+            Value::String(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What it is; `None` when it is broken. Headings and HTML of format 3 are prose.
+    pub fn kind(&self) -> Option<CellKind> {
+        match self.kind_name()?.as_str() {
+            "heading" | "html" => Some(CellKind::Markdown),
+            name => CellKind::named(name),
+        }
+    }
+
+    /// What stands under `key`, as it stands there.
+    pub(super) fn member(&self, key: &str) -> Option<Span> {
+        is_object(self.text, self.parts.whole)
+            .then(|| member(self.text, self.parts.whole, key))
+            .flatten()
+    }
+
+    /// What stands under `key`.
+    pub fn value(&self, key: &str) -> Option<Value> {
+        Some(value::read(self.member(key)?.of(self.text)))
+    }
+
+    /// Its id.
+    pub fn id(&self) -> Option<String> {
+        Some(self.value("id")?.as_str()?.to_owned())
+    }
+
+    /// Its text; empty when it has none.
+    pub fn source(&self) -> String {
+        let read = self
+            .parts
+            .source
+            .and_then(|span| source::read(self.text, span));
+        let text = read.unwrap_or_default();
+        match self.value("level").and_then(|level| level.as_u64()) {
+            Some(level) if self.kind_name().as_deref() == Some("heading") => {
+                format!("{} {text}", "#".repeat(level.clamp(1, 6) as usize))
+            }
+            _ => text,
+        }
+    }
+
+    /// What its metadata holds under `key`.
+    pub fn metadata(&self, key: &str) -> Option<Value> {
+        let span = self.metadata_span()?;
+        Some(value::read(member(self.text, span, key)?.of(self.text)))
+    }
+
+    /// Where its metadata stands, if that is an object.
+    pub(super) fn metadata_span(&self) -> Option<Span> {
+        self.parts
+            .metadata
+            .filter(|span| is_object(self.text, *span))
+    }
+
+    /// What it showed, an item an output.
+    pub fn outputs(&self) -> Vec<Value> {
+        match self.parts.outputs {
+            Some(span) if span.of(self.text).starts_with('[') => items(self.text, span)
+                .into_iter()
+                .map(|item| value::read(item.of(self.text)))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is wrong with it: `has no source`. A cell of a kind that does not run is not broken.
+    pub fn fault(&self) -> Option<String> {
+        if !is_object(self.text, self.parts.whole) {
+            return Some("is no JSON object".into());
+        }
+        let Some(kind) = self.parts.kind else {
+            return Some("has no `cell_type`".into());
+        };
+        if self.kind().is_none() {
+            let short = cut_characters(kind.of(self.text), 40);
+            return Some(format!("has the unknown `cell_type` {short}"));
+        }
+        match self.parts.source {
+            None => Some("has no `source`".into()),
+            Some(span) if source::read(self.text, span).is_none() => {
+                Some("has a `source` that is no text and no list of lines".into())
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// What was found on the way through a text.
+#[derive(Default)]
+struct Found {
+    root: Option<Span>,
+    list: Option<Span>,
+    cells: Vec<Parts>,
+    worksheets: bool,
+    in_worksheets: Vec<Parts>,
+    major: Option<Span>,
+    minor: Option<Span>,
+    metadata: Option<Span>,
+}
+
+impl Found {
+    fn document(self, text: String) -> Result<Document, NotebookError> {
+        let Some(root) = self.root else {
+            return Err(NotebookError::Shape("holds no object"));
+        };
+        let number = |span: Option<Span>| value::read(span?.of(&text)).as_u64();
+        let (major, minor) = (number(self.major), number(self.minor));
+        if self.list.is_none() && !self.worksheets {
+            return Err(NotebookError::Shape("has no list of cells"));
+        }
+        Ok(Document {
+            root,
+            major: major.unwrap_or(if self.list.is_some() { 4 } else { 3 }),
+            minor,
+            metadata: self.metadata,
+            cells: match self.list {
+                Some(_) => self.cells,
+                None => self.in_worksheets,
+            },
+            list: self.list,
+            text,
+        })
+    }
+}
+
+fn read(text: &str) -> Result<Found, Fault> {
+    let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut scanner = Scanner::at(text, Span::new(mark, text.len()));
+    let mut found = Found::default();
+    scanner.blanks();
+    if scanner.peek() != Some(b'{') {
+        scanner.value()?;
+        scanner.end()?;
+        return Ok(found);
+    }
+    let root = scanner.object(|scanner, key| {
+        if is_key(text, key, "cells") && scanner.peek() == Some(b'[') {
+            found.cells.clear();
+            found.list = Some(cells(text, scanner, &mut found.cells)?);
+        } else if is_key(text, key, "worksheets") && scanner.peek() == Some(b'[') {
+            found.worksheets = true;
+            found.in_worksheets.clear();
+            scanner.array(|scanner| worksheet(text, scanner, &mut found.in_worksheets))?;
+        } else {
+            let value = scanner.value()?;
+            match decode(key_text(text, key)).as_ref() {
+                "cells" => found.list = None,
+                "nbformat" => found.major = Some(value),
+                "nbformat_minor" => found.minor = Some(value),
+                "metadata" => found.metadata = Some(value),
+                _ => {}
+            }
+        }
+        Ok(())
+    })?;
+    found.root = Some(root);
+    scanner.end()?;
+    Ok(found)
+}
+
+fn key_text(text: &str, key: Span) -> &str {
+    &text[key.start as usize + 1..key.end as usize - 1]
+}
+
+fn worksheet(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Result<(), Fault> {
+    if scanner.peek() != Some(b'{') {
+        return scanner.value().map(drop);
+    }
+    let sheet = scanner.object(|scanner, key| {
+        if is_key(text, key, "cells") && scanner.peek() == Some(b'[') {
+            cells(text, scanner, found).map(drop)
+        } else {
+            scanner.value().map(drop)
+        }
+    });
+    sheet.map(drop)
+}
+
+fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Result<Span, Fault> {
+    scanner.array(|scanner| {
+        let place = scanner.place();
+        let mut parts = Parts {
+            whole: Span::new(place, place),
+            kind: None,
+            source: None,
+            metadata: None,
+            outputs: None,
+        };
+        parts.whole = if scanner.peek() == Some(b'{') {
+            scanner.object(|scanner, key| {
+                let value = Some(scanner.value()?);
+                match decode(key_text(text, key)).as_ref() {
+                    "cell_type" => parts.kind = value,
+                    "source" => parts.source = value,
+                    // The name of it before format 4.
+                    "input" => parts.source = parts.source.or(value),
+                    "metadata" => parts.metadata = value,
+                    "outputs" => parts.outputs = value,
+                    _ => {}
+                }
+                Ok(())
+            })?
+        } else {
+            scanner.value()?
+        };
+        found.push(parts);
+        Ok(())
+    })
+}

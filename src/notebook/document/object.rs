@@ -1,0 +1,79 @@
+//! An object with some members set or taken out, the rest as it was.
+
+use super::layout::Layout;
+use super::scan::{Member, Span, members};
+use super::sequence::{Item, Pieces, rejoined};
+use super::string::decode;
+
+/// What happens to a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It gets this value, which is JSON; where there is none yet, it is put in by the order of the alphabet.
+    Set(&'static str, String),
+    /// It goes.
+    Remove(&'static str),
+}
+
+/// The value of the member `key`; of several, the last, as every reader has it.
+pub(super) fn member(text: &str, object: Span, key: &str) -> Option<Span> {
+    let found = members(text, object)
+        .into_iter()
+        .rfind(|member| is_key(text, member.key, key));
+    found.map(|member| member.value)
+}
+
+/// True when the string at `span` says `key`.
+pub(super) fn is_key(text: &str, span: Span, key: &str) -> bool {
+    let raw = span.of(text);
+    decode(&raw[1..raw.len() - 1]) == key
+}
+
+/// The text of `object`, changed; its members are `depth` steps deep.
+pub(super) fn changed(
+    text: &str,
+    object: Span,
+    depth: usize,
+    layout: &Layout,
+    changes: &[Change],
+) -> String {
+    let old = members(text, object);
+    let find = |key: &str| old.iter().rposition(|member| is_key(text, member.key, key));
+    let name = |member: &Member| {
+        let raw = member.key.of(text);
+        decode(&raw[1..raw.len() - 1]).into_owned()
+    };
+    let mut items: Vec<(Item, String)> = old
+        .iter()
+        .enumerate()
+        .map(|(at, member)| (Item::Kept(at), name(member)))
+        .collect();
+    for change in changes {
+        match change {
+            Change::Remove(key) => items.retain(|(_, name)| name != key),
+            Change::Set(key, value) => match find(key) {
+                Some(at) => {
+                    let member = old[at];
+                    let before = &text[member.key.start as usize..member.value.start as usize];
+                    let made = Item::Changed(at, format!("{before}{value}"));
+                    if let Some(item) = items.iter_mut().find(|(item, _)| *item == Item::Kept(at)) {
+                        item.0 = made;
+                    }
+                }
+                None => {
+                    let place = items
+                        .iter()
+                        .position(|(_, name)| name.as_str() > *key)
+                        .unwrap_or(items.len());
+                    let made = layout.key(key) + value;
+                    items.insert(place, (Item::Made(made), (*key).to_owned()));
+                }
+            },
+        }
+    }
+    let items: Vec<Item> = items.into_iter().map(|(item, _)| item).collect();
+    let spans: Vec<Span> = old.iter().map(|member| member.whole()).collect();
+    let mut pieces = Pieces::default();
+    let frame = layout.frame(depth);
+    rejoined(text, object, &spans, &items, &frame, &mut pieces);
+    pieces.text(text)
+}

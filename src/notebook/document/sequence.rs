@@ -1,0 +1,134 @@
+//! Arrays and objects with other items: those that stay keep their bytes and what stands between them.
+//!
+//! In: a container of the text, the spans of its items, and the items it shall have. Out: [`Piece`]s. Invariant: items
+//! that stand side by side in both keep what stood between; with the same items in the same order the bytes are the
+//! same.
+
+use super::layout::Frame;
+use super::scan::Span;
+
+/// An item of the new sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    /// The old one of this number.
+    Kept(usize),
+    /// In place of the old one of this number.
+    Changed(usize, String),
+    /// A new one.
+    Made(String),
+}
+
+impl Item {
+    fn old(&self) -> Option<usize> {
+        match self {
+            Item::Kept(at) | Item::Changed(at, _) => Some(*at),
+            Item::Made(_) => None,
+        }
+    }
+}
+
+/// A part of a file that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Bytes of the text as it was.
+    Old(Span),
+    /// Others.
+    New(String),
+}
+
+/// Pieces that are being put together.
+#[derive(Debug, Default)]
+pub(super) struct Pieces(Vec<Piece>);
+
+impl Pieces {
+    pub(super) fn old(&mut self, start: u32, end: u32) {
+        match self.0.last_mut() {
+            Some(Piece::Old(last)) if last.end == start => last.end = end,
+            _ if start < end => self.0.push(Piece::Old(Span { start, end })),
+            _ => {}
+        }
+    }
+
+    pub(super) fn new_text(&mut self, text: &str) {
+        match self.0.last_mut() {
+            Some(Piece::New(last)) => last.push_str(text),
+            _ => self.0.push(Piece::New(text.to_owned())),
+        }
+    }
+
+    pub(super) fn into_inner(self) -> Vec<Piece> {
+        self.0
+    }
+
+    /// The text they are.
+    pub(super) fn text(&self, old: &str) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Old(span) => span.of(old).to_owned(),
+            Piece::New(new) => new.clone(),
+        };
+        self.0.iter().map(text).collect()
+    }
+}
+
+/// The container at `whole`, brackets included, with `items` in place of `old`.
+pub(super) fn rejoined(
+    text: &str,
+    whole: Span,
+    old: &[Span],
+    items: &[Item],
+    made: &Frame,
+    pieces: &mut Pieces,
+) {
+    let brackets = (whole.start, whole.end - 1);
+    pieces.old(brackets.0, brackets.0 + 1);
+    match (items.is_empty(), old.first(), old.last()) {
+        (true, None, _) => pieces.old(brackets.0 + 1, brackets.1),
+        (true, ..) => {}
+        (false, Some(first), Some(last)) => {
+            pieces.old(brackets.0 + 1, first.start);
+            let usual = usual_comma(text, whole, old);
+            let mut before: Option<usize> = None;
+            for (number, item) in items.iter().enumerate() {
+                match (before, item.old()) {
+                    _ if number == 0 => {}
+                    (Some(a), Some(b)) if a + 1 == b => pieces.old(old[a].end, old[b].start),
+                    _ => pieces.new_text(&usual),
+                }
+                match item {
+                    Item::Kept(at) => pieces.old(old[*at].start, old[*at].end),
+                    Item::Changed(_, new) | Item::Made(new) => pieces.new_text(new),
+                }
+                before = item.old();
+            }
+            pieces.old(last.end, brackets.1);
+        }
+        (false, ..) => {
+            pieces.new_text(&made.lead);
+            for (number, item) in items.iter().enumerate() {
+                if number > 0 {
+                    pieces.new_text(&made.comma);
+                }
+                if let Item::Changed(_, new) | Item::Made(new) = item {
+                    pieces.new_text(new);
+                }
+            }
+            pieces.new_text(&made.tail);
+        }
+    }
+    pieces.old(brackets.1, whole.end);
+}
+
+/// What stands between the items of a container that has one at least.
+fn usual_comma(text: &str, whole: Span, old: &[Span]) -> String {
+    match old {
+        [first, second, ..] => text[first.end as usize..second.start as usize].to_owned(),
+        [only] => format!(
+            ",{}",
+            match &text[whole.start as usize + 1..only.start as usize] {
+                "" => " ",
+                lead => lead,
+            }
+        ),
+        [] => ",".to_owned(),
+    }
+}

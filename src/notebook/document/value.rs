@@ -1,0 +1,62 @@
+//! A value of a file, as JSON that others can take.
+//!
+//! In: JSON that was checked. Out: the value; what only Python writes (`NaN`) is null, half of a surrogate pair
+//! U+FFFD, and what is nested too deep for our reader null. The file keeps what it has: this is for looking at.
+
+use serde_json::Value;
+
+use crate::text::parse_json;
+
+/// Reads it.
+pub(super) fn read(raw: &str) -> Value {
+    match parse_json(raw.as_bytes()) {
+        Ok(value) => value,
+        Err(_) => parse_json(standard(raw).as_bytes()).unwrap_or(Value::Null),
+    }
+}
+
+/// `raw` without what is no JSON to the letter.
+fn standard(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let (mut quoted, mut escaped) = (false, false);
+    let mut rest = raw;
+    while let Some(c) = rest.chars().next() {
+        let word = ["NaN", "-Infinity", "Infinity"]
+            .into_iter()
+            .find(|word| !quoted && rest.starts_with(word));
+        if let Some(word) = word {
+            out.push_str("null");
+            rest = &rest[word.len()..];
+            continue;
+        }
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            _ => {}
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_python_writes_is_read() {
+        for (raw, expected) in [
+            (
+                r#"[NaN, -Infinity, "NaN\"", 1]"#,
+                json!([null, null, "NaN\"", 1]),
+            ),
+            (r#""\ud800""#, json!("\u{fffd}")),
+        ] {
+            assert_eq!(read(raw), expected, "{raw}");
+        }
+        assert_eq!(read(&("[".repeat(500) + &"]".repeat(500))), Value::Null);
+    }
+}

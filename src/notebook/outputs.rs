@@ -1,0 +1,216 @@
+//! What cells of a file showed: outputs of nbformat as ours, as text, and the pictures in them.
+//!
+//! In: outputs as a [`Document`](super::Document) has them. Out: [`ReadOutput`]s; what is no output is left out.
+//! Streams keep their names, displays all their forms and metadata.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use crate::output::{CellError, CellOutput, MimeBundle, Transcript};
+
+/// Bytes of one text that are looked at.
+const LONGEST: usize = 16 << 20;
+
+/// An output of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadOutput {
+    /// What it is.
+    pub output: CellOutput,
+    /// The stream it was written to, of printed text.
+    pub stream: Option<String>,
+}
+
+/// A picture in an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPicture {
+    /// `cell-3-output-1.png`: cells from 0 on, as they are shown, outputs from 1.
+    pub name: String,
+    /// `image/png`.
+    pub mime: String,
+    /// The file it is.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads them.
+pub fn read_outputs(outputs: &[Value]) -> Vec<ReadOutput> {
+    outputs.iter().filter_map(read).collect()
+}
+
+fn read(output: &Value) -> Option<ReadOutput> {
+    let text = |key: &str| match output.get(key) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Array(lines)) => Some(lines.iter().filter_map(Value::as_str).collect()),
+        _ => None,
+    };
+    let mut stream = None;
+    let output = match output.get("output_type")?.as_str()? {
+        "stream" => {
+            // `stream` is the name before format 4.
+            stream = text("name").or_else(|| text("stream"));
+            CellOutput::Stream(text("text")?)
+        }
+        "execute_result" | "pyout" => CellOutput::Result(bundle(output)),
+        "display_data" => CellOutput::Display(bundle(output)),
+        "error" | "pyerr" => CellOutput::Error(CellError {
+            name: text("ename").unwrap_or_default(),
+            value: text("evalue").unwrap_or_default(),
+            traceback: match output.get("traceback") {
+                Some(Value::Array(lines)) => lines
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+                _ => Vec::new(),
+            },
+            leaves: None,
+        }),
+        _ => return None,
+    };
+    Some(ReadOutput { output, stream })
+}
+
+fn bundle(output: &Value) -> MimeBundle {
+    let metadata = match output.get("metadata") {
+        Some(Value::Object(metadata)) => metadata.clone(),
+        _ => Map::new(),
+    };
+    let entries = match output.get("data") {
+        Some(Value::Object(data)) => data
+            .iter()
+            .map(|(mime, data)| (mime.clone(), data.clone()))
+            .collect(),
+        // Before format 4 the forms stand in the output itself, under short names.
+        _ => [
+            ("text", "text/plain"),
+            ("html", "text/html"),
+            ("markdown", "text/markdown"),
+            ("latex", "text/latex"),
+            ("svg", "image/svg+xml"),
+            ("png", "image/png"),
+            ("jpeg", "image/jpeg"),
+        ]
+        .into_iter()
+        .filter_map(|(name, mime)| Some((mime.to_owned(), output.get(name)?.clone())))
+        .collect(),
+    };
+    MimeBundle::new(entries).with_metadata(metadata)
+}
+
+/// What outputs say, as text: pictures by their names. Ends in a newline unless it is empty.
+pub fn outputs_text(cell: usize, outputs: &[ReadOutput]) -> String {
+    let mut out = String::new();
+    for (number, read) in (1..).zip(outputs) {
+        let text = match &read.output {
+            CellOutput::Stream(text) => plain(text),
+            CellOutput::Error(error) => error.plain(),
+            CellOutput::Result(bundle) | CellOutput::Display(bundle) => {
+                let mut text = bundle.for_model();
+                for (mime, name) in names(cell, number, bundle) {
+                    let mark = format!("[{mime}]");
+                    text = match text.rfind(&mark) {
+                        Some(at) => {
+                            text[..at].to_owned()
+                                + &format!("[{mime} {name}]")
+                                + &text[at + mark.len()..]
+                        }
+                        None => format!("{text}\n[{mime} {name}]"),
+                    };
+                }
+                text
+            }
+        };
+        let text = text.trim_end_matches('\n');
+        if !text.is_empty() {
+            out.push_str(text);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Printed text as it was seen: escapes and overwriting applied.
+fn plain(text: &str) -> String {
+    let mut transcript = Transcript::new(LONGEST);
+    transcript.push(text.as_bytes());
+    transcript.finish();
+    transcript.snapshot().text
+}
+
+/// The types and names of the pictures of a bundle.
+fn names(cell: usize, output: usize, bundle: &MimeBundle) -> Vec<(String, String)> {
+    let kinds = bundle
+        .iter()
+        .filter_map(|(mime, _)| Some((mime, suffix(mime)?)));
+    kinds
+        .map(|(mime, suffix)| {
+            (
+                mime.to_owned(),
+                format!("cell-{cell}-output-{output}.{suffix}"),
+            )
+        })
+        .collect()
+}
+
+fn suffix(mime: &str) -> Option<&'static str> {
+    Some(match mime {
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/svg+xml" => "svg",
+        _ => return None,
+    })
+}
+
+/// The pictures in the outputs of a cell; those that are no base64 are left out.
+pub fn pictures(cell: usize, outputs: &[ReadOutput]) -> Vec<OutputPicture> {
+    let mut found = Vec::new();
+    for (number, read) in (1..).zip(outputs) {
+        let (CellOutput::Result(bundle) | CellOutput::Display(bundle)) = &read.output else {
+            continue;
+        };
+        for (mime, name) in names(cell, number, bundle) {
+            let Some(mut text) = bundle.text(&mime) else {
+                continue;
+            };
+            let bytes = if mime == "image/svg+xml" {
+                Some(text.into_bytes())
+            } else {
+                text.retain(|c| !c.is_ascii_whitespace());
+                STANDARD.decode(text).ok()
+            };
+            found.extend(bytes.map(|bytes| OutputPicture { name, mime, bytes }));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn outputs_of_every_kind_are_told() {
+        let outputs = read_outputs(&[
+            json!({"output_type": "stream", "name": "stderr", "text": ["10%\r", "100%\n"]}),
+            json!({"output_type": "execute_result", "metadata": {}, "data": {"text/plain": ["4", "1"]}}),
+            json!({"output_type": "display_data", "metadata": {"a": 1},
+                   "data": {"image/png": "iVBORw0KGgo=\n", "text/plain": "<Figure>"}}),
+            json!({"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\u{1b}[31mE\u{1b}[0m: v"]}),
+            json!({"output_type": "pyout", "text": ["old"], "prompt_number": 1}),
+            json!({"output_type": "strange"}),
+            json!(7),
+        ]);
+        assert_eq!(outputs[0].stream.as_deref(), Some("stderr"));
+        assert_eq!(
+            outputs_text(3, &outputs),
+            "100%\n41\n[image/png cell-3-output-3.png]\nE: v\nold\n"
+        );
+        let pictures = pictures(3, &outputs);
+        assert_eq!(pictures.len(), 1);
+        assert_eq!(pictures[0].name, "cell-3-output-3.png");
+        assert!(pictures[0].bytes.starts_with(b"\x89PNG"));
+    }
+}

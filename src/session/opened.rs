@@ -1,0 +1,78 @@
+//! A notebook file that is open: read, understood, and written back where it has not been changed meanwhile.
+
+use std::path::Path;
+
+use crate::files::FoundFile;
+use crate::notebook::LARGEST;
+use crate::notebook::document::{Document, Draft, NotebookError};
+use crate::report::Report;
+
+/// A notebook, and its file as it was found.
+#[derive(Debug, Clone)]
+pub struct OpenedNotebook {
+    /// What is in it.
+    pub document: Document,
+    /// Where it is.
+    pub file: FoundFile,
+    /// Its name as typed.
+    pub name: String,
+}
+
+/// What is done when there is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingNotebook {
+    /// That is an error.
+    Refused,
+    /// It is a notebook without cells.
+    Empty,
+}
+
+impl OpenedNotebook {
+    /// Opens the file at `path`, which the user knows as `name`. An empty file is as good as none.
+    ///
+    /// # Errors
+    /// It is not there, cannot be read, or is no notebook.
+    pub fn open(path: &Path, name: &str, missing: MissingNotebook) -> Result<Self, Report> {
+        let (text, file) = FoundFile::read(path, LARGEST)?;
+        let kept = |text: &String| missing == MissingNotebook::Refused || !text.trim().is_empty();
+        let document = match text.filter(kept) {
+            Some(text) => Document::parse(text).map_err(|error| unusable(&error, name))?,
+            None if missing == MissingNotebook::Empty => Document::empty(),
+            None => return Err(Report::failure(format!("Notebook not found: {name}"))),
+        };
+        Ok(OpenedNotebook {
+            document,
+            file,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Writes the notebook as it shall be. False when that is what the file holds.
+    ///
+    /// # Errors
+    /// The format is not written, the file was changed meanwhile, or cannot be written.
+    pub fn write(&mut self, draft: &Draft) -> Result<bool, Report> {
+        let written = draft
+            .written(&self.document)
+            .map_err(|error| unusable(&error, &self.name))?;
+        if written.is_same() && self.file.is_there() {
+            return Ok(false);
+        }
+        self.file.replace(written.parts())?;
+        Ok(true)
+    }
+}
+
+/// What is said of a file that is no notebook, or not one for this.
+pub fn unusable(error: &NotebookError, name: &str) -> Report {
+    let report = Report::failure(error.said(name));
+    match error {
+        NotebookError::Format(_) => report.hint(format!(
+            "`jupyter nbconvert --to notebook --nbformat 4 --inplace {name}` converts it"
+        )),
+        NotebookError::Cell(..) => report.hint(format!(
+            "`ipycodex notebook show {name}:raw` shows the file as it is"
+        )),
+        _ => report,
+    }
+}

@@ -1,0 +1,287 @@
+//! `run FILE -o OUT`: the notebook that comes out, at any moment; parameters, timeouts, prompts.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::judge::{PICTURE, ask_python, figure, homes, notebook, piped};
+use crate::support::home::Home;
+
+fn write(home: &Home, name: &str, cells: &[Value]) {
+    let book = json!({"cells": cells, "metadata": {"x": 1}, "nbformat": 4, "nbformat_minor": 5});
+    std::fs::write(home.work().join(name), format!("{book}")).unwrap();
+}
+
+fn code(id: &str, source: &str) -> Value {
+    json!({"cell_type": "code", "execution_count": 9, "id": id, "metadata": {"mine": true},
+           "outputs": [{"name": "stdout", "output_type": "stream", "text": "old"}], "source": source})
+}
+
+#[track_caller]
+fn valid(home: &Home, name: &str) -> Value {
+    let path = home.work().join(name);
+    let script = "import json, sys, nbformat\n\
+        nbformat.validate(json.load(open(sys.argv[1])), relax_add_props=False)\nprint('fine')";
+    ask_python(home, &path, script);
+    notebook(&path)
+}
+
+#[test]
+fn outputs_numbers_and_times_are_written() {
+    for home in homes() {
+        let markdown = json!({"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# T"});
+        let error = "import sys\nprint('out'); print('err', file=sys.stderr)\n1/0";
+        write(
+            &home,
+            "a.ipynb",
+            &[
+                code("a", "x = 6\nx * 7"),
+                markdown.clone(),
+                code("b", &figure()),
+                code("c", error),
+                code("d", "never"),
+            ],
+        );
+        let before = std::fs::read_to_string(home.work().join("a.ipynb")).unwrap();
+        let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        assert!(
+            ran.stdout.contains("42"),
+            "what cells show is shown: {ran:?}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(home.work().join("a.ipynb")).unwrap(),
+            before
+        );
+        let book = valid(&home, "out.ipynb");
+        let cells = book["cells"].as_array().unwrap();
+        assert_eq!(cells[1], markdown);
+        assert_eq!(
+            cells[0]["outputs"],
+            json!([{"data": {"text/plain": ["42"]}, "execution_count": 1, "metadata": {},
+                    "output_type": "execute_result"}])
+        );
+        assert_eq!(
+            (
+                &cells[0]["execution_count"],
+                &cells[0]["metadata"]["mine"],
+                &cells[0]["id"]
+            ),
+            (&json!(1), &json!(true), &json!("a"))
+        );
+        let times = cells[0]["metadata"]["execution"].as_object().unwrap();
+        assert!(
+            times["iopub.execute_input"].as_str() <= times["shell.execute_reply"].as_str(),
+            "{times:?}"
+        );
+        assert_eq!(
+            cells[2]["outputs"][0]["data"]["image/png"]
+                .as_str()
+                .unwrap()
+                .trim(),
+            PICTURE
+        );
+        let kinds: Vec<_> = cells[3]["outputs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|output| (&output["output_type"], &output["name"], &output["ename"]))
+            .collect();
+        let (stream, none) = (json!("stream"), Value::Null);
+        assert!(
+            kinds.contains(&(&stream, &json!("stdout"), &none))
+                && kinds.contains(&(&stream, &json!("stderr"), &none)),
+            "{kinds:?}"
+        );
+        assert_eq!(
+            kinds.last(),
+            Some(&(&json!("error"), &none, &json!("ZeroDivisionError")))
+        );
+        assert_eq!(
+            (&cells[4]["outputs"], &cells[4]["execution_count"]),
+            (&json!([]), &Value::Null),
+            "it was not run"
+        );
+        // In place, to the end, told as JSON.
+        let ran = piped(
+            &home,
+            &[
+                "run",
+                "--json",
+                "--allow-errors",
+                "a.ipynb",
+                "-o",
+                "a.ipynb",
+            ],
+            "",
+        );
+        assert_eq!(ran.code(), 1, "{ran:?}");
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let states: Vec<_> = told["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|cell| (&cell["index"], &cell["status"]))
+            .collect();
+        let (ok, error) = (json!("ok"), json!("error"));
+        assert_eq!(
+            states,
+            [
+                (&json!(0), &ok),
+                (&json!(2), &ok),
+                (&json!(3), &error),
+                (&json!(4), &error)
+            ]
+        );
+        assert_eq!(
+            (&told["status"], &told["output"]),
+            (&error, &json!("a.ipynb"))
+        );
+        assert_eq!(told["cells"][0]["text"], "42\n");
+        let book = valid(&home, "a.ipynb");
+        assert_eq!(book["cells"][4]["outputs"][0]["ename"], "NameError");
+    }
+}
+
+#[test]
+fn the_file_is_whole_at_any_moment() {
+    let home = Home::new();
+    let slow = "import time\nfor n in range(30):\n    print(n, flush=True); time.sleep(0.1)";
+    write(&home, "a.ipynb", &[code("a", "1"), code("b", slow)]);
+    let mut child = home
+        .command(&["run", "a.ipynb", "-o", "out.ipynb"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let path = home.work().join("out.ipynb");
+    let (mut seen, begun) = (Vec::new(), Instant::now());
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60) {
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            let book: Value = serde_json::from_str(&text).expect("whole");
+            let outputs = &book["cells"][1]["outputs"];
+            let lines = outputs[0]["text"].as_array().map_or(0, Vec::len);
+            if seen.last() != Some(&lines) {
+                seen.push(lines);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!(
+        valid(&home, "out.ipynb")["cells"][1]["outputs"][0]["text"]
+            .as_array()
+            .unwrap()
+            .len(),
+        30
+    );
+    assert!(
+        seen.iter().any(|lines| (1..30).contains(lines)),
+        "a part of the long cell was there: {seen:?}"
+    );
+}
+
+#[test]
+fn parameters_timeouts_and_prompts() {
+    let home = Home::new();
+    let mut tagged = code("p", "a = 0; b = ''");
+    tagged["metadata"] = json!({"tags": ["parameters"]});
+    write(
+        &home,
+        "a.ipynb",
+        &[
+            tagged,
+            code("a", "print(a + 1, b)"),
+            code("b", "import time; time.sleep(60)"),
+            code("c", "1"),
+        ],
+    );
+    let begun = Instant::now();
+    let ran = piped(
+        &home,
+        &[
+            "run",
+            "a.ipynb",
+            "-o",
+            "out.ipynb",
+            "-p",
+            "a",
+            "41",
+            "-p",
+            "b",
+            "x y",
+            "--timeout",
+            "1.5",
+        ],
+        "",
+    );
+    assert!(
+        ran.code() == 1 && begun.elapsed() < Duration::from_secs(30),
+        "{ran:?}"
+    );
+    let book = valid(&home, "out.ipynb");
+    assert_eq!(
+        book["cells"][1]["metadata"]["tags"],
+        json!(["injected-parameters"])
+    );
+    assert_eq!(book["cells"][2]["outputs"][0]["text"], json!(["42 x y\n"]));
+    let last = book["cells"][3]["outputs"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(
+        (&last["ename"], &last["evalue"]),
+        (
+            &json!("CellTimeoutError"),
+            &json!("the cell took longer than 1.5 s")
+        )
+    );
+    assert_eq!(book["cells"][4]["outputs"], json!([]));
+    // A saved prompt stays, or is sent again.
+    piped(&home, &[], "a = 1\n.hello\n%ipycodex save s\n");
+    let answer = |book: &Value| book["cells"][1]["source"].clone();
+    let saved = notebook(&home.work().join("s.ipynb"));
+    piped(&home, &["run", "s.ipynb", "-o", "t.ipynb"], "");
+    assert_eq!(answer(&valid(&home, "t.ipynb")), answer(&saved));
+    let mut text = saved.clone();
+    text["cells"][1]["source"] = json!("gone");
+    std::fs::write(home.work().join("s.ipynb"), text.to_string()).unwrap();
+    let ran = piped(&home, &["run", "s.ipynb", "-o", "t.ipynb", "--prompts"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let again = valid(&home, "t.ipynb");
+    assert!(
+        answer(&again).to_string().contains("Demo answer"),
+        "{again}"
+    );
+}
+
+#[test]
+fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
+    let home = Home::new();
+    home.write(
+        "a.py",
+        "# %%\nx = 1\n# %% [markdown]\n# T\n# %%\nprint(x)\n",
+    );
+    assert_eq!(
+        piped(&home, &["run", "a.py", "-o", "out.ipynb"], "").code(),
+        0
+    );
+    let book = valid(&home, "out.ipynb");
+    assert_eq!(book["cells"][1]["outputs"][0]["text"], json!(["1\n"]));
+    let check = |arguments: &[&str], said: &str| {
+        let ran = piped(&home, arguments, "");
+        assert!(ran.code() == 2 && ran.stderr.contains(said), "{ran:?}");
+    };
+    check(&["run", "a.py", "-o", "out.txt"], "expected a .ipynb file");
+    check(&["run", "-p", "a", "1", "a.py"], "takes no parameters");
+    check(
+        &["run", "--timeout", "0", "a.py"],
+        "a number of seconds over 0",
+    );
+    write(&home, "a.ipynb", &[]);
+    check(
+        &["run", "-p", "a b", "1", "a.ipynb"],
+        "`a b` is no name of a parameter",
+    );
+}
