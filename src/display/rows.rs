@@ -35,7 +35,7 @@ impl Rows {
     pub(super) fn text(&mut self, indent: usize, text: &str, style: Style) {
         let margin = " ".repeat(indent);
         for line in visible_lines(text).split('\n') {
-            let runs = [(expand_tabs(line), style)];
+            let runs = [(expand_tabs(line, 0), style)];
             self.runs((&margin, Style::new()), &margin, &runs);
         }
     }
@@ -46,7 +46,7 @@ impl Rows {
         let mut margin = label;
         let blank = " ".repeat(columns(label.0));
         for line in shown.split('\n') {
-            self.runs(margin, &blank, &[(expand_tabs(line), style)]);
+            self.runs(margin, &blank, &[(expand_tabs(line, 0), style)]);
             margin = (&blank, Style::new());
         }
     }
@@ -61,7 +61,7 @@ impl Rows {
         let mut colours =
             CodeHighlighter::new("python", appearance.colour.then_some(appearance.theme));
         for (number, line) in visible_lines(source).split('\n').enumerate() {
-            let runs = colours.line(&expand_tabs(line));
+            let runs = colours.line(&expand_tabs(line, 0));
             let (first, style) = margin(number);
             let rest = " ".repeat(columns(&first));
             self.runs((&first, style), &rest, &runs);

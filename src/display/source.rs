@@ -6,8 +6,8 @@ use nu_ansi_term::{Color, Style};
 
 use super::colours::paint;
 use super::rows::Rows;
-use crate::text::Line;
 use crate::text::escape::visible_lines;
+use crate::text::{Line, expand_tabs};
 
 /// The rows of a cell with this number; its title stands above it.
 pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<Line> {
@@ -17,7 +17,7 @@ pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<
     }
     let label = format!("In [{number}]: ");
     let continuation = format!("{:>1$}", "...: ", label.len());
-    let source = visible_lines(source.trim_end_matches('\n')).replace('\t', "    ");
+    let source = expand_tabs(&visible_lines(source.trim_end_matches('\n')), 0);
     let mut runs: Vec<Vec<(String, Style)>> = vec![Vec::new()];
     for (range, style) in paint(&source, false) {
         for (place, piece) in source[range].split('\n').enumerate() {

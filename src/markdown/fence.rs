@@ -93,6 +93,6 @@ impl OpenFence {
                 break;
             }
         }
-        " ".repeat(column.saturating_sub(self.indent)) + &expand_tabs(rest)
+        " ".repeat(column.saturating_sub(self.indent)) + &expand_tabs(rest, 0)
     }
 }

@@ -180,7 +180,7 @@ impl<'a> Layout<'a> {
             }
             Kind::Html(lines) => {
                 for (at, line) in lines {
-                    let runs = vec![(expand_tabs(line), theme::faint())];
+                    let runs = vec![(expand_tabs(line, 0), theme::faint())];
                     for row in chop(&runs, self.available()) {
                         self.emit(row, *at, true);
                     }
@@ -219,7 +219,7 @@ impl<'a> Layout<'a> {
             let first = uncounted && !line.trim().is_empty();
             uncounted &= !first;
             let number = self.number(first);
-            let line = expand_tabs(line);
+            let line = expand_tabs(line, 0);
             let runs = if open && n + 1 == lines.len() {
                 vec![(line, Style::new())]
             } else {

@@ -10,10 +10,8 @@ use std::collections::VecDeque;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use crate::text::escape::editable;
-use crate::text::keys::{Decoder, is_control};
-
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
+use crate::text::keys::{Decoder, PASTE_BEGINS, PASTE_ENDS, is_control};
+use crate::text::last_word;
 
 /// A key that ends a line.
 pub(super) fn is_enter(event: &Event) -> bool {
@@ -44,10 +42,7 @@ impl Lines {
             event if is_enter(event) => self.ended.push(std::mem::take(&mut self.typed)),
             event if is_control(event, 'u') => self.typed.clear(),
             event if is_control(event, 'w') => {
-                let word = self.typed.trim_end();
-                let start = word.rfind(char::is_whitespace);
-                let kept = start.map_or(0, |at| at + 1);
-                self.typed.truncate(kept);
+                self.typed.truncate(last_word(&self.typed));
             }
             Event::Paste(text) => self.typed.push_str(&editable(text)),
             Event::Key(key) => match key.code {

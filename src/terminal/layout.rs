@@ -8,7 +8,7 @@ use nu_ansi_term::{Color, Style};
 
 use crate::text::escape::visible_lines;
 use crate::text::needle::excerpt;
-use crate::text::{Break, Line, rows};
+use crate::text::{Break, Line, expand_tabs, rows};
 
 /// How a piece of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn sighted(line: Line, text: &str, at: &Range<usize>, room: usize) ->
 
 /// Foreign text in rows of at most `width` columns, broken between words.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let text = visible_lines(text).replace('\t', "    ");
+    let text = expand_tabs(&visible_lines(text), 0);
     let of_line = |line| {
         rows(line, width, Break::Words)
             .into_iter()

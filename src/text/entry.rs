@@ -1,12 +1,16 @@
 //! One line of text being typed: a value, a cursor, the usual editing keys.
 //!
-//! Pure. The cursor stands between grapheme clusters. A secret shows nothing, not even its length. Absent on purpose:
-//! several lines, history and completion, which the prompt has.
+//! Pure. Text, cursor and what editing does to them are the line editor's own ([`LineBuffer`]); only its loop cannot be
+//! used here: it reads the terminal itself and paints a prompt, while a question or a picker is handed its keys, one by
+//! one, by whoever has the keyboard, and stands in the middle of a picture. The keys are readline's and fixed: whatever
+//! the user bound, a question can be answered. A secret shows nothing, not even its length. Absent on purpose: several
+//! lines, history and completion, which the prompt has.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use reedline::LineBuffer;
 
-use crate::text::clusters;
 use crate::text::escape::visible;
+use crate::text::{clusters, last_word};
 
 /// Bytes of text taken.
 const LONGEST: usize = 1 << 20;
@@ -14,9 +18,7 @@ const LONGEST: usize = 1 << 20;
 /// Text and cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
-    text: String,
-    /// Bytes before the cursor.
-    cursor: usize,
+    line: LineBuffer,
     secret: bool,
 }
 
@@ -38,17 +40,17 @@ impl Entry {
 
     /// What was typed.
     pub fn text(&self) -> &str {
-        &self.text
+        self.line.get_buffer()
     }
 
     /// What may be shown of it afterwards.
     pub fn shown(&self) -> &str {
-        if self.secret { "" } else { &self.text }
+        if self.secret { "" } else { self.text() }
     }
 
     /// What stands before the cursor.
     pub fn before(&self) -> &str {
-        &self.text[..self.cursor]
+        &self.text()[..self.line.insertion_point()]
     }
 
     /// Takes a key or a paste; true when the text is another one then.
@@ -65,33 +67,34 @@ impl Entry {
 
     /// Takes a key; true when the text is another one then.
     pub fn on_key(&mut self, key: &KeyEvent) -> bool {
-        let length = self.text.len();
+        let length = self.text().len();
+        let line = &mut self.line;
         let (control, alt) = (KeyModifiers::CONTROL, KeyModifiers::ALT);
         match key.code {
             KeyCode::Char(c) if key.modifiers == control => match c {
-                'a' => self.cursor = 0,
-                'b' => self.cursor = self.left(),
-                'd' => self.remove(self.cursor, self.right()),
-                'e' => self.cursor = self.text.len(),
-                'f' => self.cursor = self.right(),
-                'h' => self.remove(self.left(), self.cursor),
-                'k' => self.remove(self.cursor, self.text.len()),
-                'u' => self.remove(0, self.cursor),
-                'w' => self.remove(self.word(), self.cursor),
+                'a' => line.move_to_start(),
+                'b' => line.move_left(),
+                'd' => line.delete_right_grapheme(),
+                'e' => line.move_to_end(),
+                'f' => line.move_right(),
+                'h' => line.delete_left_grapheme(),
+                'k' => line.clear_to_end(),
+                'u' => line.clear_to_insertion_point(),
+                'w' => self.cut_word(),
                 _ => {}
             },
-            KeyCode::Backspace if key.modifiers == alt => self.remove(self.word(), self.cursor),
+            KeyCode::Backspace if key.modifiers == alt => self.cut_word(),
             _ if key.modifiers.intersects(control | alt) => {}
             KeyCode::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
-            KeyCode::Backspace => self.remove(self.left(), self.cursor),
-            KeyCode::Delete => self.remove(self.cursor, self.right()),
-            KeyCode::Left => self.cursor = self.left(),
-            KeyCode::Right => self.cursor = self.right(),
-            KeyCode::Home => self.cursor = 0,
-            KeyCode::End => self.cursor = self.text.len(),
+            KeyCode::Backspace => line.delete_left_grapheme(),
+            KeyCode::Delete => line.delete_right_grapheme(),
+            KeyCode::Left => line.move_left(),
+            KeyCode::Right => line.move_right(),
+            KeyCode::Home => line.move_to_start(),
+            KeyCode::End => line.move_to_end(),
             _ => {}
         }
-        self.text.len() != length
+        self.text().len() != length
     }
 
     /// Adds text at the cursor; of several lines it makes one.
@@ -106,7 +109,7 @@ impl Entry {
             return ("", 0);
         }
         let room = room.max(2);
-        let (before, after) = self.text.split_at(self.cursor);
+        let (before, after) = self.text().split_at(self.line.insertion_point());
         let mut start = before.len();
         let mut used = 0;
         let widths: Vec<(usize, usize)> = clusters(before).map(|(c, w)| (c.len(), w)).collect();
@@ -118,7 +121,7 @@ impl Entry {
             used += width;
             start -= bytes;
         }
-        let mut end = self.cursor;
+        let mut end = before.len();
         let mut behind = 0;
         for (cluster, width) in clusters(after) {
             if used + behind + width > room - 1 {
@@ -127,7 +130,7 @@ impl Entry {
             behind += width;
             end += cluster.len();
         }
-        (&self.text[start..end], behind)
+        (&self.text()[start..end], behind)
     }
 
     fn insert(&mut self, text: &str) {
@@ -136,35 +139,14 @@ impl Entry {
             |c: char| visible(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8(),
             "",
         );
-        if self.text.len() + text.len() <= LONGEST {
-            self.text.insert_str(self.cursor, text);
-            self.cursor += text.len();
+        if self.text().len() + text.len() <= LONGEST {
+            self.line.insert_str(text);
         }
     }
 
-    fn remove(&mut self, from: usize, to: usize) {
-        self.text.drain(from..to);
-        self.cursor = from;
-    }
-
-    fn left(&self) -> usize {
-        let last = clusters(&self.text[..self.cursor]).last();
-        self.cursor - last.map_or(0, |(cluster, _)| cluster.len())
-    }
-
-    fn right(&self) -> usize {
-        let next = clusters(&self.text[self.cursor..]).next();
-        self.cursor + next.map_or(0, |(cluster, _)| cluster.len())
-    }
-
-    /// Where the word before the cursor begins.
-    fn word(&self) -> usize {
-        let before = self.text[..self.cursor].trim_end();
-        before
-            .char_indices()
-            .rev()
-            .find(|(_, c)| c.is_whitespace())
-            .map_or(0, |(at, c)| at + c.len_utf8())
+    fn cut_word(&mut self) {
+        let before = self.before();
+        self.line.clear_range_safe(last_word(before)..before.len());
     }
 }
 
@@ -203,7 +185,11 @@ mod tests {
     fn editing_keys() {
         let check = |keys: &str, value: &str, cursor: usize| {
             let entry = typed(keys);
-            assert_eq!((entry.text(), entry.cursor), (value, cursor), "{keys:?}");
+            assert_eq!(
+                (entry.text(), entry.before().len()),
+                (value, cursor),
+                "{keys:?}"
+            );
         };
         const LEFT: &str = "\x1b[D";
         check("ab\x7f", "a", 1);

@@ -14,8 +14,10 @@ const LONGEST: usize = 64;
 /// Bytes of one paste that are kept.
 const PASTE: usize = 1 << 20;
 
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
+/// Stands before a paste.
+pub const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+/// Stands behind it.
+pub const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// Collects the bytes of one key.
 #[derive(Debug, Default)]

@@ -72,21 +72,30 @@ pub fn cut_characters(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Tabs as blanks, at stops of four columns.
-pub fn expand_tabs(line: &str) -> String {
-    let mut out = String::with_capacity(line.len() + 8);
-    let mut column = 0;
-    for part in line.split_inclusive('\t') {
-        let text = part.trim_end_matches('\t');
-        out.push_str(text);
-        column += columns(text);
-        if text.len() < part.len() {
+/// Tabs as blanks, at stops of four columns; `text` begins at this column of its line and may have several.
+pub fn expand_tabs(text: &str, column: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut column = column;
+    for part in text.split_inclusive(['\t', '\n']) {
+        let kept = part.trim_end_matches('\t');
+        out.push_str(kept);
+        column += columns(kept.trim_end_matches('\n'));
+        if kept.len() < part.len() {
             let blanks = 4 - column % 4;
             out.push_str(&" ".repeat(blanks));
             column += blanks;
+        } else if kept.ends_with('\n') {
+            column = 0;
         }
     }
     out
+}
+
+/// Where the last word of `text` begins, as Ctrl-W knows words: what blanks part.
+pub fn last_word(text: &str) -> usize {
+    text.trim_end()
+        .trim_end_matches(|c: char| !c.is_whitespace())
+        .len()
 }
 
 /// Printable ASCII only: one byte is one column and one cluster.
@@ -142,7 +151,8 @@ mod tests {
         assert_eq!(cut_with("abc", 0, "…"), "");
         assert_eq!(cut_characters("漢字x", 2), "漢字…");
         assert_eq!(cut_characters("漢字", 2), "漢字");
-        assert_eq!(expand_tabs("a\tb\t\t漢\tc"), "a   b       漢  c");
+        assert_eq!(expand_tabs("a\tb\t\t漢\tc", 0), "a   b       漢  c");
+        assert_eq!(expand_tabs("a\tb\nab\t\n\tc", 2), "a b\nab  \n    c");
     }
 
     proptest! {

@@ -19,7 +19,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
 use crate::text::entry::Entry;
 use crate::text::keys::{Decoder, is_control, plain};
-use crate::text::{Break, cut, rows_of_runs};
+use crate::text::{Break, columns, cut, expand_tabs, rows_of_runs};
 
 const CTRL_Z: u8 = 0x1a;
 
@@ -226,9 +226,8 @@ pub(super) fn uncoloured(line: &str) -> String {
 
 /// A line in rows that fit. Colours go on in the next row, which begins without any.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let line = line.replace('\t', "    ");
-    let (mut runs, mut colour) = (Vec::new(), String::new());
-    let mut rest = line.as_str();
+    let (mut runs, mut colour, mut column) = (Vec::new(), String::new(), 0);
+    let mut rest = line;
     while !rest.is_empty() {
         if let Some(end) = rest.strip_prefix("\x1b[").and_then(|rest| rest.find('m')) {
             let (sequence, behind) = rest.split_at(end + 3);
@@ -242,9 +241,15 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
         }
         let end = rest.find('\x1b').filter(|at| *at > 0);
         let (text, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        let text = expand_tabs(text, column);
+        column += columns(&text);
         runs.push((colour.clone(), text));
         rest = behind;
     }
+    let runs: Vec<(String, &str)> = runs
+        .iter()
+        .map(|(colour, text): &(String, String)| (colour.clone(), text.as_str()))
+        .collect();
     let rows = rows_of_runs(&runs, width, Break::Anywhere).into_iter();
     rows.map(|row| coloured(&row)).collect()
 }
@@ -298,6 +303,7 @@ mod tests {
         assert_eq!(wrapped("abcdef", 4), ["abcd", "ef"]);
         assert_eq!(wrapped("漢字漢", 5), ["漢字", "漢"]);
         assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("a\x1b[31mb\tc", 9), ["a\x1b[31mb  c"]);
         assert_eq!(
             wrapped("\x1b[31mabcdef\x1b[0m", 4),
             ["\x1b[31mabcd", "\x1b[31mef"]

@@ -5,6 +5,7 @@
 //! overlap is taken for a repetition only where the text would make no sense with it.
 
 use crate::text::escape::visible_lines;
+use crate::text::{columns, expand_tabs};
 
 /// The longest completion, in characters: a page or two.
 const LONGEST: usize = 8_000;
@@ -29,7 +30,8 @@ pub(super) fn fitted(answer: &str, before: &str, after: &str, prompt: bool) -> S
     if before.contains('\t') {
         text.to_owned()
     } else {
-        text.replace('\t', "    ")
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        expand_tabs(text, columns(line))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::terminal::complete::wait::{Told, briefly};
 use crate::terminal::snapshot::{self, Shared};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::offset::CodePoints;
-use crate::text::{Break, rows};
+use crate::text::{Break, expand_tabs, rows};
 
 /// Rows of the doc shown at first.
 const FIRST: usize = 7;
@@ -264,10 +264,8 @@ fn read(bundle: &MimeBundle) -> Option<Shown> {
 }
 
 fn lines(text: &str) -> Vec<String> {
-    let safe = visible_lines(text.trim_end());
-    safe.lines()
-        .map(|line| line.replace('\t', "    "))
-        .collect()
+    let safe = expand_tabs(&visible_lines(text.trim_end()), 0);
+    safe.lines().map(str::to_owned).collect()
 }
 
 impl Menu for DocMenu {

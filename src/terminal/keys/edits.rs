@@ -10,6 +10,7 @@ use reedline::EditCommand;
 use crate::config::KeyAction;
 use crate::input::{Mode, clause_indent};
 use crate::terminal::keys::typed::Typed;
+use crate::text::last_word;
 
 /// Columns of a level.
 const LEVEL: usize = 4;
@@ -45,12 +46,7 @@ pub(in crate::terminal) fn cut(action: KeyAction, typed: &Typed) -> Option<Range
         KeyAction::KillLineStart if cursor == line.start => cursor.saturating_sub(1)..cursor,
         KeyAction::KillLineStart => line.start..cursor,
         KeyAction::KillText => 0..text.len(),
-        KeyAction::KillBlankWord => {
-            let kept = before
-                .trim_end()
-                .trim_end_matches(|c: char| !c.is_whitespace());
-            kept.len()..cursor
-        }
+        KeyAction::KillBlankWord => last_word(before)..cursor,
         KeyAction::KillWordLeft => {
             let word = before.trim_end_matches(|c| !of_word(c));
             word.trim_end_matches(of_word).len()..cursor

@@ -10,7 +10,7 @@ use crate::terminal::layout::{Look, sighted, wrapped};
 use crate::terminal::panel::Frame;
 use crate::terminal::picker::state::{Asking, Picker};
 use crate::text::escape::{visible, visible_lines};
-use crate::text::{Line, columns, cut};
+use crate::text::{Line, columns, cut, expand_tabs};
 
 /// From how many columns on the list has the columns of `sessions`.
 const WIDE: usize = 60;
@@ -192,7 +192,7 @@ fn glanced(glance: &Glance, width: usize, room: usize) -> Vec<Line> {
     for (number, text) in &glance.inputs {
         let label = format!("In [{number}]: ");
         let more = format!("{:>1$}", "...: ", label.len());
-        let text = visible_lines(text.trim_end()).replace('\t', "    ");
+        let text = expand_tabs(&visible_lines(text.trim_end()), 0);
         for (at, line) in text.lines().enumerate() {
             let label = if at == 0 { &label } else { &more };
             inputs.push(Line::of(Look::Dim, label).and(Look::Plain, line));

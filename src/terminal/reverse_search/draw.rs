@@ -12,7 +12,7 @@ use crate::terminal::panel::Frame;
 use crate::terminal::reverse_search::state::Search;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
-use crate::text::{Break, Line, columns, cut, styled_rows};
+use crate::text::{Break, Line, columns, cut, expand_tabs, styled_rows};
 
 /// From so many columns on each row of the list says what is known of it, in so many of them.
 const WIDE: usize = 100;
@@ -132,6 +132,12 @@ fn row(mark: &str, text: &str, needle: &Needle, width: usize, facts: Option<&Fac
 fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut first) = (Vec::new(), None);
     for line in text.trim_end_matches('\n').split('\n') {
+        let mut column = 0;
+        let mut safe = |text: &str| {
+            let safe = visible(&expand_tabs(text, column)).into_owned();
+            column += columns(&safe);
+            safe
+        };
         let mut pieces: Vec<(Style, String)> = Vec::new();
         let mut from = 0;
         let places = needle.find_all(line);
@@ -151,10 +157,6 @@ fn whole(text: &str, needle: &Needle, width: usize) -> (Vec<Line>, usize) {
         rows.extend(styled_rows(&pieces, width, Break::Anywhere));
     }
     (rows, first.unwrap_or(0))
-}
-
-fn safe(text: &str) -> String {
-    visible(&text.replace('\t', "    ")).into_owned()
 }
 
 #[cfg(test)]
