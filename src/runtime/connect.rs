@@ -3,16 +3,16 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
 //! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
-use super::{Capabilities, Runtime, RuntimeEvent, TerminalSize};
+use super::{Capabilities, Runtime, RuntimeEvent};
+
+pub use super::python::{PythonPlan, ScriptRun};
 
 /// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
-pub(super) const EVENTS_IN_FLIGHT: usize = 256;
+const EVENTS_IN_FLIGHT: usize = 256;
 
 /// What a runtime tells, in order. Bounded: who stops reading stops the interpreter's output, not its memory's growth.
 pub type RuntimeEvents = tokio::sync::mpsc::Receiver<RuntimeEvent>;
@@ -24,37 +24,6 @@ pub enum RuntimePlan {
     Embedded(PythonPlan),
     /// Plays a script; for tests.
     Scripted(Script),
-}
-
-/// What the embedded runtime needs to know.
-#[derive(Debug, Clone)]
-pub struct PythonPlan {
-    /// The interpreter the user asked for; `None`: look for one. When set, no other is tried.
-    pub interpreter: Option<PathBuf>,
-    /// Use the small engine even where IPython is installed.
-    pub no_ipython: bool,
-    /// Where cells start; also where the search for a virtual environment starts.
-    pub cwd: PathBuf,
-    /// The interpreter's whole environment.
-    pub variables: BTreeMap<OsString, OsString>,
-    /// A size: cells own a pseudo-terminal of this size. `None`: they write to pipes.
-    pub terminal: Option<TerminalSize>,
-    /// Where the runner's files are kept between runs.
-    pub cache_dir: PathBuf,
-    /// The script that is run or was loaded first.
-    pub script: Option<ScriptRun>,
-}
-
-/// A script as the interpreter knows it: `__file__`, `sys.argv`, and where it looks for modules.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptRun {
-    /// The file, as it was named.
-    pub file: PathBuf,
-    /// What follows its name in `sys.argv`.
-    pub arguments: Vec<OsString>,
-    /// Nothing else is run: standard input is the script's own, and modules are not looked for in the working
-    /// directory.
-    pub alone: bool,
 }
 
 /// The interpreter that will be tried first. Looks for files, and starts nothing.

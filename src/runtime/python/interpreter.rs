@@ -22,10 +22,10 @@ use super::super::{Death, OutputStream};
 use super::control::Control;
 use super::find::Candidate;
 use super::order::Order;
+use super::plan::ScriptRun;
 use super::terminal::{InnerTerminal, is_raw};
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership};
-use crate::runtime::connect::ScriptRun;
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;

@@ -5,6 +5,7 @@
 //! restored before.
 
 mod answers;
+mod kind;
 
 use std::collections::VecDeque;
 
@@ -17,99 +18,14 @@ use super::super::{
 };
 use super::wire::{Frame, FrameId};
 use answers::{answer_of, bundle_of, cell_error, raised};
+use kind::INTERRUPTED;
 
-/// The answer to a request that an interrupt ended.
-const INTERRUPTED: &str = "interrupted";
-
-/// What kind of end a request has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Execute,
-    CallTool,
-    Evaluate,
-    Snapshot,
-    Complete,
-    Inspect,
-    IsComplete,
-    DescribeTools,
-    Missing,
-    SetVariables,
-    Shutdown,
-}
-
-impl Kind {
-    /// `None` for a reply, which has no end.
-    pub(super) fn of(request: &RuntimeRequest) -> Option<Self> {
-        Some(match request {
-            RuntimeRequest::Execute(_) => Kind::Execute,
-            RuntimeRequest::CallTool { .. } => Kind::CallTool,
-            RuntimeRequest::Evaluate { .. } => Kind::Evaluate,
-            RuntimeRequest::Snapshot { .. } => Kind::Snapshot,
-            RuntimeRequest::Complete { .. } => Kind::Complete,
-            RuntimeRequest::Inspect { .. } => Kind::Inspect,
-            RuntimeRequest::IsComplete { .. } => Kind::IsComplete,
-            RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
-            RuntimeRequest::Missing { .. } => Kind::Missing,
-            RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
-            RuntimeRequest::Shutdown { .. } => Kind::Shutdown,
-            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
-                return None;
-            }
-        })
-    }
-
-    /// True for what an interrupt can stop.
-    pub(super) fn runs_code(self) -> bool {
-        matches!(
-            self,
-            Kind::Execute | Kind::CallTool | Kind::Evaluate | Kind::Snapshot
-        )
-    }
-
-    /// The end of a request that an interpreter will not give.
-    pub(super) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
-        match self {
-            Kind::Execute => finished(id, Ending::Died(death.clone())),
-            Kind::Shutdown => RuntimeEvent::Answered {
-                id,
-                answer: Answer::Done,
-            },
-            _ => RuntimeEvent::Answered {
-                id,
-                answer: Answer::Failed(format!("the Python interpreter ended: {death}")),
-            },
-        }
-    }
-}
+pub(super) use kind::{Kind, finished, interrupted};
 
 /// True for a cell that does nothing but leave.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
     let words = ["exit", "quit", "exit()", "quit()"];
     matches!(request, RuntimeRequest::Execute(cell) if words.contains(&cell.code.trim()))
-}
-
-/// The end of a cell of which nothing else is known.
-pub(super) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
-    RuntimeEvent::Finished {
-        id,
-        finish: Finish {
-            ending,
-            milliseconds: 0.0,
-            cwd: None,
-            typeahead: Vec::new(),
-        },
-    }
-}
-
-/// The end of a request that was interrupted before an interpreter had it.
-pub(super) fn interrupted(id: RequestId, kind: Kind) -> RuntimeEvent {
-    match kind {
-        Kind::Execute => finished(id, Ending::Interrupted),
-        _ => RuntimeEvent::Answered {
-            id,
-            answer: Answer::Failed(INTERRUPTED.into()),
-        },
-    }
 }
 
 /// The requests an interpreter has been given.

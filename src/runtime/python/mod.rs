@@ -15,6 +15,7 @@ mod map;
 mod marks;
 mod order;
 mod owner;
+mod plan;
 mod stage;
 mod start;
 mod terminal;
@@ -26,7 +27,6 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::Sender;
 
-use super::connect::PythonPlan;
 use super::{
     Capabilities, CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent,
     RuntimeRequest, StartFailure,
@@ -35,6 +35,7 @@ use control::Control;
 use events::Events;
 use map::Kind;
 use owner::Owner;
+pub use plan::{PythonPlan, ScriptRun};
 use terminal::InnerTerminal;
 
 /// What its cells are written in.

@@ -20,11 +20,11 @@ use super::events::Events;
 use super::interpreter::{Interpreter, Step, death_of};
 use super::map::{Kind, Underway, finished, interrupted, typed_bytes, wants_to_leave};
 use super::order::Item;
+use super::plan::PythonPlan;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
 use super::wire::{Frame, answered, reply_line, request_line, take_back_line};
 use crate::runtime::Ending;
-use crate::runtime::connect::PythonPlan;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);

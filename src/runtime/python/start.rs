@@ -18,10 +18,10 @@ use super::find::{Candidate, Search, find};
 use super::interpreter::{Interpreter, Launch, Step};
 use super::map::{Kind, interrupted};
 use super::order::Item;
+use super::plan::PythonPlan;
 use super::stage::stage;
 use super::terminal::InnerTerminal;
 use super::wire::{Frame, PROTOCOL, excerpt};
-use crate::runtime::connect::PythonPlan;
 
 /// How long an interpreter may take until it is ready.
 const BUDGET: Duration = Duration::from_secs(30);

@@ -11,7 +11,7 @@ use super::super::super::{
     Answer, Completeness, Completion, PARTS, Snapshot, ToolLookup, Variable,
 };
 use super::super::wire::Raised;
-use super::{INTERRUPTED, Kind};
+use super::kind::{INTERRUPTED, Kind};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
