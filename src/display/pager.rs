@@ -7,13 +7,13 @@
 
 mod own;
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::environment::Environment;
 use crate::markdown::{Appearance, CodeHighlighter, render};
 use crate::output::filter::{Filter, Policy};
 use crate::output::mime::{MimeBundle, TerminalForm};
+use crate::process;
 use crate::runtime::{SOURCE, TerminalSize};
 use crate::screen::guard::TerminalGuard;
 use crate::screen::{Screen, ScreenError};
@@ -126,20 +126,12 @@ pub fn show(
 /// Runs a pager; false when it could not be started.
 fn run(words: &[String], page: &str, environment: &Environment) -> bool {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdin(Stdio::piped());
+    command.args(&words[1..]);
     if environment.variable("LESS").is_none() {
         command.env("LESS", LESS);
     }
-    let Ok(mut child) = command.spawn() else {
-        return false;
-    };
-    if let Some(mut pipe) = child.stdin.take() {
-        // A pager that is left before it has read all closes the pipe.
-        let _ = pipe.write_all(page.as_bytes());
-    }
     // It has been shown, however the pager ended.
-    let _ = child.wait();
-    true
+    process::run_in_front(&mut command, Some(page.as_bytes())).is_ok()
 }
 
 #[cfg(test)]

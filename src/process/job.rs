@@ -3,8 +3,58 @@
 //! Invariant: [`stop_our_job`] returns only when the shell has let us go on, or at once where nobody could (our process
 //! group is orphaned, as under tmux without a shell). Absent on purpose: the terminal, which `screen` gives back first.
 
+use std::io;
+use std::mem::MaybeUninit;
+
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process};
 use signal_hook::consts::signal::SIGTSTP;
+
+/// While it lives, a stop typed at the terminal does not stop us.
+pub(super) struct StopHeard {
+    before: libc::sigaction,
+}
+
+extern "C" fn heard(_: libc::c_int) {}
+
+impl StopHeard {
+    #[allow(unsafe_code)]
+    pub(super) fn begin() -> io::Result<Self> {
+        // SAFETY: all zeros is a value of this struct: no flags, an empty mask.
+        let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+        action.sa_sigaction = heard as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        let before = set(&action)?;
+        Ok(StopHeard { before })
+    }
+
+    /// Does something while stops stop us.
+    pub(super) fn pause(&mut self, what: impl FnOnce()) {
+        // Neither fails: the signal is known.
+        let ours = set(&self.before);
+        what();
+        if let Ok(ours) = ours {
+            let _ = set(&ours);
+        }
+    }
+}
+
+impl Drop for StopHeard {
+    fn drop(&mut self) {
+        let _ = set(&self.before);
+    }
+}
+
+/// Says what becomes of a stop; returns what became of it before.
+#[allow(unsafe_code)]
+fn set(action: &libc::sigaction) -> io::Result<libc::sigaction> {
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: both point to structs that live; the handler does nothing.
+    match unsafe { libc::sigaction(SIGTSTP, action, before.as_mut_ptr()) } {
+        // SAFETY: the system has written it.
+        0 => Ok(unsafe { before.assume_init() }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 /// Stops us and the programs of our job that wait for us (`sh -c`, `uv run`): a shell takes the terminal back only when
 /// the process it has started stops.

@@ -4,15 +4,18 @@
 //! stands its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are
 //! gone.
 //!
-//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z.
+//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is in
+//! our group, and has no guard: it is the user's own, and stays when we go.
 //!
-//! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs` and `guard.rs` and nowhere else.
+//! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs`, `guard.rs` and `job.rs` and nowhere else.
 
+mod front;
 mod guard;
 mod job;
 mod spawn;
 mod tail;
 
+pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;

@@ -24,6 +24,7 @@ use rustix::termios::{
     tcgetpgrp, tcsetattr,
 };
 
+use super::keyboard;
 use crate::process;
 
 /// Owns the terminal's mode; gives it back when dropped.
@@ -58,6 +59,7 @@ impl TerminalGuard {
     pub fn acquire() -> Option<Self> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let tty = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
+        keyboard::take();
         TerminalGuard::of(tty)
     }
 
@@ -80,6 +82,7 @@ impl TerminalGuard {
 
     /// Keys unread and unechoed, output as usual. Typed keys are kept.
     pub fn host_mode(&self) {
+        keyboard::lend(false);
         self.raw_output(false);
     }
 
@@ -99,6 +102,7 @@ impl TerminalGuard {
     /// The mode from before the start, for a while: a program in the foreground.
     pub fn restore(&self) {
         self.terminal.restore();
+        keyboard::lend(true);
     }
 
     /// Stops our job, as Ctrl-Z does, with the terminal given back; returns when the shell lets it go on, and the

@@ -11,6 +11,7 @@
 
 pub mod alternate;
 pub mod guard;
+mod keyboard;
 pub mod live;
 mod sink;
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::input::Mode;
+use crate::process;
 use crate::screen::guard::TerminalGuard;
 
 /// What is started where nothing is said.
@@ -84,7 +85,8 @@ impl External {
         if let Some(guard) = &self.guard {
             guard.restore();
         }
-        let ended = Command::new(&words[0]).args(&words[1..]).arg(file).status();
+        let mut command = Command::new(&words[0]);
+        let ended = process::run_in_front(command.args(&words[1..]).arg(file), None);
         if let Some(guard) = &self.guard {
             guard.host_mode();
             if ended.as_ref().is_ok_and(|status| status.code().is_none()) {

@@ -143,6 +143,10 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         Arc::clone(&ending),
         Arc::clone(&lent),
     )?;
+    if let Some(guard) = &guard {
+        // A stop that was over before this moment nobody has heard of.
+        guard.host_mode();
+    }
     let snapshot = Snapshot::new(if options.prompt_mode {
         Mode::Prompts
     } else {

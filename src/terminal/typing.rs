@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
 use crate::terminal::hands::Hands;
+use crate::terminal::keys::gate::pass;
 use crate::terminal::told::{self, News, Told};
 
 const CTRL_C: u8 = 0x03;
@@ -88,6 +89,9 @@ impl Typing {
         let (hands, told) = (Arc::clone(hands), told.clone());
         {
             let mut state = hands.state();
+            // A Ctrl-C that came as a signal before there was a listener the editor got, and it was not meant for that.
+            let early = pass(&state.gate).take_interrupt();
+            state.interrupted |= early;
             match target {
                 Target::Cell(terminal) => state.cell = Some(terminal),
                 Target::Turn => state.turn = true,

@@ -6,6 +6,7 @@
 //! with 200, `cargo test --test it repl::jobs` takes the better part of an hour.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -14,6 +15,8 @@ use super::shell::{CTRL_C, CTRL_D, CTRL_R, CTRL_Z, Shell, with_settings};
 use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::{Pty, SIZE};
+
+const CTRL_U: &str = "\x15";
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipycodex");
 
@@ -73,6 +76,8 @@ fn stop_and_go(shell: &Shell, stop: impl Fn()) -> usize {
     stop();
     let from = shell.pty.wait_raw(b"Stopped", from);
     let from = shell.pty.wait_raw(b"shell> ", from);
+    // An answer of the terminal that came while nobody of ours could read it is the shell's, and stands in its line.
+    shell.pty.send(CTRL_U);
     shell.pty.send_line("fg");
     // What follows was typed at the program, whatever mode the terminal has by then.
     await_true("the terminal is the program's", || {
@@ -268,16 +273,72 @@ fn a_stop_in_a_pager() {
             let from = shell.pty.raw().len();
             shell.pty.send_line("argparse??");
             shell.pty.wait_raw(b"Command-line parsing", from);
-            let from = stop_and_go(&shell, || {
-                halt(&shell, CTRL_Z);
-                // It stops itself, after us: brought back before, it would stop behind it.
-                await_true("less is stopped", || less_is_stopped(&shell));
-            });
+            let from = stop_and_go(&shell, || stop_less(&shell));
             shell.pty.wait_raw(b"Command-line parsing", from);
             shell.pty.send("q");
             number += 1;
         }
         shell.at(number);
+    }
+}
+
+/// Ctrl-Z; once more when it came in the moment before `less` waits for a key, which then knows of it and goes on waiting.
+fn stop_less(shell: &Shell) {
+    let from = shell.pty.raw().len();
+    let mut typed = Instant::now();
+    shell.pty.send(CTRL_Z);
+    await_true("the shell has the terminal", || {
+        if typed.elapsed() > Duration::from_secs(2) {
+            shell.pty.send(CTRL_Z);
+            typed = Instant::now();
+        }
+        memchr::memmem::find(&shell.pty.raw()[from..], b"Stopped").is_some()
+    });
+}
+
+/// A pager and an editor that puts something away before it stops.
+const SLOW: &str = "#!/usr/bin/env python3
+import os, signal, time
+def say(text): os.write(1, text.encode() + b'\\r\\n')
+def stop(*_):
+    signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    time.sleep(0.3)
+    say('put' + ' away')
+    os.kill(os.getpid(), signal.SIGTSTP)
+    signal.signal(signal.SIGTSTP, stop)
+    say('taken' + ' out')
+signal.signal(signal.SIGTSTP, stop)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+say('be' + 'gun')
+open('/dev/tty').readline()
+";
+
+#[test]
+fn a_stop_is_first_that_of_the_program_that_has_the_terminal() {
+    for variable in ["PAGER", "VISUAL"] {
+        let mut home = Home::new();
+        home.install_script("slow", SLOW);
+        home.set(variable, "slow");
+        let shell = started(home);
+        shell.cell(1, "import argparse");
+        let state = State {
+            typed: ["argparse??\r", "text\x1bOQ"][usize::from(variable == "VISUAL")],
+            shows: "begun",
+            again: Some("taken out"),
+            counts: variable == "PAGER",
+            left: ["", "text"][usize::from(variable == "VISUAL")],
+        };
+        let mut number = 2;
+        for _ in 0..rounds() {
+            let from = shell.pty.raw().len();
+            round(&shell, &state, &mut number, || shell.pty.send(CTRL_Z));
+            let away = shell.pty.wait_raw(b"put away", from);
+            let stopped = shell.pty.wait_raw(b"Stopped", from);
+            assert!(
+                away < stopped,
+                "the shell had the terminal before it was free"
+            );
+        }
     }
 }
 
@@ -341,6 +402,36 @@ fn a_stop_during_the_start() {
 }
 
 #[test]
+fn a_stop_before_the_first_prompt() {
+    // At another moment each round, from the first of the program's to one when there is a prompt.
+    const LATEST: Duration = Duration::from_millis(250);
+    let shell = in_bash(Home::new());
+    let rounds = u32::try_from(rounds()).unwrap().max(10);
+    for round in 0..rounds {
+        for stop in BOTH {
+            shell
+                .pty
+                .send_line(&format!("clear; {PROGRAM} --agent demo"));
+            // Until then it is a shell, which keeps a stop to itself.
+            await_true("the program runs", || {
+                let process = shell.pty.foreground();
+                let name = std::fs::read_to_string(format!("/proc/{process}/comm"));
+                name.is_ok_and(|name| name == "ipycodex\n")
+            });
+            std::thread::sleep(LATEST * round / rounds);
+            stop_and_go(&shell, || halt(&shell, stop));
+            shell.cell(1, "6 * 7");
+            shell.shows("Out[1]: 42");
+            shell.at(2);
+            shell.pty.send(CTRL_D);
+            await_true("the shell has the terminal", || {
+                shell.pty.foreground() == shell.pty.pid()
+            });
+        }
+    }
+}
+
+#[test]
 fn a_program_that_waits_for_us_is_stopped_with_us() {
     let shell = in_bash(Home::new());
     shell
@@ -392,13 +483,6 @@ fn a_cell_goes_on_in_the_background() {
     });
     shell.pty.send(CTRL_C);
     shell.at(2);
-}
-
-fn less_is_stopped(shell: &Shell) -> bool {
-    shell.pty.processes().into_iter().any(|process| {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        stat.contains("(less) T ")
-    })
 }
 
 /// Stops the program by a key, or from outside.
