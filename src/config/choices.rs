@@ -34,6 +34,8 @@ pub struct Choices {
     pub run_cells: RunCells,
     /// How pictures are drawn.
     pub images: Images,
+    /// Plots are drawn for the terminal's background.
+    pub fit_plots: bool,
     /// Earlier inputs are suggested while typing.
     pub history_hint: bool,
     /// Who answers prompts.
@@ -65,6 +67,7 @@ impl Default for Choices {
             sandbox: Sandbox::WorkspaceWrite,
             run_cells: RunCells::Ask,
             images: Images::Auto,
+            fit_plots: true,
             history_hint: true,
             agent: AgentChoice::Codex,
             prompt_mode: false,

@@ -183,6 +183,11 @@ pub const SETTINGS: &[Setting] = &[
     },
     row!(images, Now, "how pictures are drawn"),
     row!(
+        fit_plots,
+        Now,
+        "whether plots are shown light on a dark terminal"
+    ),
+    row!(
         history_hint,
         Now,
         "whether earlier inputs are suggested in grey"

@@ -104,8 +104,8 @@ impl CellView {
     pub(super) fn display(&mut self, display: &runtime::Display) -> Result<(), ScreenError> {
         self.start_line()?;
         match display.execution_count {
-            None => self.bundle(&display.bundle, "", display.update),
-            Some(count) => self.bundle(&display.bundle, &format!("Out[{count}]: "), false),
+            None => self.bundle(&display.on_terminal(), "", display.update),
+            Some(count) => self.bundle(&display.on_terminal(), &format!("Out[{count}]: "), false),
         }
     }
 

@@ -85,6 +85,18 @@ impl MimeBundle {
         self
     }
 
+    /// The same with other data for some of its forms; forms it does not have are left out.
+    #[must_use]
+    pub fn with_forms(&self, forms: &Map<String, Value>) -> Self {
+        let mut bundle = self.clone();
+        for (mime, data) in &mut bundle.entries {
+            if let Some(form) = forms.get(mime) {
+                data.clone_from(form);
+            }
+        }
+        bundle
+    }
+
     /// What is said of its forms.
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.metadata

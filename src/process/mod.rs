@@ -4,8 +4,8 @@
 //! stands its guard (`guard.rs`), which passes our signals on to its group and ends what it started when it or we are
 //! gone.
 //!
-//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is in
-//! our group, and has no guard: it is the user's own, and stays when we go.
+//! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is
+//! in our group, and has no guard: it is the user's own, and stays when we go.
 //!
 //! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs`, `guard.rs` and `job.rs` and nowhere else.
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: bytes and texts are foreign, as the cell made them; whoever shows them makes them safe.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
@@ -136,6 +138,9 @@ pub enum OutputStream {
     Terminal,
 }
 
+/// The entry of [`Display::transient`] with forms for terminals.
+const FOR_TERMINALS: &str = "ipycodex";
+
 /// A value shown by a cell.
 #[derive(Debug, Clone)]
 pub struct Display {
@@ -160,6 +165,15 @@ impl Display {
             display_id: None,
             transient: Map::new(),
             update: false,
+        }
+    }
+
+    /// The forms a terminal shows: those of the bundle, and in their places what came for terminals alone.
+    pub fn on_terminal(&self) -> Cow<'_, MimeBundle> {
+        let forms = self.transient.get(FOR_TERMINALS).and_then(Value::as_object);
+        match forms {
+            Some(forms) => Cow::Owned(self.bundle.with_forms(forms)),
+            None => Cow::Borrowed(&self.bundle),
         }
     }
 }

@@ -125,6 +125,9 @@ pub struct Execute {
     pub stdin: Stdin,
     /// Where the code stands; `None`: it was typed.
     pub place: Option<Place>,
+    /// What it shows is looked at on a dark terminal: a picture may come in a form for that, too
+    /// ([`Display::on_terminal`](super::Display::on_terminal)).
+    pub dark: bool,
 }
 
 impl Execute {
@@ -139,6 +142,7 @@ impl Execute {
             environment: Vec::new(),
             stdin: Stdin::Refuse,
             place: None,
+            dark: false,
         }
     }
 

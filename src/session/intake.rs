@@ -96,6 +96,7 @@ impl Session {
             silent: submission.silent,
             stdin: self.stdin(submission.stdin),
             place: submission.place,
+            dark: self.on_dark(),
             ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;

@@ -4,6 +4,8 @@
 
 use std::sync::PoisonError;
 
+use crate::config::Images;
+use crate::markdown::Background;
 use crate::runtime::{Runtime, RuntimeRequest, Stdin};
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::run::RunSender;
@@ -87,6 +89,17 @@ impl Session {
     pub(super) fn stdin(&self, wanted: Option<Stdin>) -> Stdin {
         let wanted = wanted.unwrap_or(self.setup.stdin);
         self.runtime.able().stdin(wanted)
+    }
+
+    /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.
+    pub(super) fn on_dark(&self) -> bool {
+        let choices = &self.choices;
+        let named = || Background::of_theme(&choices.code_theme);
+        let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
+        self.setup.stdin == Stdin::Terminal
+            && choices.images != Images::Off
+            && choices.fit_plots
+            && background == Some(Background::Dark)
     }
 
     /// Who answers the `input()` of a tool: it owns no terminal.

@@ -329,6 +329,7 @@ impl Session {
         replay.tell(line, RunKind::Cell, &source);
         let execute = Execute {
             place,
+            dark: self.on_dark(),
             ..Execute::numbered(source.clone(), line)
         };
         let id = self

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::config::{Choices, Keymap};
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
+use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::{Asking, AskingEvent};
@@ -55,6 +56,8 @@ pub(super) struct Session {
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
     pub(super) shelf: Shelf,
+    /// What the terminal has said of its background.
+    pub(super) terminal_is: Option<Background>,
 }
 
 /// What a session is given once and never changes.
@@ -132,6 +135,7 @@ pub(super) fn run(
         },
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
+        terminal_is: None,
         inbox: commands,
         background,
         floor: Floor::default(),
@@ -239,6 +243,7 @@ impl Session {
                 let _ = answer.send(self.choices.clone());
             }
             Command::OnBackground(background) => {
+                self.terminal_is = Some(background);
                 if !self.choices.code_theme_chosen {
                     self.choices.code_theme = background.theme().to_owned();
                 }

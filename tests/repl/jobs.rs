@@ -282,7 +282,7 @@ fn a_stop_in_a_pager() {
     }
 }
 
-/// Ctrl-Z; once more when it came in the moment before `less` waits for a key, which then knows of it and goes on waiting.
+/// Ctrl-Z; once more when it came in the moment before `less` waits for a key: it knows of it then and goes on waiting.
 fn stop_less(shell: &Shell) {
     let from = shell.pty.raw().len();
     let mut typed = Instant::now();

@@ -243,6 +243,80 @@ fn formulas_and_pages_are_readable() {
     });
 }
 
+/// The colours of the half blocks on the screen.
+fn colours(shell: &Shell) -> Vec<vt100::Color> {
+    shell.pty.look(|screen| {
+        let (rows, columns) = screen.size();
+        let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |x| (row, x)));
+        let cells = cells.filter_map(|(row, column)| screen.cell(row, column));
+        let blocks = cells.filter(|cell| matches!(cell.contents(), "▀" | "▄"));
+        blocks
+            .flat_map(|cell| [cell.fgcolor(), cell.bgcolor()])
+            .collect()
+    })
+}
+
+#[test]
+fn plots_fit_a_dark_terminal_and_are_recorded_as_they_are() {
+    let Some(python) = peers::figures() else {
+        return;
+    };
+    let python = python.to_str().unwrap();
+    let white = vt100::Color::Rgb(255, 255, 255);
+    // `clear` first: what is looked at is the last plot alone.
+    let plot = |shell: &Shell, number: u32, code: &str| {
+        shell.cell(number, "!clear");
+        shell.cell(number + 1, &format!("{code} plt.plot([1, 2]);"));
+        colours(shell)
+    };
+    let fresh = "fig = plt.figure(figsize=(3, 2));";
+    for engine in [&[][..], &["--no-ipython"][..]] {
+        for (variable, is_dark) in [("15;0", true), ("0;15", false)] {
+            let mut arguments = vec!["--agent", "demo", "--python", python];
+            arguments.extend(engine);
+            let mut home = Home::new();
+            home.set("COLORTERM", "truecolor");
+            home.set("COLORFGBG", variable);
+            let shell = Shell::start(home, &arguments, SIZE);
+            shell.cell(1, "import matplotlib.pyplot as plt");
+            let shown = plot(&shell, 2, fresh);
+            assert!(shown.len() > 100, "it is drawn: {}", shell.text());
+            assert_eq!(!shown.contains(&white), is_dark, "{engine:?} {variable}");
+            if !is_dark {
+                continue;
+            }
+            assert!(
+                shown.contains(&vt100::Color::Default),
+                "no ground of its own"
+            );
+            let light = |colour: &vt100::Color| matches!(colour, vt100::Color::Rgb(r, g, b) if *r.min(g).min(b) > 100);
+            assert!(shown.iter().any(light), "light text and axes");
+            // What the user has stays what it was, and so does what is kept.
+            shell.cell(4, "fig.get_facecolor(), fig.axes[0].title.get_color()");
+            shell.shows("Out[4]: ((1.0, 1.0, 1.0, 1.0), 'black')");
+            shell.cell(5, "%ipycodex save kept.ipynb");
+            shell.cell(
+                6,
+                "import json, base64, io; from matplotlib import image; \
+                 kept = [o['data']['image/png'] for c in json.load(open('kept.ipynb'))['cells'] \
+                 for o in c.get('outputs', []) if 'image/png' in o.get('data', {})]; \
+                 print(len(kept), image.imread(io.BytesIO(base64.b64decode(kept[0])))[0, 0].tolist())",
+            );
+            shell.shows("1 [1.0, 1.0, 1.0, 1.0]");
+            // A value, a look of somebody's choice, and the setting.
+            shell.cell(7, &format!("{fresh} _ = fig.add_subplot().plot([1, 2])"));
+            shell.cell(8, "!clear");
+            shell.cell(9, "fig");
+            assert!(!colours(&shell).contains(&white), "{engine:?}: a value");
+            let chosen = "fig = plt.figure(figsize=(3, 2), facecolor=(1, 1, .5));";
+            let yellow = vt100::Color::Rgb(255, 255, 128);
+            assert!(plot(&shell, 10, chosen).contains(&yellow));
+            shell.cell(12, "%ipycodex fit_plots off");
+            assert!(plot(&shell, 13, fresh).contains(&white));
+        }
+    }
+}
+
 #[test]
 fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
     let Some(python) = peers::figures() else {
@@ -250,7 +324,6 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
     };
     let plot = "import matplotlib.pyplot as plt; plt.figure(figsize=(3, 2), facecolor='none'); \
                 _ = plt.plot([1, 2]); plt.gca().set_facecolor('none')";
-    // The colours of the cells of the drawing, but for those the terminal has by itself.
     let colours = |variable: (&str, &str)| {
         let mut home = Home::new();
         home.set("COLORTERM", "truecolor");
@@ -258,15 +331,7 @@ fn a_plot_without_a_background_can_be_read_on_dark_and_light() {
         let python = python.to_str().unwrap();
         let shell = Shell::start(home, &["--agent", "demo", "--python", python], SIZE);
         shell.cell(1, plot);
-        shell.pty.look(|screen| {
-            let (rows, columns) = screen.size();
-            let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |x| (row, x)));
-            let cells = cells.filter_map(|(row, column)| screen.cell(row, column));
-            let blocks = cells.filter(|cell| matches!(cell.contents(), "▀" | "▄"));
-            blocks
-                .flat_map(|cell| [cell.fgcolor(), cell.bgcolor()])
-                .collect::<Vec<_>>()
-        })
+        colours(&shell)
     };
     let white = vt100::Color::Rgb(255, 255, 255);
     let dark = colours(("COLORFGBG", "15;0"));

@@ -291,7 +291,7 @@ class Engine:
             value()
             return
         kind = type(value)
-        metadata = {}
+        metadata, rich = {}, dict
         if kind in PLAIN:
             bundle = {"text/plain": self.float_format % value if kind is float and self.float_format else repr(value)}
         else:
@@ -300,11 +300,12 @@ class Engine:
             bundle, metadata = mime.bundle(value)
             if bundle is None:
                 return
+            rich = mime.with_form_for_terminal
         number = self.current if self.storing else None
         if self.storing:
             self.file_output(number, value)
         if not self.silent:
-            frame = {"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number}
+            frame = rich({"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number})
             if last:
                 self.host.later(frame)
             else:

@@ -19,7 +19,7 @@ def publish(host):
         figure = pyplot.figure(number)
         try:
             if id(figure) not in mime.drawn and figure.get_axes():
-                data = {"image/png": mime.carried("image/png", mime.png(figure)), "text/plain": mime.plain(figure)}
+                data = {"image/png": mime.picture(figure), "text/plain": mime.plain(figure)}
                 mime.publish(host, data, {})
         finally:
             pyplot.close(figure)

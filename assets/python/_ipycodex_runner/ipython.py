@@ -73,7 +73,9 @@ class FrameDisplayHook(DisplayHook):
                 self.log_output(bundle)
         if bundle and not self.shell.silent:
             number = self.shell.cell_number if storing else None
-            frame = {"type": "result", "bundle": carried(bundle), "metadata": metadata or {}, "executionCount": number}
+            bundle, metadata = carried(bundle), metadata or {}
+            frame = {"type": "result", "bundle": bundle, "metadata": metadata, "executionCount": number}
+            frame = mime.with_form_for_terminal(frame)
             if self.ends_cell(sys._getframe(1)):
                 host().later(frame)
             else:
@@ -131,6 +133,20 @@ class FramePublisher(DisplayPublisher):
 
     def clear_output(self, wait=False):
         mime.clear_output(host(), wait)
+
+
+def drawing_for_dark(formatter):
+    """IPython's way from a value to its forms; figures get theirs for a dark terminal on it."""
+    usual = formatter.format
+
+    def format(value, include=None, exclude=None):
+        data, metadata = usual(value, include, exclude)
+        if "image/png" in data and mime.is_figure(value):
+            made = mime.carried("image/png", data["image/png"])
+            mime.draw_for_dark(value, lambda: formatter.formatters["image/png"](value), made)
+        return data, metadata
+
+    return format
 
 
 class Compiler(CachingCompiler):
@@ -316,6 +332,7 @@ class Engine:
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)
+        shell.display_formatter.format = drawing_for_dark(shell.display_formatter)
         shell.loop_runner = run_on_loop
         shell.loop_runner_map = dict(shell.loop_runner_map, asyncio=(run_on_loop, True))
         shell.ns_table["user_global"] = shell.user_ns

@@ -23,6 +23,7 @@ WIDTH = 79  # columns, for containers
 CONTAINERS = (dict, list, tuple, set, frozenset)
 IMAGES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 drawn = set()  # ids of the figures that the cell displayed: they are not shown again at its end
+on_dark = {}  # pictures of the cell's figures, as they are carried, and the same for a dark terminal
 
 
 def plain(value):
@@ -113,13 +114,38 @@ def collect(value, data, metadata, include, exclude):
             if extra:
                 metadata[mime] = extra
     if "image/png" not in data and is_figure(value):
-        data["image/png"] = png(value)
+        data["image/png"] = picture(value)
         drawn.add(id(value))
 
 
 def is_figure(value):
     module = sys.modules.get("matplotlib.figure")
     return module is not None and isinstance(value, module.Figure)
+
+
+def picture(figure):
+    """A Matplotlib figure as it is carried."""
+    made = carried("image/png", png(figure))
+    draw_for_dark(figure, lambda: png(figure), made)
+    return made
+
+
+def draw_for_dark(figure, draw, made):
+    """Where the terminal is dark, a picture that has been made of a figure is made once more, for who looks there."""
+    if sys.modules[__package__].host.dark:
+        from . import dark
+
+        form = dark.drawn(figure, draw)
+        if form:
+            on_dark[made] = carried("image/png", split(form)[0])
+
+
+def with_form_for_terminal(frame):
+    """A frame that shows, with what only a terminal shows instead."""
+    form = on_dark.pop(frame["bundle"].get("image/png"), None) if on_dark else None
+    if form is not None:
+        frame["transient"] = dict(frame.get("transient") or {}, ipycodex={"image/png": form})
+    return frame
 
 
 def png(figure):
@@ -195,7 +221,7 @@ def publish(host, data, metadata, transient=None, update=False):
         frame["displayId"] = transient.pop("display_id", None)
         if transient:
             frame["transient"] = transient
-    host.send(frame)
+    host.send(with_form_for_terminal(frame))
 
 
 def clear_output(host, wait=False):

@@ -29,6 +29,7 @@ class Host:
         self.id = ""  # of the request being served
         self.calls = 0
         self.stdin = "terminal" if pty else "refuse"
+        self.dark = False  # whoever looks at what the running cell shows has a dark terminal
         self.interrupts = interrupts
 
     def send(self, frame, ordered=True):
@@ -393,6 +394,7 @@ class Server:
         silent = bool(request.get("silent", False))
         store = bool(request.get("storeHistory", not silent))
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
+        host.dark = bool(request.get("dark"))
         if not request.get("allowStdin", True):
             host.stdin = "refuse"
         typed = b""
@@ -423,6 +425,7 @@ class Server:
             )
             outcome = "error"
         self.leave_if_forked()
+        host.dark = False
         done = {
             "type": "done",
             "status": "ok" if outcome == "ok" else "error",

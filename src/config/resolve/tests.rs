@@ -61,7 +61,9 @@ fn defaults_and_nothing_created() {
             && !settings.choices.prompt_mode
             && !settings.choices.log_exact
     );
-    assert!(settings.choices.history_hint && settings.choices.greeting);
+    assert!(
+        settings.choices.history_hint && settings.choices.greeting && settings.choices.fit_plots
+    );
     assert_eq!(settings.codex_command, ["codex"]);
     assert!(settings.system_prompt.contains("<context>"));
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
@@ -74,7 +76,7 @@ fn every_key_of_the_file_is_read() {
         "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "images": "kitty", "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
+        "run_cells": "auto", "images": "kitty", "fit_plots": false, "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
     let (home, environment) = with_file(&content.to_string());
@@ -88,7 +90,9 @@ fn every_key_of_the_file_is_read() {
     );
     assert_eq!(settings.choices.code_theme, "github");
     assert!(settings.choices.log_exact && settings.choices.prompt_mode);
-    assert!(!settings.choices.history_hint && !settings.choices.greeting);
+    assert!(
+        !settings.choices.history_hint && !settings.choices.greeting && !settings.choices.fit_plots
+    );
     assert_eq!(
         settings.choices.agent,
         AgentChoice::Acp("gemini --acp".into())

@@ -118,10 +118,12 @@ impl Underway {
                 bundle,
                 metadata,
                 execution_count,
+                transient,
             } => RuntimeEvent::Display {
                 id: Some(known(id)?),
                 display: Display {
                     execution_count,
+                    transient: *transient,
                     ..Display::of(bundle_of(bundle).with_metadata(*metadata))
                 },
             },

@@ -27,6 +27,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/completeness.py",
     "_ipycodex_runner/confine.py",
     "_ipycodex_runner/cut.py",
+    "_ipycodex_runner/dark.py",
     "_ipycodex_runner/debug.py",
     "_ipycodex_runner/deeper.py",
     "_ipycodex_runner/figures.py",

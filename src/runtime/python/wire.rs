@@ -41,6 +41,9 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
                     .map(|(name, value)| (name, json!(value)))
                     .collect();
             }
+            if cell.dark {
+                exec["dark"] = true.into();
+            }
             if let Some(place) = &cell.place {
                 exec["filename"] = place.file.to_string_lossy().into();
                 exec["line"] = place.line.into();
@@ -195,6 +198,8 @@ pub(super) enum Frame {
         metadata: Box<Map<String, Value>>,
         #[serde(default)]
         execution_count: Option<u32>,
+        #[serde(default)]
+        transient: Box<Map<String, Value>>,
     },
     Display {
         bundle: Map<String, Value>,

@@ -178,6 +178,7 @@ impl Session {
         };
         let execute = Execute {
             stdin,
+            dark: self.on_dark(),
             ..match line {
                 Some(line) => Execute::numbered(source.clone(), line),
                 None => Execute::aside(source.clone()),
