@@ -314,9 +314,8 @@ impl Driver {
                 match (method.as_str(), &mut self.link) {
                     ("serverRequest/resolved", _) => {
                         let current = self.current.as_mut();
-                        return self
-                            .tell(current.and_then(|it| asked::resolved(it, &params)))
-                            .await;
+                        let event = current.and_then(|it| asked::resolved(it, &params));
+                        return self.tell(event).await;
                     }
                     ("account/rateLimits/updated", Some(link)) => {
                         return link.limits.update(params);
