@@ -91,33 +91,31 @@ impl Current {
     ///
     /// # Errors
     /// The answer to a request that does not say what it wants.
-    pub(super) fn permission(
-        &mut self,
-        id: Id,
-        params: &Value,
-    ) -> Result<Question, (Id, RpcError)> {
+    pub(super) fn permission(&mut self, id: &Id, params: &Value) -> Result<Question, RpcError> {
         let told = &params["toolCall"];
         let Some(call) = told["toolCallId"].as_str().map(str::to_owned) else {
-            return Err((
-                id,
-                asked::invalid("a permission request without a tool call"),
-            ));
+            return Err(asked::invalid("a permission request without a tool call"));
         };
         let number = self.number();
         let cwd = self.request.settings.cwd.display().to_string();
         let known = self.telling.calls.learn(told);
         let command = known.command();
-        match asked::question(number, params, known, &cwd) {
-            Ok(question) => Ok(self.open(id, question, About::Call(call, command))),
-            Err(error) => Err((id, error)),
-        }
+        let question = asked::question(number, params, known, &cwd)?;
+        Ok(self.open(id, question, About::Call(call, command)))
     }
 
-    /// Takes a command for a terminal: a question for the user, or the command when it may run.
-    pub(super) fn command(&mut self, id: Id, wanted: Wanted) -> Result<Question, Answered> {
+    /// Takes a command for a terminal; the question for the user.
+    ///
+    /// # Errors
+    /// The command, when it may run without one.
+    pub(super) fn command(
+        &mut self,
+        id: &Id,
+        wanted: Box<Wanted>,
+    ) -> Result<Question, Box<Wanted>> {
         let free = self.request.settings.sandbox == Sandbox::FullAccess;
         if free || self.allowed.contains(&wanted.line) {
-            return Err(Answered::Run(id, Box::new(wanted)));
+            return Err(wanted);
         }
         let subject = Subject::Command {
             command: wanted.line.clone(),
@@ -126,7 +124,7 @@ impl Current {
         };
         let mut question = Question::usual(self.number(), subject);
         question.reasons = false;
-        Ok(self.open(id, question, About::Terminal(Box::new(wanted))))
+        Ok(self.open(id, question, About::Terminal(wanted)))
     }
 
     fn number(&mut self) -> String {
@@ -134,9 +132,9 @@ impl Current {
         format!("question-{}", self.asked)
     }
 
-    fn open(&mut self, id: Id, question: Question, about: About) -> Question {
+    fn open(&mut self, id: &Id, question: Question, about: About) -> Question {
         let open = Open {
-            id,
+            id: id.clone(),
             question: question.clone(),
             about,
         };

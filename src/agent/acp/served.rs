@@ -76,9 +76,9 @@ impl Served {
         let does = match (method, current) {
             ("session/request_permission", None) => Does::Answer(id, Ok(refusal())),
             ("session/request_permission", Some(current)) => {
-                match current.permission(id, &params) {
+                match current.permission(&id, &params) {
                     Ok(question) => Does::Ask(question),
-                    Err((id, error)) => Does::Answer(id, Err(error)),
+                    Err(error) => Does::Answer(id, Err(error)),
                 }
             }
             ("fs/read_text_file", _) => {
@@ -93,9 +93,9 @@ impl Served {
             ("terminal/create", Some(current)) => {
                 match Wanted::read(&params, &current.request.settings.cwd) {
                     Err(error) => Does::Answer(id, Err(error)),
-                    Ok(wanted) => match current.command(id, wanted) {
+                    Ok(wanted) => match current.command(&id, Box::new(wanted)) {
                         Ok(question) => Does::Ask(question),
-                        Err(answered) => self.answered(answered),
+                        Err(wanted) => self.answered(Answered::Run(id, wanted)),
                     },
                 }
             }

@@ -13,12 +13,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::super::{
-    Answer, Death, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
-};
+use super::super::{Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
 use super::wire::{Frame, FrameId};
 use answers::{answer_of, bundle_of, cell_error, raised};
-use kind::INTERRUPTED;
 
 pub(super) use kind::{Kind, finished, interrupted};
 

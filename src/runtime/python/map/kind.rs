@@ -43,7 +43,7 @@ impl Kind {
     }
 
     /// True for what an interrupt can stop.
-    pub(super) fn runs_code(self) -> bool {
+    pub(in crate::runtime::python) fn runs_code(self) -> bool {
         matches!(
             self,
             Kind::Execute | Kind::CallTool | Kind::Evaluate | Kind::Snapshot

@@ -1,6 +1,7 @@
 //! Frames as the runner writes them, and what they mean.
 
 use super::*;
+use crate::runtime::Death;
 use crate::runtime::python::wire::{answered, parse_frame, reply_line};
 
 fn underway(requests: &[(u64, Kind)]) -> Underway {
