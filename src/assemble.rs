@@ -3,6 +3,8 @@
 //! Names the concrete runtime and agent. Nothing here waits: files are read, threads are started, and whatever can go
 //! wrong later arrives as an event or a report.
 
+mod home;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -137,6 +139,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
         asks: wanted.cells_own_a_terminal,
+        set_up: home::set_up(environment, &settings),
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
         record: paths.history.clone(),

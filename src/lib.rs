@@ -77,7 +77,7 @@
 //! | `colours` | the states between lines of the text being typed; it paints them | the end of the process |
 //! | a second `colours` | nothing: it loads the colours of code in answers | their being loaded |
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
-//! | `startup` | the startup notebook's run, while one can type | its end, or the next input, which takes it |
+//! | `startup` | the runs before the first input, while one can type | its end, or the next input, which takes it |
 //! | `timeout` | nothing: it waits for the end of a cell that may take so long | the cell |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |

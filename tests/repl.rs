@@ -4,6 +4,7 @@ mod agent_cells;
 mod agents;
 mod ahead;
 mod asker;
+mod at_home;
 mod cells;
 mod completion;
 mod deaths;

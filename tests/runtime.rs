@@ -24,6 +24,13 @@ fn the_built_in_engine_shows_what_ipython_shows() {
     }
 }
 
+#[test]
+fn what_users_have_at_home_counts_with_ipython_8_and_9() {
+    for python in [peers::python(), peers::ipython_8()].into_iter().flatten() {
+        runners_tests("test_home.py", Some(&python));
+    }
+}
+
 /// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
 fn runners_tests(pattern: &str, ipython: Option<&Path>) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

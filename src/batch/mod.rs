@@ -47,6 +47,8 @@ pub struct Options {
     pub terminal: bool,
     /// Stop at the first failure.
     pub stop: bool,
+    /// What users have done before their first input is done.
+    pub set_up: bool,
     /// Loaded before the first input, in this order.
     pub load: Vec<Loading>,
     /// Cells may read standard input (it is not where the cells come from).
@@ -72,6 +74,15 @@ pub fn run(
     let wishes = session.editor_wishes();
     let mut first_failure = 0;
     let mut toggled = false;
+    if options.set_up {
+        let ended = show(session, &session.set_up(), None, options)?;
+        ending.leave_it_to_the_signal();
+        drain(background, options)?;
+        // What else went wrong has been said, and is no fault of the inputs.
+        if ended.code == INTERRUPTED {
+            return Ok(ended.code);
+        }
+    }
     for file in &options.load {
         let ended = show(session, &session.load(file.clone()), None, options)?;
         ending.leave_it_to_the_signal();

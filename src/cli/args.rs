@@ -228,6 +228,12 @@ pub(super) struct Common {
     /// Use the built-in engine even where IPython is installed
     #[arg(long, global = true)]
     pub no_ipython: bool,
+    /// IPython's profile to load, where IPython is installed
+    #[arg(long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Load no profile of IPython
+    #[arg(long, global = true, conflicts_with = "profile")]
+    pub no_profile: bool,
     /// The record; may be IPython's own history.sqlite
     #[arg(long, global = true, value_name = "PATH")]
     pub hist_file: Option<PathBuf>,
@@ -270,6 +276,10 @@ impl Common {
             })?,
             agent: word("--agent", self.agent.as_deref(), str::parse)?,
             python: self.python.clone(),
+            ipython_profile: match self.no_profile {
+                true => Some(String::new()),
+                false => self.profile.clone(),
+            },
             hist_file: self.hist_file.clone(),
             config_dir: self.config_dir.clone(),
             color: Some(match self.color {

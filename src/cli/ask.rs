@@ -64,6 +64,7 @@ pub(super) fn run(
     let options = batch::Options {
         silent: false,
         timeout: None,
+        set_up: false,
         load: Vec::new(),
         screen,
         appearance,

@@ -29,6 +29,7 @@ pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<
         stdin_is_free: stop,
         once: true,
         script: load::script(&load),
+        set_up: true,
         load,
         ..Work::of(cells)
     };
@@ -123,6 +124,7 @@ fn run(
         pictures,
         terminal: environment.stdout_is_terminal,
         stop: work.stop,
+        set_up: work.set_up,
         load: work.load,
         stdin_is_free: work.stdin_is_free,
         silent: shown.json,

@@ -23,6 +23,8 @@ pub(super) struct Work {
     /// Parts of a file that were left out.
     pub left_out: Vec<String>,
     pub load: Vec<Loading>,
+    /// As before a prompt, what users have at home counts.
+    pub set_up: bool,
     pub script: Option<ScriptRun>,
     pub stop: bool,
     pub stdin_is_free: bool,

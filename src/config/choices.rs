@@ -48,6 +48,8 @@ pub struct Choices {
     pub edit_mode: EditMode,
     /// The interpreter the user chose; a name without a slash is looked up on `PATH`.
     pub python: Option<PathBuf>,
+    /// IPython's profile that is loaded, where IPython is in use; empty: none.
+    pub ipython_profile: String,
     /// What runs cells.
     pub runtime: RuntimeChoice,
 }
@@ -74,6 +76,7 @@ impl Default for Choices {
             greeting: true,
             edit_mode: EditMode::Emacs,
             python: None,
+            ipython_profile: "default".into(),
             runtime: RuntimeChoice::Embedded,
         }
     }

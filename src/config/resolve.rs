@@ -37,6 +37,8 @@ pub struct ConfigFlags {
     pub agent: Option<AgentChoice>,
     /// `--python`
     pub python: Option<PathBuf>,
+    /// `--profile`, or nothing for `--no-profile`
+    pub ipython_profile: Option<String>,
     /// `--runtime`
     pub runtime: Option<RuntimeChoice>,
     /// `--hist-file`
@@ -133,6 +135,7 @@ fn overrule(choices: &mut Choices, flags: &ConfigFlags, environment: &Environmen
         (choices.code_theme, choices.code_theme_chosen) = (theme, true);
     }
     put(&mut choices.agent, flags.agent.as_ref());
+    put(&mut choices.ipython_profile, flags.ipython_profile.as_ref());
     put(&mut choices.runtime, flags.runtime.as_ref());
     let python = flags.python.as_ref().or(choices.python.as_ref());
     choices.python = python.map(|path| program(environment, path));

@@ -209,6 +209,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row!(edit_mode, NextStart, "the keys of the line editor"),
     row!(python, NextStart, "the interpreter that runs cells"),
+    row!(
+        ipython_profile,
+        NextStart,
+        "the profile of IPython that is loaded ('' is none)"
+    ),
     row!(runtime, InFile, "what runs cells"),
 ];
 

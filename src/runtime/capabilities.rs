@@ -22,6 +22,8 @@ pub struct Capabilities {
     pub references: bool,
     /// Runs code in a copy that can change nothing.
     pub snapshot: bool,
+    /// Takes what users have done before their first cell.
+    pub set_up: bool,
     /// Cells may ask for input.
     pub input: bool,
     /// Cells may own a terminal.
@@ -58,6 +60,7 @@ impl Capabilities {
             tools: true,
             references: true,
             snapshot: true,
+            set_up: true,
             input: true,
             terminal: true,
             interrupt: true,
@@ -77,6 +80,7 @@ impl Capabilities {
             tools: false,
             references: false,
             snapshot: false,
+            set_up: false,
             input: false,
             terminal: false,
             interrupt: false,
@@ -117,6 +121,7 @@ impl Capabilities {
                 self.unable("runs no code that can change nothing"),
             ),
             RuntimeRequest::Execute(_)
+            | RuntimeRequest::SetUp(_)
             | RuntimeRequest::IsComplete { .. }
             | RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }

@@ -30,7 +30,9 @@ pub use answer::{
 pub use capabilities::{Capabilities, Completing};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
-pub use request::{Execute, InputReply, Place, RecordPlace, RequestId, RuntimeRequest, Stdin};
+pub use request::{
+    Execute, InputReply, Place, RecordPlace, RequestId, RuntimeRequest, SetUp, Stdin,
+};
 
 use std::sync::Arc;
 

@@ -18,6 +18,9 @@ pub struct RequestId(pub u64);
 pub enum RuntimeRequest {
     /// Runs a cell. Answer: `Started`, its output in order, `Finished`.
     Execute(Execute),
+    /// Does what is to be done before the first cell, now and in every interpreter that takes this one's place.
+    /// Answer: as to [`Execute`](RuntimeRequest::Execute).
+    SetUp(Box<SetUp>),
     /// Completes at `position`. Answer: [`Answer::Completions`](super::Answer::Completions).
     Complete {
         /// The text being edited.
@@ -153,6 +156,24 @@ impl Execute {
             store_history: false,
             ..Execute::numbered(code, 0)
         }
+    }
+}
+
+/// What is done before the first cell, in this order: IPython's profile where there is IPython, then files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetUp {
+    /// Name of the profile; `None`: none.
+    pub profile: Option<String>,
+    /// Run in the namespace, one after the other.
+    pub files: Vec<PathBuf>,
+    /// Keeps what the user has been told of the profile, so that it is told once.
+    pub told: PathBuf,
+}
+
+impl SetUp {
+    /// There is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.profile.is_none() && self.files.is_empty()
     }
 }
 

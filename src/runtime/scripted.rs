@@ -120,7 +120,7 @@ impl Script {
     /// The least a runtime tells of a cell or another request: that it began and ended well.
     pub fn plain_end(id: RequestId, request: &RuntimeRequest) -> Vec<RuntimeEvent> {
         let answer = match request {
-            RuntimeRequest::Execute(_) => {
+            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => {
                 let finish = Finish {
                     ending: Ending::Ok,
                     milliseconds: 0.0,

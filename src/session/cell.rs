@@ -28,6 +28,7 @@ pub(super) struct CellRun {
     shown: Shown,
     raised: Option<String>,
     leaving: bool,
+    begun: bool,
     voice: Voice,
     out: RunSender,
     outputs: Outputs,
@@ -55,6 +56,8 @@ pub(super) enum Whose {
     Agent(u32),
     /// The user, by a replay: under this In number, recorded or not.
     Replay { line: u32, recorded: bool },
+    /// What users have done before their first input: not numbered, not recorded.
+    SetUp,
     /// A skill: not numbered, not recorded, no cell to a front-end.
     Skill,
 }
@@ -94,6 +97,7 @@ impl CellRun {
             shown: Shown::new(KEPT),
             raised: None,
             leaving: false,
+            begun: false,
             voice: Voice::Loud,
             out,
             outputs,
@@ -137,6 +141,7 @@ impl CellRun {
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
             RuntimeEvent::Started { .. } if self.whose != Whose::Skill => {
+                self.begun = true;
                 self.out.send(CellEvent::Started);
             }
             RuntimeEvent::Output {
@@ -192,6 +197,11 @@ impl CellRun {
             _ => {}
         }
         CellStep::On
+    }
+
+    /// A failure to start is said by it.
+    pub(super) fn says_why_not(&self) -> bool {
+        self.whose != Whose::SetUp
     }
 
     fn is_users(&self) -> bool {
@@ -250,9 +260,13 @@ impl CellRun {
             };
             history.showed(line, &text, bundles, &layout, state, took);
         }
+        if self.whose == Whose::SetUp && !self.begun && finish.ending == Ending::Interrupted {
+            let notice = Notice::note("interrupted: start-up files were not run");
+            self.out.send(notice);
+        }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
-                if !matches!(self.whose, Whose::Agent(_) | Whose::Skill) {
+                if !matches!(self.whose, Whose::Agent(_) | Whose::Skill | Whose::SetUp) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);

@@ -33,6 +33,7 @@ pub(super) enum Work {
     Input(Submission),
     Replay(Replay),
     Load(Loading),
+    SetUp,
     Call(ToolCall, bool),
 }
 

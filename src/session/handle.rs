@@ -43,6 +43,7 @@ pub(super) enum Command {
     Submit(Submission, run::RunSender),
     Replay(Replay, run::RunSender),
     Load(Loading, run::RunSender),
+    SetUp(run::RunSender),
     Call(ToolCall, bool, run::RunSender),
     Interrupt,
     Restart,
@@ -126,6 +127,13 @@ impl SessionHandle {
     pub fn load(&self, loading: Loading) -> Run {
         let (sender, run) = run::stream();
         let _ = self.commands.send(Command::Load(loading, sender));
+        run
+    }
+
+    /// Does what users have done before their first input; it is done when its turn comes, like an input.
+    pub fn set_up(&self) -> Run {
+        let (sender, run) = run::stream();
+        let _ = self.commands.send(Command::SetUp(sender));
         run
     }
 

@@ -44,6 +44,7 @@ impl Session {
                     self.begin_replay(replay, Purpose::Again { all: false }, &out);
                 }
                 Some((Work::Load(loading), out)) => self.begin_load(loading, &out),
+                Some((Work::SetUp, out)) => self.begin_set_up(out),
                 Some((Work::Call(call, asks), out)) => self.begin_call(call, asks, out),
                 None => return,
             }
@@ -110,6 +111,19 @@ impl Session {
         self.wait_as(recording, &out, recorded, move |session, (), out| {
             session.run_cell(execute, Whose::User(line), stops, out.clone());
         });
+    }
+
+    /// Does what users have done before their first input, where the runtime takes it.
+    fn begin_set_up(&mut self, out: RunSender) {
+        let wanted = &self.setup.set_up;
+        if wanted.is_empty() || !self.runtime.able().set_up {
+            return;
+        }
+        let request = RuntimeRequest::SetUp(Box::new(wanted.clone()));
+        let id = self.connected_runtime().submit(request);
+        let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
+        let cell = UserCell::new(run, None);
+        self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
     /// Gives the floor to a cell of the user and starts it.

@@ -70,7 +70,7 @@ use crate::config::{Choices, Keymap};
 use crate::history::History;
 use crate::input::Mode;
 use crate::report::Report;
-use crate::runtime::{Place, Stdin};
+use crate::runtime::{Place, SetUp, Stdin};
 
 use handle::Command;
 
@@ -108,6 +108,8 @@ pub struct Parts {
     pub runtime_at_once: bool,
     /// There is a user who can be asked.
     pub asks: bool,
+    /// What is done before the first input.
+    pub set_up: SetUp,
     /// Finds the skills.
     pub skills: FindSkills,
     /// Where texts too long for the model are kept.

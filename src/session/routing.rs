@@ -26,9 +26,10 @@ impl Session {
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 match self.floor.holder() {
                     // A cell ends with it, and says it.
-                    Some(Holder::Cell(_) | Holder::Recording { .. }) => {}
+                    Some(Holder::Cell(cell)) if cell.run.says_why_not() => {}
+                    Some(Holder::Recording { .. }) => {}
                     // Nobody sits before a prompt: an input that needs it says it.
-                    None if !self.setup.asks => self.unsaid = Some(notice),
+                    None | Some(Holder::Cell(_)) if !self.setup.asks => self.unsaid = Some(notice),
                     _ => self.out_or_background().send(notice),
                 }
             }

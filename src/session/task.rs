@@ -16,7 +16,7 @@ use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{RequestId, RuntimeRequest, Stdin};
+use crate::runtime::{RequestId, RuntimeRequest, SetUp, Stdin};
 use crate::session::asking::{Asking, AskingEvent};
 use crate::session::commands::recorded_sessions;
 use crate::session::events::{EndEvent, Notice};
@@ -78,6 +78,8 @@ pub(super) struct Setup {
     pub(super) stdin: Stdin,
     /// There is a user who can be asked.
     pub(super) asks: bool,
+    /// What is done before the first input.
+    pub(super) set_up: SetUp,
 }
 
 /// Runs a session until it is closed.
@@ -112,6 +114,7 @@ pub(super) fn run(
         resumed,
         runtime_at_once,
         asks,
+        set_up,
         skills,
         artifacts,
         record,
@@ -132,6 +135,7 @@ pub(super) fn run(
             notebooks,
             stdin,
             asks,
+            set_up,
         },
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
@@ -204,6 +208,7 @@ impl Session {
             Command::Learned(ticket, then) => self.learned(ticket, then),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
+            Command::SetUp(out) => self.wait_for(Work::SetUp, out),
             Command::Call(call, asks, out) => self.wait_for(Work::Call(call, asks), out),
             Command::Interrupt => self.interrupt(),
             Command::Restart => {

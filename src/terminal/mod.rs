@@ -65,7 +65,7 @@ use prompt::Label;
 use showing::Showing;
 use signals::{Attached, Listeners};
 use snapshot::Snapshot;
-use startup::Startup;
+use startup::{Early, Startup};
 use told::Told;
 use typing::Target;
 use wishes::Wishes;
@@ -102,7 +102,7 @@ pub struct Options {
     pub reports: Vec<Report>,
     /// Said before anything else.
     pub greeting: Option<Greeting>,
-    /// Replayed while the prompt can be used.
+    /// Replayed while the prompt can be used, after the files at home.
     pub startup: Option<Loading>,
     /// Loaded before the first prompt, in this order.
     pub load: Vec<Loading>,
@@ -192,15 +192,22 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
-    let startup = options.startup.and_then(|startup| {
-        let screen = options.screen.clone();
-        Startup::follow(
-            session.load(startup),
-            background.clone(),
-            screen,
-            editor.repainter(),
-        )
+    let home = Early {
+        name: "start-up files",
+        run: session.set_up(),
+        may_be_nothing: false,
+    };
+    let notebook = options.startup.map(|notebook| Early {
+        name: "startup.ipynb",
+        run: session.load(notebook),
+        may_be_nothing: true,
     });
+    let startup = Startup::follow(
+        [home].into_iter().chain(notebook).collect(),
+        background.clone(),
+        options.screen.clone(),
+        editor.repainter(),
+    );
     let (suggests, sayer) = (session.clone(), background.clone());
     editor.suggest_with(
         Box::new(move |draft, take| suggests.suggest(draft, take)),
@@ -267,7 +274,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
 }
 
 struct Shell {
-    /// The startup notebook, until it has been shown.
+    /// What comes before the first input, until it has been shown.
     startup: Option<Startup>,
     session: SessionHandle,
     /// What only an editor can do.
@@ -375,14 +382,18 @@ impl Shell {
         Ok(ended)
     }
 
-    /// What is left of the startup notebook comes before anything else.
+    /// What is left of files at home and the startup notebook comes before anything else.
     fn finish_startup(&mut self) -> Result<(), Report> {
-        if let Some(rest) = self.startup.take().and_then(Startup::take) {
+        let left = self.startup.take().map(Startup::take).unwrap_or_default();
+        for (at, rest) in left.into_iter().enumerate() {
             self.show_background()?;
-            let note = "waiting for startup.ipynb; Ctrl-C stops it";
-            say(&self.screen, &Notice::note(note))?;
+            if at == 0 {
+                let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
+                say(&self.screen, &Notice::note(note))?;
+            }
             let target = Target::Replay(self.showing.cells());
-            (_, self.showing.early) = self.showing.show_from(&rest, Some(target))?;
+            let (_, typed) = self.showing.show_from(&rest.run, Some(target))?;
+            self.showing.early.extend(typed);
         }
         self.show_background()
     }

@@ -62,6 +62,13 @@ pub fn python() -> Option<PathBuf> {
     have("Python with IPython", ipython_environment())
 }
 
+/// The Python of an environment with an older IPython.
+pub fn ipython_8() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("ipython-8", &["ipython==8.37.0"], "IPython"));
+    have("Python with IPython 8", &FOUND)
+}
+
 /// The Python of an environment with matplotlib, pandas, Pillow, SymPy and IPython.
 pub fn figures() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {

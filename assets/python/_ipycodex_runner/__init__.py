@@ -13,7 +13,7 @@ use.
 Layers, lowest first: wire, debug, cut, record <- loop, terminal, stdin, watchdog <- dark <- mime <- figures,
 tracebacks, tables <- system, syntax, magics, pictures, signatures, live <- deeper <- complete, inspection <- cells /
 ipython (on ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema, results <- tools, references,
-snapshot (on confine) <- serve.
+snapshot (on confine), home (on ipython_profile) <- serve.
 """
 
 import marshal

@@ -48,6 +48,7 @@ class Terminal:
 
     debugger_history = None
     autoindent = False
+    configured_editor = None
 
     def init_alias(self):
         super().init_alias()
@@ -62,7 +63,7 @@ class Terminal:
 
     @property
     def editor(self):
-        return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        return self.configured_editor or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
 
     def set_autoindent(self, value=None):
         self.autoindent = not self.autoindent if value is None else value

@@ -1,7 +1,8 @@
-"""The end of the runner: what Python would do at exit, with a limit on what can hang.
+"""The end of a script, and of the runner: what Python would do at exit, the latter with a limit on what can hang.
 
-In: the exit code. Out: nothing; does not return. Invariants: non-daemon threads get a second, or until the host's
-SIGTERM, then `atexit` runs, whichever limit comes first; then the process ends without finalising the interpreter.
+In: the exit code. Out: nothing; the runner's end does not return. Invariants: non-daemon threads get a second, or until
+the host's SIGTERM, then `atexit` runs, whichever limit comes first; then the process ends without finalising the
+interpreter.
 """
 
 import _signal
@@ -36,6 +37,15 @@ def leave(code):
             sys.excepthook(type(error), error, error.__traceback__)
     wire.flush_streams()
     os._exit(code)
+
+
+def end_of_script():
+    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
+    at exit."""
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    if "atexit" in sys.modules:
+        sys.modules["atexit"]._run_exitfuncs()
 
 
 class EndOfPatience:

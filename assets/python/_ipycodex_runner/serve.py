@@ -1,8 +1,8 @@
 """The runner's main loop: takes requests one at a time, runs cells, answers everything else.
 
-In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` and one `answer`
-per other request; user code runs only between `interrupts.user = True` and `False`; the loop itself survives any
-request.
+In: decoded requests (`wire.Requests`). Out: frames. Invariants: exactly one `done` per accepted `exec` or `set_up` and
+one `answer` per other request; user code runs only between `interrupts.user = True` and `False`; the loop itself
+survives any request.
 Absent on purpose: what a cell or a magic means (`cells`, `ipython`), and anything imported that the first cell does not
 need.
 """
@@ -255,7 +255,7 @@ class Server:
                 continue
             kind = request.get("type", "exec")
             name = self.host.id = request.get("id", "")
-            if kind == "exec":
+            if kind in ("exec", "set_up"):
                 self.execute(request)
             elif kind == "take_back":
                 self.take_back()
@@ -395,7 +395,7 @@ class Server:
         store = bool(request.get("storeHistory", not silent))
         host.stdin = request.get("stdin") or ("terminal" if host.pty else "ask")
         host.dark = bool(request.get("dark"))
-        if not request.get("allowStdin", True):
+        if request.get("type") == "set_up" or not request.get("allowStdin", True):
             host.stdin = "refuse"
         typed = b""
         if host.pty:
@@ -410,19 +410,27 @@ class Server:
         try:
             enter(request)
             place = (request["filename"], request["line"]) if "filename" in request else None
-            outcome = self.run_user_code(
-                lambda: self.engine.execute(request["code"], store, silent, request.get("executionCount"), place)
-            )
+            if request.get("type") == "set_up":
+                from . import home
+
+                work = home.Home(self.engine, request).set_up
+            else:
+                count = request.get("executionCount")
+                work = lambda: self.engine.execute(request["code"], store, silent, count, place)  # noqa: E731
+            outcome = self.run_user_code(work)
             if request.get("last"):
-                self.run_user_code(end_of_script)
+                from . import leave
+
+                self.run_user_code(leave.end_of_script)
         except KeyboardInterrupt:
             # the interrupt fell between the cell's own handlers
             host.send({"type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": ["KeyboardInterrupt"]})
             outcome = "cancelled"
         except BaseException as error:
-            host.send(
-                {"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": internal(error)}
-            )
+            import traceback
+
+            lines = traceback.format_exception(type(error), error, error.__traceback__)
+            host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": lines})
             outcome = "error"
         self.leave_if_forked()
         host.dark = False
@@ -441,21 +449,6 @@ class Server:
             done["cwd"] = None
         done["ms"] = round((perf_counter() - began) * 1000, 3)
         host.send(done)
-
-
-def end_of_script():
-    """What Python does when a script has ended: waits for its threads, however long they take, then runs what is to run
-    at exit."""
-    if "threading" in sys.modules:
-        sys.modules["threading"]._shutdown()
-    if "atexit" in sys.modules:
-        sys.modules["atexit"]._run_exitfuncs()
-
-
-def internal(error):
-    import traceback
-
-    return traceback.format_exception(type(error), error, error.__traceback__)
 
 
 def fit_tables(pandas):

@@ -76,7 +76,8 @@ fn every_key_of_the_file_is_read() {
         "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "images": "kitty", "fit_plots": false, "history_hint": false, "edit_mode": "vi", "keys": {"suggest": "alt-x"},
+        "run_cells": "auto", "images": "kitty", "fit_plots": false, "history_hint": false, "edit_mode": "vi",
+        "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
     let (home, environment) = with_file(&content.to_string());
@@ -89,6 +90,7 @@ fn every_key_of_the_file_is_read() {
         (Effort::ExtraHigh, Search::Off)
     );
     assert_eq!(settings.choices.code_theme, "github");
+    assert_eq!(settings.choices.ipython_profile, "sci");
     assert!(settings.choices.log_exact && settings.choices.prompt_mode);
     assert!(
         !settings.choices.history_hint && !settings.choices.greeting && !settings.choices.fit_plots

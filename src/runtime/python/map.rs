@@ -185,6 +185,7 @@ impl Underway {
                     error.ename, error.evalue
                 )),
             },
+            Frame::Notice { text } => RuntimeEvent::Notice(text),
             Frame::Done {
                 id,
                 status,

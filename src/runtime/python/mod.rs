@@ -16,6 +16,7 @@ mod marks;
 mod order;
 mod owner;
 mod plan;
+mod set_up;
 mod stage;
 mod start;
 mod terminal;

@@ -18,13 +18,13 @@ use super::control::Control;
 use super::ends::Ends;
 use super::events::Events;
 use super::interpreter::{Interpreter, Step, death_of};
-use super::map::{Kind, Underway, finished, interrupted, typed_bytes, wants_to_leave};
+use super::map::{Kind, Underway, interrupted, typed_bytes, wants_to_leave};
 use super::order::Item;
 use super::plan::PythonPlan;
+use super::set_up::Beginning;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
 use super::wire::{Frame, answered, reply_line, request_line, take_back_line};
-use crate::runtime::Ending;
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -43,6 +43,7 @@ pub(super) struct Owner {
     events: Events,
     underway: Underway,
     ends: Ends,
+    beginning: Beginning,
     deaths: VecDeque<Instant>,
     /// An interpreter was ready before.
     restarted: bool,
@@ -80,6 +81,7 @@ impl Owner {
             events,
             underway: Underway::default(),
             ends: Ends::default(),
+            beginning: Beginning::default(),
             deaths: VecDeque::new(),
             restarted: false,
         }
@@ -150,8 +152,7 @@ impl Owner {
             for (id, request) in self.control.take_cancelled() {
                 self.cancel(id, &request);
             }
-            let is_cell = |request: &RuntimeRequest| matches!(request, RuntimeRequest::Execute(_));
-            if self.control.is_closing() || self.control.has_request(is_cell) {
+            if self.control.is_closing() || self.control.has_request(Kind::is_cell) {
                 return;
             }
             for (id, request) in self.control.take_requests() {
@@ -197,6 +198,7 @@ impl Owner {
             });
         }
         self.control.set_ready();
+        self.beginning.again(&mut interpreter);
         let mut leaving = Leaving::No;
         loop {
             self.send_requests(&mut interpreter, &mut leaving);
@@ -247,6 +249,7 @@ impl Owner {
             };
             if let Some(line) = request_line(id, &request) {
                 self.underway.add(id, kind);
+                self.beginning.asked(id, &request);
                 interpreter.request(&line);
             }
             if kind == Kind::Shutdown {
@@ -316,6 +319,7 @@ impl Owner {
             // What was typed in between is in the next cell's hands by now.
             self.release_end();
         }
+        self.beginning.saw(&frame);
         match self.underway.event(frame)? {
             RuntimeEvent::Finished { id, finish } => {
                 let is_coming = self.end_cell();
@@ -431,6 +435,7 @@ impl Owner {
         }
         let restarting = self.deaths.len() < 2;
         self.events.send(RuntimeEvent::Died { death, restarting });
+        self.beginning.died(&self.events);
         if restarting { Next::Start } else { Next::Wait }
     }
 
@@ -450,10 +455,7 @@ impl Drop for Owner {
         // The contract's last promise: whatever was asked has an end, if anyone still listens.
         self.release_end();
         for (id, kind) in self.underway.abandon() {
-            self.events.send(match kind {
-                Kind::Execute => finished(id, Ending::Died(Death::Killed)),
-                kind => kind.end(id, &Death::Killed),
-            });
+            self.events.send(kind.end(id, &Death::Killed));
         }
     }
 }

@@ -5,10 +5,12 @@
 //! that is not a frame is an error that names what was there. Lone surrogate escapes, which Python can write and Rust
 //! text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`, `map.rs`).
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{InputReply, RequestId, RuntimeRequest, Stdin};
+use super::super::{InputReply, RequestId, RuntimeRequest, SetUp, Stdin};
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -51,6 +53,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
             }
             exec
         }
+        RuntimeRequest::SetUp(wanted) => return Some(set_up_line(RequestId(id), wanted)),
         RuntimeRequest::Complete {
             code,
             position,
@@ -111,6 +114,18 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
         RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))
+}
+
+/// The line of what an interpreter begins with.
+pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
+    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+    line_of(&json!({
+        "type": "set_up",
+        "id": id.0,
+        "profile": wanted.profile,
+        "files": wanted.files.iter().map(path).collect::<Vec<_>>(),
+        "told": path(&wanted.told),
+    }))
 }
 
 fn word(stdin: Stdin) -> &'static str {
@@ -227,6 +242,9 @@ pub(super) enum Frame {
         prompt: String,
         #[serde(default)]
         password: bool,
+    },
+    Notice {
+        text: String,
     },
     RecordRequest {
         #[serde(default)]

@@ -178,6 +178,7 @@ fn stage_of(
         resumed: false,
         runtime_at_once: true,
         asks: true,
+        set_up: SetUp::default(),
         skills: Box::new(|| Skills {
             catalog: Catalog::default(),
             consent: Consent::none(),

@@ -25,7 +25,7 @@ impl Kind {
     /// `None` for a reply, which has no end.
     pub(in crate::runtime::python) fn of(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
-            RuntimeRequest::Execute(_) => Kind::Execute,
+            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => Kind::Execute,
             RuntimeRequest::CallTool { .. } => Kind::CallTool,
             RuntimeRequest::Evaluate { .. } => Kind::Evaluate,
             RuntimeRequest::Snapshot { .. } => Kind::Snapshot,
@@ -40,6 +40,11 @@ impl Kind {
                 return None;
             }
         })
+    }
+
+    /// True for what is worth starting an interpreter for.
+    pub(in crate::runtime::python) fn is_cell(request: &RuntimeRequest) -> bool {
+        Kind::of(request) == Some(Kind::Execute)
     }
 
     /// True for what an interrupt can stop.

@@ -1,0 +1,140 @@
+"""What users have at home, done before their first cell: IPython's profile (`ipython_profile`), then their own files.
+
+In: the request `set_up`: which profile, what the command line asks of IPython, which files, in this order. Out: names
+in the namespace; frames of what was printed and of what failed. Invariants: what fails says where, and what follows is
+done all the same, until the user interrupts; nobody is asked for input, and nothing here leaves the shell. Absent on
+purpose: which files there are, and whether the user trusts them: the host knows.
+"""
+
+import os
+import sys
+
+
+class NotNow:
+    """`exit` and `quit` while the shell starts."""
+
+    def __repr__(self):
+        return "Use exit() at the prompt"
+
+    def __call__(self, code=None, *_keep):
+        raise SystemExit(code)
+
+
+class Home:
+    def __init__(self, engine, request):
+        self.engine, self.host, self.request = engine, engine.host, request
+
+    def set_up(self):
+        """Does one step after the other; returns `ok` or `cancelled`."""
+        ns, stand_in = self.engine.ns, NotNow()
+        kept = {name: ns[name] for name in ("exit", "quit") if name in ns}
+        ns.update(dict.fromkeys(kept, stand_in))
+        steps = self.steps()
+        try:
+            for name, step in steps:
+                try:
+                    step()
+                except KeyboardInterrupt:
+                    left = [name for name, _step in steps]
+                    rest = "; not run: " + ", ".join(map(shown, left)) if left else ""
+                    self.say("%s was interrupted%s" % (shown(name), rest))
+                    return "cancelled"
+                except BaseException as error:
+                    self.failed(name, error)
+        finally:
+            for name, value in kept.items():
+                if ns.get(name) is stand_in:
+                    ns[name] = value
+        return "ok"
+
+    def steps(self):
+        """Names of what is to be done, each with the function that does it."""
+        request = self.request
+        if hasattr(self.engine, "shell"):
+            from . import ipython_profile
+
+            profile = ipython_profile.Profile(self, request)
+            yield profile.name, profile.load
+            for step in profile.steps():
+                yield step
+        else:
+            for step in self.flags():
+                yield step
+        for path in request.get("files") or ():
+            yield path, lambda: self.file(path)
+
+    def flags(self):
+        """What the command line asks of IPython, for the built-in engine."""
+        request, shell = self.request, self.engine.get_ipython()
+        if request.get("pdb"):
+            self.engine.post_mortem = True
+        if request.get("matplotlib") is not None:
+            backend = request["matplotlib"].replace("auto", "")
+            yield "--matplotlib", lambda: shell.run_line_magic("matplotlib", backend)
+        for name in request.get("extensions") or ():
+            yield "--ext " + name, lambda: shell.run_line_magic("load_ext", name)
+        for option in request.get("options") or ():
+            self.say("`%s` has no effect: IPython is not in use" % option)
+
+    def file(self, path):
+        """Runs a file in the namespace, as a script in its folder; one of IPython's kind (`.ipy`) as cells."""
+        path = os.path.abspath(path)
+        ns, argv, search = self.engine.ns, sys.argv[:], os.path.dirname(path)
+        had = "__file__" in ns
+        old = ns.get("__file__")
+        ns["__file__"] = path
+        sys.argv[:] = [path]
+        sys.path.insert(0, search)
+        try:
+            if path.endswith(".ipy"):
+                with open(path, encoding="utf-8") as file:
+                    self.lines(file.read(), (path, 1), path)
+            else:
+                import tokenize
+
+                with tokenize.open(path) as file:
+                    exec(compile(file.read(), path, "exec", 0, True), ns)
+        finally:
+            sys.argv[:] = argv
+            if search in sys.path:
+                sys.path.remove(search)
+            if had:
+                ns["__file__"] = old
+            elif ns.get("__file__") == path:
+                del ns["__file__"]
+
+    def lines(self, code, place, name):
+        """Runs text with IPython's syntax; its error has been shown by the engine."""
+        outcome = self.engine.execute(code, False, False, None, place)
+        if outcome == "cancelled":
+            raise KeyboardInterrupt
+        if outcome == "error":
+            self.say("%s failed; the shell goes on" % shown(name))
+
+    def failed(self, name, error):
+        if isinstance(error, SystemExit):
+            code = "" if error.code in (None, 0) else " (%s)" % (error.code,)
+            self.say("%s left%s: the rest of it was not run, and the shell goes on" % (shown(name), code))
+            return
+        tb = error.__traceback__
+        while tb is not None and tb.tb_frame.f_code.co_filename != name:
+            tb = tb.tb_next
+        error.__traceback__ = tb or error.__traceback__
+        shell = getattr(self.engine, "shell", None)
+        if shell is not None and tb is not None:
+            shell.showtraceback((type(error), error, tb), tb_offset=0)
+        else:
+            from . import tracebacks
+
+            frame = tracebacks.describe(error, {}, self.host.pty)
+            frame["type"] = "error"
+            self.host.send(frame)
+        self.say("%s failed; the shell goes on" % shown(name))
+
+    def say(self, text):
+        self.host.send({"type": "notice", "text": text})
+
+
+def shown(name):
+    home = os.path.expanduser("~")
+    return "~" + name[len(home) :] if home != "/" and name.startswith(home + "/") else name

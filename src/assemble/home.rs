@@ -1,0 +1,73 @@
+//! What users have at home and a fresh interpreter begins with: IPython's profile, and files of their own.
+//!
+//! In: surroundings and settings. Out: the names of what is there. Invariant: nothing is read but folders; where there
+//! is nothing, nothing is asked of the interpreter, so that scripts do not wait for it.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Settings;
+use crate::environment::Environment;
+use crate::runtime::SetUp;
+
+/// Where IPython keeps what holds for all users.
+const SHARED: [&str; 2] = ["/etc/ipython", "/usr/local/etc/ipython"];
+
+/// What is done before the first input.
+pub(super) fn set_up(environment: &Environment, settings: &Settings) -> SetUp {
+    let paths = &settings.paths;
+    let own = Some(paths.config_dir.join("startup.py")).filter(|path| path.is_file());
+    SetUp {
+        profile: profile(environment, settings),
+        files: own
+            .into_iter()
+            .chain(scripts(&paths.config_dir.join("modules")))
+            .collect(),
+        told: paths.state_dir.join("ipython-told"),
+    }
+}
+
+/// The profile that is wanted, where there may be something in it.
+fn profile(environment: &Environment, settings: &Settings) -> Option<String> {
+    let name = settings.choices.ipython_profile.trim();
+    if name.is_empty() || !settings.ipython {
+        return None;
+    }
+    let folder = match environment.variable("IPYTHONDIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => environment.home.as_ref()?.join(".ipython"),
+    };
+    let variables = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter();
+    let environments = variables.filter_map(|name| environment.variable(name));
+    let shared = environments
+        .map(|root| Path::new(root).join("etc/ipython"))
+        .chain(SHARED.map(PathBuf::from))
+        .any(|folder| folder.is_dir());
+    let folder = folder.join(format!("profile_{name}"));
+    let there = name != "default"
+        || shared
+        || environment.variable("PYTHONSTARTUP").is_some()
+        || ["ipython_config.py", "ipython_config.json"]
+            .iter()
+            .any(|file| folder.join(file).exists())
+        || !listing(&folder.join("startup"), &["py", "ipy"]).is_empty();
+    there.then(|| name.to_owned())
+}
+
+/// The Python files of a folder, by name.
+fn scripts(folder: &Path) -> Vec<PathBuf> {
+    listing(folder, &["py"])
+}
+
+fn listing(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let named = |path: &PathBuf| {
+        let suffix = path.extension().and_then(|suffix| suffix.to_str());
+        suffix.is_some_and(|suffix| suffixes.contains(&suffix)) && path.is_file()
+    };
+    let mut found: Vec<PathBuf> = paths.filter(named).collect();
+    found.sort();
+    found
+}

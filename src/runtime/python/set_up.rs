@@ -1,0 +1,57 @@
+//! What every interpreter of a runtime begins with: asked for once, done again by those that take its place.
+//!
+//! In: the request, and what becomes of it. Out: its line for a new interpreter, under a number that no request has:
+//! what it prints then is nobody's. Invariant: what an interpreter died of is not done again before it is asked for
+//! again.
+
+use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
+use super::events::Events;
+use super::interpreter::Interpreter;
+use super::wire::{Frame, set_up_line};
+
+/// The number of what nobody asked for again.
+const AGAIN: RequestId = RequestId(0);
+
+/// What an interpreter begins with, and whether it is at it.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    wanted: Option<Box<SetUp>>,
+    under_way: Option<RequestId>,
+}
+
+impl Beginning {
+    /// An interpreter is given a request, maybe this one.
+    pub(super) fn asked(&mut self, id: RequestId, request: &RuntimeRequest) {
+        if let RuntimeRequest::SetUp(wanted) = request {
+            self.wanted = Some(wanted.clone());
+            self.under_way = Some(id);
+        }
+    }
+
+    /// This interpreter takes the place of another.
+    pub(super) fn again(&mut self, interpreter: &mut Interpreter) {
+        if let Some(wanted) = &self.wanted {
+            interpreter.request(&set_up_line(AGAIN, wanted));
+            self.under_way = Some(AGAIN);
+        }
+    }
+
+    /// A frame came, maybe its end.
+    pub(super) fn saw(&mut self, frame: &Frame) {
+        if let Frame::Done { id, .. } = frame
+            && id.0.is_some()
+            && id.0 == self.under_way
+        {
+            self.under_way = None;
+        }
+    }
+
+    /// The interpreter died, maybe of this.
+    pub(super) fn died(&mut self, events: &Events) {
+        if self.under_way.take().is_some() {
+            self.wanted = None;
+            let text = "start-up files ended the interpreter: the next one begins without them";
+            events.send(RuntimeEvent::Notice(text.into()));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What users have at home counts, while the prompt stands already: files of their own, and IPython's profile.
+
+use super::shell::{CTRL_C, Shell};
+use crate::support::home::Home;
+use crate::support::peers;
+
+/// Room for a path in one line.
+const WIDE: (u16, u16) = (200, 50);
+const DEMO: [&str; 2] = ["--agent", "demo"];
+
+/// A home for each engine: the built-in one, and IPython 8 and 9 where they can be had.
+fn homes() -> Vec<Home> {
+    let mut homes = vec![Home::new()];
+    homes.extend(ipythons());
+    homes
+}
+
+/// A home for each IPython that can be had.
+fn ipythons() -> Vec<Home> {
+    let found = [peers::python(), peers::ipython_8()];
+    let with = |python| {
+        let home = Home::new();
+        home.install("python3", python);
+        home
+    };
+    found.into_iter().flatten().map(with).collect()
+}
+
+fn write(path: &std::path::Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A file beside `config.json`.
+fn own(home: &Home, name: &str, text: &str) {
+    write(&home.config().join(name), text);
+}
+
+/// A file of IPython's profile.
+fn profile(home: &Home, name: &str, text: &str) {
+    let folder = home.path().join("ipython/profile_default");
+    write(&folder.join(name), text);
+}
+
+#[test]
+fn files_of_the_users_own_come_first_and_again_after_a_restart() {
+    for home in homes() {
+        own(
+            &home,
+            "startup.py",
+            "first = [__file__[-10:]]\nprint('hello from', 'home')\n",
+        );
+        own(
+            &home,
+            "modules/20-bad.py",
+            "first.append(20)\nfirst.nothing\n",
+        );
+        own(&home, "modules/10-good.py", "first.append(10)\n");
+        own(&home, "modules/30-leaves.py", "first.append(30)\nquit()\n");
+        own(&home, "modules/notes.txt", "not Python");
+        own(
+            &home,
+            "startup.ipynb",
+            r#"{"cells": [{"cell_type": "code", "source": "first.append('notebook')", "metadata": {}}],
+                "nbformat": 4, "nbformat_minor": 5, "metadata": {}}"#,
+        );
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.at(2);
+        shell.shows("hello from home");
+        shell.shows("AttributeError: 'list' object has no attribute 'nothing'");
+        shell.shows("20-bad.py failed; the shell goes on");
+        shell.shows("30-leaves.py left: the rest of it was not run, and the shell goes on");
+        shell.at(2);
+        shell.pty.send_line("first");
+        shell.shows("Out[2]: ['startup.py', 10, 20, 30, 'notebook']");
+        shell.at(3);
+        shell.pty.send_line("%ipycodex restart");
+        shell.shows("a new interpreter is ready");
+        shell.at(4);
+        shell.pty.send_line("first");
+        shell.shows("Out[4]: ['startup.py', 10, 20, 30]");
+        shell.at(5);
+        assert_eq!(shell.leave(), 0);
+        // None of it is in the record.
+        assert_eq!(shell.inputs(4)[1], "first");
+    }
+}
+
+#[test]
+fn the_prompt_does_not_wait_for_a_profile_and_the_first_input_does() {
+    for home in ipythons() {
+        profile(
+            &home,
+            "ipython_config.py",
+            "c.InteractiveShellApp.exec_lines = ['%load_ext autoreload', '%autoreload 2']\n\
+             c.InteractiveShell.xmode = 'Minimal'\nc.TerminalInteractiveShell.confirm_exit = False\n",
+        );
+        profile(
+            &home,
+            "startup/slow.py",
+            "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nslow = 1\n",
+        );
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.at(1);
+        shell.pty.send_line("slow, get_ipython().xmode");
+        shell.shows("waiting for start-up files; Ctrl-C stops it");
+        shell.home.write("go", "");
+        shell.shows("Out[1]: (1, 'Minimal')");
+        shell.shows("have no effect here: TerminalInteractiveShell.confirm_exit");
+        shell.at(2);
+        shell.cell(2, "%autoreload");
+        assert_eq!(shell.leave(), 0);
+        let home = shell.home;
+        let told = |arguments: &[&str]| {
+            let ran = home.run(&[&DEMO[..], arguments].concat(), "'slow' in globals()");
+            assert_eq!(ran.code(), 0, "{ran:?}");
+            ran.stdout
+        };
+        // Said once, and it counts without a terminal, too, but not for scripts.
+        assert_eq!(told(&[]), "True\n");
+        assert_eq!(told(&["-c", "'slow' in globals()"]), "True\n");
+        assert_eq!(told(&["--no-profile"]), "False\n");
+        assert_eq!(told(&["--no-ipython"]), "False\n");
+        assert_eq!(told(&["run", "-"]), "False\n");
+        let said = told(&["--profile", "sci"]);
+        assert!(said.ends_with("False\n"), "{said}");
+        own(&home, "config.json", r#"{"ipython_profile": ""}"#);
+        assert_eq!(told(&[]), "False\n");
+        assert_eq!(told(&["--profile", "default"]), "True\n");
+    }
+}
+
+#[test]
+fn a_profile_that_sleeps_is_stopped_by_ctrl_c() {
+    for home in ipythons() {
+        profile(
+            &home,
+            "startup/10-sleeps.py",
+            "import time\nprint('asleep', 'now')\ntime.sleep(60)\n",
+        );
+        profile(&home, "startup/20-other.py", "other = 1\n");
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.at(1);
+        shell.shows("asleep now");
+        shell.pty.send_line("'other' in globals()");
+        shell.shows("waiting for start-up files; Ctrl-C stops it");
+        shell.pty.send(CTRL_C);
+        shell.shows("10-sleeps.py was interrupted; not run:");
+        shell.shows("Out[1]: False");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
+fn files_that_flood_or_end_the_interpreter_do_not_cost_the_shell() {
+    for home in homes() {
+        own(
+            &home,
+            "modules/a.py",
+            "for _ in range(100): print('x' * 99 * 10_000)\nflooded = 1\n",
+        );
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.at(1);
+        shell.shows("start-up files printed 99000200 bytes, not all of them shown");
+        shell.pty.send_line("flooded");
+        shell.shows("Out[1]: 1");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+        let home = shell.home;
+        own(&home, "modules/a.py", "import os\nos._exit(3)\n");
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.shows("start-up files ended the interpreter: the next one begins without them");
+        shell.at(1);
+        shell.pty.send_line("6 * 7");
+        shell.shows("Out[1]: 42");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+    }
+}
