@@ -1,7 +1,8 @@
 //! From spawn to a prompt that takes keys, on a pseudo-terminal: the prompt is drawn and a typed key stands behind it.
 //!
 //! Ours twice: with the `python3` on the path (without IPython), and with the environment that has IPython; the
-//! interpreter starts behind the prompt in both.
+//! interpreter starts behind the prompt in both. And with a profile of IPython that takes two seconds, which the prompt
+//! does not wait for.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,6 +13,9 @@ use crate::support::pty::Pty;
 use crate::table::{Figures, Row, Target, in_turn};
 
 const RUNS: usize = 15;
+
+/// With a profile over without, in ms.
+const UNCHANGED: f64 = 1.15;
 
 /// `ipython` in ms over ours in ms.
 const FASTER: f64 = 40.0;
@@ -31,15 +35,48 @@ pub fn rows() -> Vec<Row> {
             prompt(&home, ours, &["--python", interpreter])
         })
     };
+    let slow_home = Home::new();
+    let startup = slow_home.path().join("ipython/profile_default/startup");
+    std::fs::create_dir_all(&startup).expect("a folder of our own");
+    std::fs::write(startup.join("slow.py"), "import time; time.sleep(2)\n")
+        .expect("a file of our own");
+    let mut with_profile = || {
+        with_environment(&|python| {
+            let interpreter = python.to_str().expect("paths of peers are UTF-8");
+            prompt(&slow_home, ours, &["--python", interpreter])
+        })
+    };
     let mut ipython = || {
         with_environment(&|python| {
             prompt(&home, &python.with_file_name("ipython"), &["--no-banner"])
         })
     };
     // First starts make profiles, histories and caches; nobody waits for them twice.
-    let _ = in_turn(1, [&mut plain, &mut with_ipython, &mut ipython]);
-    let [plain, with_ipython, ipython] =
-        in_turn(RUNS, [&mut plain, &mut with_ipython, &mut ipython]);
+    let _ = in_turn(
+        1,
+        [
+            &mut plain,
+            &mut with_ipython,
+            &mut with_profile,
+            &mut ipython,
+        ],
+    );
+    let [plain, with_ipython, with_profile, ipython] = in_turn(
+        RUNS,
+        [
+            &mut plain,
+            &mut with_ipython,
+            &mut with_profile,
+            &mut ipython,
+        ],
+    );
+    let unchanged = Row {
+        what: "the same, with a profile of 2 s".into(),
+        unit: "ms",
+        ours: with_profile,
+        peer: Some(("without it", with_ipython.clone())),
+        target: Target::TimesPeerAtMost(UNCHANGED),
+    };
     let row = |what: &str, ours: Figures| Row {
         what: what.into(),
         unit: "ms",
@@ -50,6 +87,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("start to a prompt that takes keys", plain),
         row("the same, the interpreter has IPython", with_ipython),
+        unchanged,
     ]
 }
 
