@@ -101,6 +101,7 @@ impl Ours {
             terminal: None,
             cache_dir: home.path().join("cache/ipycodex"),
             script: None,
+            confined: None,
         }));
         let mut ours = Ours {
             runtime,

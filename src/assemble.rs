@@ -8,8 +8,8 @@ mod home;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::acp;
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
+use crate::agent::{Sandbox, acp};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
 use crate::display::Pictures;
 use crate::environment::Environment;
@@ -17,11 +17,11 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::Stdin;
-use crate::runtime::connect::{PythonPlan, RuntimePlan, ScriptRun};
+use crate::runtime::connect::{Confinement, PythonPlan, RuntimePlan, ScriptRun};
 use crate::screen::Screen;
 use crate::session::{
-    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlannedRuntime, Run,
-    SessionHandle, Skills,
+    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlanKernel, PlannedRuntime,
+    Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
@@ -110,6 +110,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         .flatten();
     let first = greets && settings.record && !paths.history.exists();
     let agent = agent_plan(environment, &settings, &settings.choices.agent, cwd.clone())?;
+    let kernels = plan_kernel(environment, &settings);
     let agents = plan_agent(environment.clone(), settings.clone(), cwd.clone());
     // Without a prompt to show, nothing takes as long as an interpreter: it goes first, and the record is opened while
     // it starts. Before a prompt the session's thread starts it.
@@ -126,6 +127,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         runtime: PlannedRuntime { able, connect },
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
+        kernels,
         history: history.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),
@@ -204,7 +206,43 @@ fn runtime_plan(
         terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
         cache_dir: settings.paths.cache_dir.clone(),
         script: wanted.script.clone(),
+        confined: None,
     }))
+}
+
+/// How a kernel of the agent's own would be connected: it is confined as the agent's commands are, and gets what is no
+/// secret of the environment.
+fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
+    let variables = environment.for_models_code();
+    let interpreter = settings.choices.python.clone();
+    let (ipython, cache_dir) = (settings.ipython, settings.paths.cache_dir.clone());
+    let temporary = PathBuf::from(environment.variable("TMPDIR").unwrap_or("/tmp"));
+    Box::new(move |wish| {
+        let writes = match wish.sandbox {
+            Sandbox::FullAccess => None,
+            Sandbox::ReadOnly => Some(Vec::new()),
+            Sandbox::WorkspaceWrite => Some(vec![
+                wish.cwd.clone(),
+                PathBuf::clone(&temporary),
+                "/tmp".into(),
+                "/var/tmp".into(),
+            ]),
+        };
+        let plan = RuntimePlan::Embedded(PythonPlan {
+            interpreter: interpreter.clone(),
+            no_ipython: !ipython,
+            cwd: wish.cwd.clone(),
+            variables: variables.clone(),
+            terminal: None,
+            cache_dir: cache_dir.clone(),
+            script: None,
+            confined: writes.map(|writes| Confinement { writes }),
+        });
+        PlannedRuntime {
+            able: crate::runtime::connect::capabilities(&plan),
+            connect: Box::new(move || crate::runtime::connect::connect(plan)),
+        }
+    })
 }
 
 /// How another agent would be connected.

@@ -46,8 +46,71 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
+    /// What code that nobody of this machine wrote gets of the variables: what programs need to find their way, and no
+    /// secrets. What is not named here is left out.
+    pub fn for_models_code(&self) -> BTreeMap<OsString, OsString> {
+        let variables = self.variables.iter();
+        let passed = variables.filter(|(name, _)| name.to_str().is_some_and(is_passed_on));
+        passed
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
     /// True when escape sequences and cursor movement make sense on standard output.
     pub fn rich_terminal(&self) -> bool {
         self.stdout_is_terminal && self.variable("TERM").is_some_and(|term| term != "dumb")
+    }
+}
+
+/// Names that a program needs to find its way.
+#[rustfmt::skip]
+const PASSED_ON: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMPDIR",
+    "TEMP", "TMP", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV",
+    "PYTHONPATH", "LD_LIBRARY_PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy",
+    "https_proxy", "all_proxy", "no_proxy",
+];
+const PASSED_ON_BEGINNINGS: &[&str] = &["LC_", "XDG_", "CUDA_", "IPYCODEX_"];
+/// Ends of names that hold secrets, whatever they begin with.
+const SECRETS: &[&str] = &["API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_COOKIES"];
+
+fn is_passed_on(name: &str) -> bool {
+    let known = PASSED_ON.contains(&name)
+        || PASSED_ON_BEGINNINGS
+            .iter()
+            .any(|beginning| name.starts_with(beginning));
+    known && !SECRETS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_of_a_model_gets_no_secrets() {
+        for (name, passed) in [
+            ("PATH", true),
+            ("LC_ALL", true),
+            ("XDG_RUNTIME_DIR", true),
+            ("CUDA_VISIBLE_DEVICES", true),
+            ("IPYCODEX_SESSION", true),
+            ("https_proxy", true),
+            ("IPYCODEX_GATEWAY_TOKEN", false),
+            ("OPENAI_API_KEY", false),
+            ("PERPLEXITY_COOKIES", false),
+            ("AWS_SECRET_ACCESS_KEY", false),
+            ("MY_OWN", false),
+            ("PATHS", false),
+        ] {
+            let environment = Environment {
+                variables: [(name.into(), "x".into())].into(),
+                ..Environment::default()
+            };
+            assert_eq!(
+                environment.for_models_code().len(),
+                usize::from(passed),
+                "{name}"
+            );
+        }
     }
 }

@@ -16,10 +16,11 @@
 //!
 //! The session is a loop around machines, each with fields of its own and without channel, clock or file: the
 //! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
-//! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the questions (`session/asking`). An
-//! event goes to the machine that owns it; what it says is done. Functions of the user go to the runtime; questions go
-//! one at a time to the front-end, their answers to the record and back to whoever asked; where nobody can be asked,
-//! the answer is the one that changes nothing. What only an editor can do is a stream of its own,
+//! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the agent's own kernels
+//! (`session/kernels`), the questions (`session/asking`). An event goes to the machine that owns it; what it says is
+//! done. Runtimes have roles: the user's, and the agent's own. Functions of the user go to the user's runtime;
+//! questions go one at a time to the front-end, their answers to the record and back to whoever asked; where nobody
+//! can be asked, the answer is the one that changes nothing. What only an editor can do is a stream of its own,
 //! [`session::EditorWishes`].
 //!
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and

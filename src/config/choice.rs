@@ -41,6 +41,15 @@ pub enum RunCells {
     Off,
 }
 
+/// How long a kernel of the agent's own lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelMode {
+    /// `session`
+    Session,
+    /// `per-call`
+    PerCall,
+}
+
 /// How pictures are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
@@ -160,6 +169,13 @@ impl Choice for RunCells {
         ("ask", RunCells::Ask),
         ("auto", RunCells::Auto),
         ("off", RunCells::Off),
+    ];
+}
+
+impl Choice for KernelMode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("session", KernelMode::Session),
+        ("per-call", KernelMode::PerCall),
     ];
 }
 

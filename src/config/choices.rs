@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::agent::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
 use crate::markdown::Background;
 
-use super::{AgentChoice, EditMode, Images, RunCells, RuntimeChoice};
+use super::{AgentChoice, EditMode, Images, KernelMode, RunCells, RuntimeChoice};
 
 /// The choices in force. [`super::SETTINGS`] has a row for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Choices {
     pub sandbox: Sandbox,
     /// Whether the agent may run cells in the live interpreter.
     pub run_cells: RunCells,
+    /// How long a kernel of the agent's own lives.
+    pub kernel_mode: KernelMode,
     /// How pictures are drawn.
     pub images: Images,
     /// Plots are drawn for the terminal's background.
@@ -68,6 +70,7 @@ impl Default for Choices {
             approvals: Approvals::Never,
             sandbox: Sandbox::WorkspaceWrite,
             run_cells: RunCells::Ask,
+            kernel_mode: KernelMode::Session,
             images: Images::Auto,
             fit_plots: true,
             history_hint: true,

@@ -16,7 +16,9 @@ mod resolve;
 mod settings;
 
 pub use agents::{AgentCommand, Agents};
-pub use choice::{AgentChoice, Choice, EditMode, Images, RunCells, RuntimeChoice, WrongValue};
+pub use choice::{
+    AgentChoice, Choice, EditMode, Images, KernelMode, RunCells, RuntimeChoice, WrongValue,
+};
 pub use choices::Choices;
 pub use file::ConfigFile;
 pub use keymap::{Chord, GROUPS, KeyAction, Keymap, Meaning, Row, Stroke};

@@ -181,6 +181,14 @@ pub const SETTINGS: &[Setting] = &[
         able: |able| able.tools.is_some(),
         ..row!(run_cells, Now, "whether the agent may run cells here")
     },
+    Setting {
+        able: |able| able.tools.is_some(),
+        ..row!(
+            kernel_mode,
+            Now,
+            "whether the agent's own kernel is kept or lives for one call"
+        )
+    },
     row!(images, Now, "how pictures are drawn"),
     row!(
         fit_plots,

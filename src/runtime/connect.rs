@@ -9,7 +9,7 @@ use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::{Capabilities, Runtime, RuntimeEvent};
 
-pub use super::python::{PythonPlan, ScriptRun};
+pub use super::python::{Confinement, PythonPlan, ScriptRun};
 
 /// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
 const EVENTS_IN_FLIGHT: usize = 256;

@@ -15,6 +15,8 @@ pub struct RuntimeInfo {
     pub place: String,
     /// Its process, where it is one of this machine.
     pub process: Option<u32>,
+    /// Why its code is not kept from changing what it must not; `None`: it is, or was not to be.
+    pub unprotected: Option<String>,
     /// From spawn to ready, in ms.
     pub milliseconds: f64,
     /// False for the first one, true after a death.

@@ -80,6 +80,7 @@ impl Script {
             banner: String::new(),
             place: "/scripted/python3".into(),
             process: None,
+            unprotected: None,
             milliseconds: 0.0,
             restarted: false,
         });

@@ -13,6 +13,7 @@ use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEven
 use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 use crate::session::shown::Shown;
 
 /// Bytes of output kept, head and tail; the rest is counted.
@@ -24,6 +25,8 @@ const RECORDED: usize = 1 << 20;
 pub(super) struct CellRun {
     /// The request it is.
     pub id: RequestId,
+    /// Whose runtime runs it.
+    pub role: Role,
     whose: Whose,
     shown: Shown,
     raised: Option<String>,
@@ -58,8 +61,8 @@ pub(super) enum Whose {
     Replay { line: u32, recorded: bool },
     /// What users have done before their first input: not numbered, not recorded.
     SetUp,
-    /// A skill: not numbered, not recorded, no cell to a front-end.
-    Skill,
+    /// A skill, or the agent in a kernel of its own: not numbered, not recorded, no cell to a front-end.
+    Aside,
 }
 
 /// What a cell that has ended leaves behind.
@@ -93,6 +96,7 @@ impl CellRun {
     pub(super) fn new(id: RequestId, whose: Whose, out: RunSender, outputs: Outputs) -> Self {
         CellRun {
             id,
+            role: Role::User,
             whose,
             shown: Shown::new(KEPT),
             raised: None,
@@ -102,6 +106,12 @@ impl CellRun {
             out,
             outputs,
         }
+    }
+
+    /// The runtime of this role runs it.
+    pub(super) fn on_runtime_of(mut self, role: Role) -> Self {
+        self.role = role;
+        self
     }
 
     /// What it shows is told only if it fails.
@@ -140,7 +150,7 @@ impl CellRun {
     /// Takes an event of this cell: shows it, keeps it, and records the cell when it was the last.
     pub(super) fn on(&mut self, event: RuntimeEvent, history: &History) -> CellStep {
         match event {
-            RuntimeEvent::Started { .. } if self.whose != Whose::Skill => {
+            RuntimeEvent::Started { .. } if self.whose != Whose::Aside => {
                 self.begun = true;
                 self.out.send(CellEvent::Started);
             }
@@ -266,7 +276,7 @@ impl CellRun {
         }
         let step = match &finish.ending {
             Ending::Died(Death::NotStarted(failure)) => {
-                if !matches!(self.whose, Whose::Agent(_) | Whose::Skill | Whose::SetUp) {
+                if !matches!(self.whose, Whose::Agent(_) | Whose::Aside | Whose::SetUp) {
                     let notice = Notice::warning(failure.message.clone());
                     let notice = notice.hint(failure.hint.clone());
                     self.out.send(notice);
@@ -276,7 +286,7 @@ impl CellRun {
             Ending::Died(_) | Ending::Lost(_) => CellStep::Died(remains),
             _ => CellStep::Ended(remains),
         };
-        if self.whose != Whose::Skill {
+        if self.whose != Whose::Aside {
             self.out.send(CellEvent::Ended {
                 ending: finish.ending,
                 typeahead: finish.typeahead,

@@ -20,6 +20,7 @@ impl Session {
         self.floor.clear();
         // A stopped turn waits for its code no longer, and is recorded.
         self.toolbox.abandon();
+        self.end_all_kernels();
         self.on_prompt(PromptEvent::ToolsAway);
         // A record that was locked at the start may have told the number since.
         if self.numbering.session() == 0 {
@@ -28,10 +29,10 @@ impl Session {
         self.history.close();
         // What cannot be written now is lost with the memory it is in.
         let _ = self.outputs.write_waiting();
-        if let Some(id) = self.runtime.shut_down() {
+        if let Some(id) = self.runtimes.user.shut_down() {
             let gone = async {
                 loop {
-                    match self.runtime.next().await {
+                    match self.runtimes.user.next().await {
                         RuntimeEvent::Answered { id: answered, .. } if answered == id => return,
                         RuntimeEvent::Died { .. } => return,
                         RuntimeEvent::Output {
@@ -54,7 +55,7 @@ impl Session {
             let in_time = tokio::time::timeout(LEAVE, gone).await;
             if in_time.is_ok() {
                 // It is reaped while the record is being closed.
-                drop(self.runtime);
+                drop(self.runtimes.user);
             }
         }
         self.history.flush().await;

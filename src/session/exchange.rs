@@ -134,7 +134,7 @@ impl Session {
             now: Instant::now(),
             outputs: &self.outputs,
             skills: self.shelf.fresh(),
-            able: self.runtime.able(),
+            able: self.runtimes.user.able(),
         };
         let actions = self.floor.prompt()?.on(event, &around);
         self.save_outputs();
@@ -177,6 +177,7 @@ impl Session {
             PromptAction::PutAway => {
                 self.on_asking(AskingEvent::TurnOver);
                 if self.toolbox.put_away() {
+                    self.give_kernel_back();
                     self.on_prompt(PromptEvent::ToolsAway);
                 }
             }
@@ -198,7 +199,7 @@ impl Session {
         let offer = Offer {
             run_cells: self.choices.run_cells != RunCells::Off,
             load_skill: !self.shelf.is_empty(),
-            able: self.runtime.able(),
+            able: self.runtimes.user.able(),
         };
         let mut instructions = self.exchanges.instructions.clone();
         if able.tools.is_some() {
@@ -224,7 +225,7 @@ impl Session {
             now: Instant::now(),
             outputs: &self.outputs,
             skills: self.shelf.fresh(),
-            able: self.runtime.able(),
+            able: self.runtimes.user.able(),
         };
         for action in prompt.on(PromptEvent::Compose(&surroundings), &around) {
             self.do_for_prompt(action);

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::editor::{EditorWishes, Wishing};
 use super::{
     Closed, LastExchange, Loading, Parts, Replay, Reply, Run, SessionEvent, Skills, Submission,
-    Surroundings, commands, floor, run, suggest, task, toolbox,
+    Surroundings, commands, floor, kernels, run, suggest, task, toolbox,
 };
 use crate::agent::ToolCall;
 use crate::config::Choices;
@@ -67,6 +67,8 @@ pub(super) enum Command {
         toolbox::CallId,
         Result<Box<crate::skills::Activation>, String>,
     ),
+    /// Where a call wants a kernel was looked at.
+    PlaceLookedAt(toolbox::CallId, kernels::Opening, kernels::Looked),
     Said(run::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(floor::Ticket, commands::Then),

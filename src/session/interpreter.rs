@@ -9,40 +9,41 @@ use crate::markdown::Background;
 use crate::runtime::{Runtime, RuntimeRequest, Stdin};
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 
 impl Session {
     /// The runtime, connected, with its interrupter where the handles find it.
     pub(super) fn connected_runtime(&mut self) -> &mut dyn Runtime {
-        if !self.runtime.is_connected() {
-            self.runtime.get();
-            let killer = self.runtime.interrupter();
-            let killer = killer.filter(|_| self.runtime.able().restart);
+        if !self.runtimes.user.is_connected() {
+            self.runtimes.user.get();
+            let killer = self.runtimes.user.interrupter();
+            let killer = killer.filter(|_| self.runtimes.user.able().restart);
             *self
                 .shared
                 .killer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) = killer;
         }
-        self.runtime.get()
+        self.runtimes.user.get()
     }
 
     /// Asks the runtime for `waiter`, if it can answer that; says what stands for an answer otherwise.
     pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
-        match self.runtime.able().refusal(&request) {
+        match self.runtimes.user.able().refusal(&request) {
             Some(answer) => self.on_answer_for(waiter, answer),
             None => {
                 let id = self.connected_runtime().submit(request);
-                self.asked.insert(id, waiter);
+                self.asked.insert((Role::User, id), waiter);
             }
         }
     }
 
     /// Tells the runtime something nobody waits for, if there is one that can take it.
     pub(super) fn tell_runtime(&mut self, request: RuntimeRequest) {
-        if self.runtime.able().refusal(&request).is_none()
-            && let Some(runtime) = self.runtime.live()
+        if self.runtimes.user.able().refusal(&request).is_none()
+            && let Some(runtime) = self.runtimes.user.live()
         {
             runtime.submit(request);
         }
@@ -50,8 +51,8 @@ impl Session {
 
     /// Interrupts what the interpreter does; the user is told where that cannot be done.
     pub(super) fn interrupt_runtime(&mut self) {
-        if !self.interrupt_code() && self.runtime.is_connected() {
-            let language = &self.runtime.able().language;
+        if !self.interrupt_code() && self.runtimes.user.is_connected() {
+            let language = &self.runtimes.user.able().language;
             let message =
                 format!("the {language} runtime cannot interrupt what runs: it goes on to its end");
             let notice = SessionEvent::Notice(Notice::warning(message));
@@ -61,20 +62,23 @@ impl Session {
 
     /// Interrupts what the interpreter does, where that can be done.
     pub(super) fn interrupt_code(&mut self) -> bool {
-        let interrupter = self.runtime.interrupter();
-        let interrupter = interrupter.filter(|_| self.runtime.able().interrupt);
+        let Some(runtime) = self.runtimes.of(self.toolbox.role()) else {
+            return false;
+        };
+        let interrupter = runtime.interrupter();
+        let interrupter = interrupter.filter(|_| runtime.able().interrupt);
         interrupter.inspect(|it| it.interrupt()).is_some()
     }
 
     /// Ends the interpreter at once; `out` is told where that cannot be done.
     pub(super) fn kill_runtime(&mut self, out: &RunSender) {
-        let Some(interrupter) = self.runtime.interrupter() else {
+        let Some(interrupter) = self.runtimes.user.interrupter() else {
             return;
         };
-        if self.runtime.able().restart {
+        if self.runtimes.user.able().restart {
             return interrupter.kill();
         }
-        let language = &self.runtime.able().language;
+        let language = &self.runtimes.user.able().language;
         let message = format!("the {language} runtime cannot be restarted from here");
         out.send(Notice::warning(message));
     }
@@ -88,7 +92,7 @@ impl Session {
     /// Who answers the `input()` of a cell; `wanted` rather than whoever usually does.
     pub(super) fn stdin(&self, wanted: Option<Stdin>) -> Stdin {
         let wanted = wanted.unwrap_or(self.setup.stdin);
-        self.runtime.able().stdin(wanted)
+        self.runtimes.user.able().stdin(wanted)
     }
 
     /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.

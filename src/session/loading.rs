@@ -71,7 +71,7 @@ impl Session {
     pub(super) fn begin_load(&mut self, loading: Loading, out: &RunSender) {
         let history = self.history.clone();
         let file = loading.clone();
-        let language = self.runtime.able().language.clone();
+        let language = self.runtimes.user.able().language.clone();
         let read = async move {
             let read = tokio::task::spawn_blocking(move || read(&file, &language)).await;
             let read = read.unwrap_or_else(|error| {

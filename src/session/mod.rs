@@ -18,6 +18,7 @@ mod floor;
 mod handle;
 mod intake;
 mod interpreter;
+mod kernels;
 mod loading;
 mod numbering;
 mod offers;
@@ -48,13 +49,14 @@ pub use events::{
     SessionEvent, ToldEvent, TurnOutcome,
 };
 pub use handle::{SessionHandle, start};
+pub use kernels::KernelWish;
 pub use loading::{Loading, missing};
 pub use opened::{MissingNotebook, OpenedNotebook, unusable};
 pub use question::{About, Choice, ProposedCell, Question, Reply};
 pub use replay::{Replay, ReplayStop, Replayed, Step};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, Target, read_text, write_file};
-pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlannedRuntime};
+pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
@@ -82,6 +84,8 @@ pub struct Parts {
     pub agent: ConnectAgent,
     /// How another agent would be connected in its place.
     pub agents: PlanAgent,
+    /// Plans a kernel of the agent's own.
+    pub kernels: PlanKernel,
     /// The record, opened.
     pub history: History,
     /// What the record has to say.

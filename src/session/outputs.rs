@@ -52,6 +52,8 @@ pub(super) enum Kind {
     Variable,
     /// The output of a command a prompt named.
     Shell,
+    /// What a cell in a kernel of the agent's own showed.
+    Own,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
             Kind::Tool => "tool",
             Kind::Variable => "variable",
             Kind::Shell => "shell",
+            Kind::Own => "own",
         }
     }
 }
@@ -126,12 +129,27 @@ impl Outputs {
         if !exceeds(text, MODEL_CHARACTERS) {
             return text.to_owned();
         }
-        let id = (1..)
-            .map(|n| format!("{}-{line}-{n}", kind.name()))
-            .find(|id| !self.artifacts.has(id))
-            .expect("some number is free");
+        let id = self.free_id(kind, line);
         self.keep(&id, text);
         shorten_naming(text, MODEL_CHARACTERS - LINE_ROOM, Rest::Kept(&id))
+    }
+
+    /// What a cell of the prompt with number `line` showed in a kernel of the agent's own, with at most `limit` code
+    /// points of it; the whole is kept when that is less.
+    pub(super) fn cut_own(&self, line: u32, shown: &TranscriptText, limit: usize) -> String {
+        if !shown.cut && !exceeds(&shown.text, limit) {
+            return shown.text.clone();
+        }
+        let id = self.free_id(Kind::Own, line);
+        self.artifacts.keep(&id, shown.text.clone());
+        shorten_transcript(shown, limit, Rest::Kept(&id))
+    }
+
+    fn free_id(&self, kind: Kind, line: u32) -> String {
+        (1..)
+            .map(|n| format!("{}-{line}-{n}", kind.name()))
+            .find(|id| !self.artifacts.has(id))
+            .expect("some number is free")
     }
 
     /// What cell `line` showed, with at most `limit` code points of it; the whole is kept when that is less.

@@ -148,6 +148,7 @@ impl Session {
         let TakenUp { start, thread } = taken;
         self.exchanges.thread_known(thread);
         self.shelf.nothing_fresh();
+        self.end_all_kernels();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);
         // What was allowed for the session that is left is not allowed in this one.

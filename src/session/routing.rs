@@ -8,14 +8,25 @@ use crate::session::cell::CellStep;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::prompt::PromptEvent;
+use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 
 impl Session {
-    pub(super) fn on_runtime(&mut self, event: RuntimeEvent) {
+    pub(super) fn on_runtime(&mut self, role: Role, event: RuntimeEvent) {
+        if let RuntimeEvent::InputRequested { .. } = event {
+            self.runtimes.asks(role);
+        }
+        match role {
+            Role::User => self.on_users_runtime(event),
+            Role::Agent(number) => self.on_kernel(number, event),
+        }
+    }
+
+    fn on_users_runtime(&mut self, event: RuntimeEvent) {
         match event {
             RuntimeEvent::Ready(info) => {
-                self.runtime.is_ready();
+                self.runtimes.user.is_ready();
                 if !info.restarted {
                     return;
                 }
@@ -34,9 +45,10 @@ impl Session {
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
-                self.runtime.is_gone();
-                self.asked
-                    .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
+                self.runtimes.user.is_gone();
+                self.asked.retain(|(role, _), waiter| {
+                    *role != Role::User || !matches!(waiter, Waiter::Asker(_))
+                });
                 self.numbering.all_gone();
                 if !self.toolbox.awaits_restart() {
                     self.out_or_background()
@@ -46,8 +58,8 @@ impl Session {
                 self.on_floor(FloorEvent::DeathTold);
             }
             RuntimeEvent::Lost { why } => {
-                self.runtime.is_gone();
-                let language = &self.runtime.able().language;
+                self.runtimes.user.is_gone();
+                let language = &self.runtimes.user.able().language;
                 let notice = Notice::warning(format!(
                     "the connection to the {language} interpreter was lost: {why}"
                 ));
@@ -59,14 +71,14 @@ impl Session {
             RuntimeEvent::Notice(text) => {
                 self.out_or_background().send(Notice::note(text));
             }
-            RuntimeEvent::Answered { id, answer } => self.on_answer(id, answer),
+            RuntimeEvent::Answered { id, answer } => self.on_answer(Role::User, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => self.on_record_requested(call),
             event => self.on_cell_event(event),
         }
     }
 
-    fn on_answer(&mut self, id: RequestId, answer: Answer) {
-        if let Some(waiter) = self.asked.remove(&id) {
+    pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: Answer) {
+        if let Some(waiter) = self.asked.remove(&(role, id)) {
             self.on_answer_for(waiter, answer);
         }
     }
@@ -112,7 +124,7 @@ impl Session {
             return;
         }
         let event = match id {
-            Some(id) => match self.on_code(id, event) {
+            Some(id) => match self.on_code(Role::User, id, event) {
                 Some(event) => event,
                 None => return,
             },
@@ -154,7 +166,7 @@ impl Session {
 }
 
 /// The request an event belongs to.
-fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
+pub(super) fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
     match event {
         RuntimeEvent::Output { id, .. } | RuntimeEvent::Display { id, .. } => *id,
         RuntimeEvent::Started { id }

@@ -1,5 +1,7 @@
 //! The two peers of a session, connected when first needed: their handles and the receivers of their events.
 
+use std::task::{Context, Poll};
+
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
@@ -8,6 +10,7 @@ use crate::config::AgentChoice;
 use crate::report::Report;
 use crate::runtime::{Answer, Capabilities, Runtime, RuntimeEvent};
 use crate::session::floor::Ticket;
+use crate::session::kernels::KernelWish;
 use crate::session::toolbox::CallId;
 
 /// Makes a runtime and the receiver of its events.
@@ -20,6 +23,9 @@ pub struct PlannedRuntime {
     /// Connects it.
     pub connect: ConnectRuntime,
 }
+
+/// Plans a runtime of the agent's own.
+pub type PlanKernel = Box<dyn Fn(&KernelWish) -> PlannedRuntime + Send>;
 
 /// Makes an agent and the receiver of its events.
 pub type ConnectAgent = Box<dyn FnOnce() -> (Box<dyn Agent>, Receiver<AgentEvent>) + Send>;
@@ -100,11 +106,16 @@ impl<P: ?Sized, E> Slot<P, E> {
 
     /// The next event; never returns while there is no peer or when its events have ended.
     pub(super) async fn next(&mut self) -> E {
+        std::future::poll_fn(|waker| self.poll_next(waker)).await
+    }
+
+    /// The next event, if it is there; as [`Slot::next`].
+    pub(super) fn poll_next(&mut self, waker: &mut Context<'_>) -> Poll<E> {
         if let Some((_, events)) = &mut self.live
-            && let Some(event) = events.recv().await
+            && let Poll::Ready(Some(event)) = events.poll_recv(waker)
         {
-            return event;
+            return Poll::Ready(event);
         }
-        std::future::pending().await
+        Poll::Pending
     }
 }

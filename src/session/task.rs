@@ -23,20 +23,21 @@ use crate::session::events::{EndEvent, Notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
 use crate::session::handle::{Command, Shared};
+use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::run::RunSender;
-use crate::session::runtimes::RuntimeSlot;
+use crate::session::runtimes::{Role, RuntimeSlot, Runtimes};
 use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, PlanAgent, Waiter};
+use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::{LastExchange, Parts};
 
 /// The state of the loop.
 pub(super) struct Session {
-    pub(super) runtime: RuntimeSlot,
+    pub(super) runtimes: Runtimes,
     pub(super) history: History,
     pub(super) choices: Choices,
     pub(super) cwd: PathBuf,
@@ -47,7 +48,7 @@ pub(super) struct Session {
     pub(super) background: RunSender,
     pub(super) floor: Floor,
     pub(super) numbering: Numbering,
-    pub(super) asked: HashMap<RequestId, Waiter>,
+    pub(super) asked: HashMap<(Role, RequestId), Waiter>,
     pub(super) shared: Arc<Shared>,
     pub(super) asking: Asking,
     /// Why no interpreter could be started, when no input was there to tell it to.
@@ -55,6 +56,7 @@ pub(super) struct Session {
     /// What was too long for the model.
     pub(super) outputs: Outputs,
     pub(super) toolbox: Toolbox,
+    pub(super) kernels: Kernels,
     pub(super) shelf: Shelf,
     /// What the terminal has said of its background.
     pub(super) terminal_is: Option<Background>,
@@ -64,6 +66,8 @@ pub(super) struct Session {
 pub(super) struct Setup {
     /// How another agent would be connected in place of this one.
     pub(super) agents: PlanAgent,
+    /// How a kernel of the agent's own would be connected.
+    pub(super) kernels: PlanKernel,
     /// Where exact exchanges are logged when that is chosen.
     pub(super) exact_log: PathBuf,
     /// The settings file.
@@ -101,6 +105,7 @@ pub(super) fn run(
         runtime,
         agent,
         agents,
+        kernels,
         history,
         reports,
         instructions,
@@ -121,13 +126,14 @@ pub(super) fn run(
         notebooks,
     } = parts;
     let mut session = Session {
-        runtime: RuntimeSlot::new(runtime),
+        runtimes: Runtimes::new(runtime),
         history,
         choices,
         cwd,
         exchanges: Exchanges::new(AgentSlot::new(agent), instructions),
         setup: Setup {
             agents,
+            kernels,
             exact_log,
             config_file,
             places,
@@ -150,6 +156,7 @@ pub(super) fn run(
         unsaid: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
+        kernels: Kernels::default(),
     };
     if runtime_at_once {
         session.connected_runtime();
@@ -179,6 +186,7 @@ impl Session {
             let prompt = self.floor.prompt();
             let save = prompt.and_then(|prompt| prompt.save_deadline());
             let look_at = earlier(save, self.toolbox.due());
+            let look_at = earlier(look_at, self.kernels.due());
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
@@ -191,12 +199,13 @@ impl Session {
                     None => return,
                 },
                 Some(report) = reports.recv() => self.background.send(notice(&report)),
-                event = self.runtime.next(), if keeps_up => self.on_runtime(event),
+                (role, event) = self.runtimes.next(), if keeps_up => self.on_runtime(role, event),
                 event = self.exchanges.agent.next(), if keeps_up => self.on_agent(event),
                 () = caught_up(out.as_ref(), &self.background), if !keeps_up => {}
                 () = at(look_at), if look_at.is_some() => {
                     self.on_prompt(PromptEvent::Tick);
                     self.on_tool(ToolEvent::Due);
+                    self.sweep_kernels();
                 }
             }
         }
@@ -225,7 +234,10 @@ impl Session {
             }
             Command::ReplyInput(call, reply) => {
                 self.on_tool(ToolEvent::InputAnswered);
-                self.tell_runtime(RuntimeRequest::ReplyInput { call, reply });
+                let asking = self.runtimes.asking();
+                if let Some(runtime) = asking.and_then(RuntimeSlot::live) {
+                    runtime.submit(RuntimeRequest::ReplyInput { call, reply });
+                }
             }
             Command::ReplyRecord(call, place) => {
                 self.tell_runtime(RuntimeRequest::ReplyRecord { call, place });
@@ -263,6 +275,11 @@ impl Session {
             Command::SkillRead(call, read) => {
                 if self.toolbox.call() == call {
                     self.on_tool(ToolEvent::SkillRead(read));
+                }
+            }
+            Command::PlaceLookedAt(call, opening, looked) => {
+                if self.toolbox.call() == call && !self.toolbox.is_free() {
+                    self.kernel_at(&opening, looked);
                 }
             }
             Command::Said(out, event) => out.send(event),

@@ -64,6 +64,7 @@ pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
         terminal,
         cache_dir: folder.path().join("cache"),
         script: None,
+        confined: None,
     };
     (plan, folder)
 }

@@ -80,11 +80,26 @@ def die_with_parent(parent):
         os._exit(1)
 
 
-def confine(version):
-    """Puts the calling process, of one thread, under the rules for good. Raises OSError."""
+def confine(version, folders=()):
+    """Puts the calling process, of one thread, under the rules for good; files in `folders` can be changed.
+    Raises OSError."""
     check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    landlock(version)
+    landlock(version, folders)
     filtering(version)
+
+
+def keep_to(folders):
+    """Puts an interpreter under the rules before it runs anything; gives why it cannot. One that may write somewhere
+    is refused on kernels whose Landlock knows nothing of truncation: a filter cannot tell where a file is."""
+    version, why = probe()
+    if why is None and folders and version < 3:
+        why = "the kernel's Landlock is of version %d, and cannot keep files from being truncated" % version
+    if why is None:
+        try:
+            confine(version, folders)
+        except OSError as error:
+            why = "the rules could not be set (%s)" % error
+    return why
 
 
 def check(result):
@@ -94,7 +109,7 @@ def check(result):
     return result
 
 
-def landlock(version):
+def landlock(version, folders=()):
     files = (
         WRITES | (REFER if version >= 2 else 0) | (TRUNCATE if version >= 3 else 0) | (IOCTL_DEV if version >= 5 else 0)
     )
@@ -106,6 +121,13 @@ def landlock(version):
         rule = struct.pack("=Qi", (WRITE_FILE | TRUNCATE | IOCTL_DEV) & files, null)
         check(libc.syscall(445, rules, 1, rule, 0))
         os.close(null)
+        for folder in folders:
+            try:
+                place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                continue  # what is not there cannot be written in
+            check(libc.syscall(445, rules, 1, struct.pack("=Qi", files, place), 0))
+            os.close(place)
         check(libc.syscall(446, rules, 0))
     finally:
         os.close(rules)

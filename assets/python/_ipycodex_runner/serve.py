@@ -57,6 +57,7 @@ def main(arguments):
     script = arguments[arguments.index("--script") + 1 :] if "--script" in arguments else None
     arguments = arguments[: -len(script) - 1] if script else arguments
     pty, alone = "--pty" in arguments, "--alone" in arguments
+    unprotected = confined(arguments[arguments.index("--confine") + 1]) if "--confine" in arguments else None
     _signal.signal(_signal.SIGINT, wire.on_sigint)
     faulthandler.enable(2)
     faulthandler.register(_signal.SIGQUIT, 2)
@@ -94,6 +95,7 @@ def main(arguments):
             "executable": sys.executable,
             "ipython": version,
             "protocol": wire.PROTOCOL,
+            "unprotected": unprotected,
             "ms": round((perf_counter() - package.started) * 1000, 3),
         },
         False,
@@ -106,6 +108,16 @@ def main(arguments):
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=excuse_own_threads)
     Server(host, engine, package.parts).serve()
+
+
+def confined(folders):
+    """Keeps this process from changing anything but files in `folders` (JSON), before any code of others runs; why it
+    cannot, if so."""
+    import json
+
+    from . import confine
+
+    return confine.keep_to(json.loads(folders))
 
 
 def name_script(module, script, searches):

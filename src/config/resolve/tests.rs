@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
-use crate::config::{AgentChoice, Choice, EditMode, Images, KeyAction, RunCells, RuntimeChoice};
+use crate::config::{
+    AgentChoice, Choice, EditMode, Images, KernelMode, KeyAction, RunCells, RuntimeChoice,
+};
 use crate::screen::ColorChoice;
 use serde_json::json;
 use std::fs;
@@ -47,6 +49,7 @@ fn defaults_and_nothing_created() {
         (settings.choices.threads, settings.choices.approvals),
         (Threads::Session, Approvals::Never)
     );
+    assert_eq!(settings.choices.kernel_mode, KernelMode::Session);
     assert_eq!(
         (settings.choices.run_cells, settings.choices.images),
         (RunCells::Ask, Images::Auto)
@@ -76,8 +79,8 @@ fn every_key_of_the_file_is_read() {
         "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "images": "kitty", "fit_plots": false, "history_hint": false, "edit_mode": "vi",
-        "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
+        "run_cells": "auto", "kernel_mode": "per-call", "images": "kitty", "fit_plots": false,
+        "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
     let (home, environment) = with_file(&content.to_string());
@@ -111,6 +114,7 @@ fn every_key_of_the_file_is_read() {
         (settings.choices.threads, settings.choices.approvals),
         (Threads::Ephemeral, Approvals::Ask)
     );
+    assert_eq!(settings.choices.kernel_mode, KernelMode::PerCall);
     assert_eq!(
         (settings.choices.run_cells, settings.choices.images),
         (RunCells::Auto, Images::Kitty)

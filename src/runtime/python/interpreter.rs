@@ -22,7 +22,7 @@ use super::super::{Death, OutputStream};
 use super::control::Control;
 use super::find::Candidate;
 use super::order::Order;
-use super::plan::ScriptRun;
+use super::plan::{Confinement, ScriptRun};
 use super::terminal::{InnerTerminal, is_raw};
 use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership};
@@ -96,6 +96,8 @@ pub(super) struct Launch<'a> {
     pub(super) terminal: Option<&'a InnerTerminal>,
     /// The script that is run or was loaded first.
     pub(super) runs: Option<&'a ScriptRun>,
+    /// What its code may change.
+    pub(super) confined: Option<&'a Confinement>,
 }
 
 impl Interpreter {
@@ -154,6 +156,16 @@ impl Interpreter {
         }
         if launch.terminal.is_some() {
             plan.arguments.push("--pty".into());
+        }
+        if let Some(confined) = launch.confined {
+            let writes = confined
+                .writes
+                .iter()
+                .map(|folder| folder.to_string_lossy());
+            let writes: Vec<_> = writes.collect();
+            plan.arguments.push("--confine".into());
+            plan.arguments
+                .push(serde_json::json!(writes).to_string().into());
         }
         if let Some(script) = launch.runs {
             if script.alone {

@@ -36,7 +36,7 @@ use control::Control;
 use events::Events;
 use map::Kind;
 use owner::Owner;
-pub use plan::{PythonPlan, ScriptRun};
+pub use plan::{Confinement, PythonPlan, ScriptRun};
 use terminal::InnerTerminal;
 
 /// What its cells are written in.

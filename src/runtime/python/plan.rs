@@ -23,6 +23,15 @@ pub struct PythonPlan {
     pub cache_dir: PathBuf,
     /// The script that is run or was loaded first.
     pub script: Option<ScriptRun>,
+    /// What its code may change; `None`: whatever the user may.
+    pub confined: Option<Confinement>,
+}
+
+/// What code may change: files in these folders, and nothing else; it has no network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    /// Folders it may write in.
+    pub writes: Vec<PathBuf>,
 }
 
 /// A script as the interpreter knows it: `__file__`, `sys.argv`, and where it looks for modules.

@@ -132,6 +132,7 @@ impl Starter<'_> {
             no_ipython: self.plan.no_ipython,
             terminal: self.terminal,
             runs: self.plan.script.as_ref(),
+            confined: self.plan.confined.as_ref(),
         };
         let began = Instant::now();
         let started = Interpreter::start(&launch, candidate).or_else(|error| {
@@ -175,6 +176,7 @@ impl Starter<'_> {
                             .filter(|path| !path.is_empty())
                             .unwrap_or_else(|| candidate.program.display().to_string()),
                         process: Some(ready.pid),
+                        unprotected: ready.unprotected,
                         milliseconds: began.elapsed().as_secs_f64() * 1000.0,
                         restarted: self.restarted,
                     };
@@ -265,6 +267,7 @@ struct Ready {
     python: String,
     ipython: Option<String>,
     executable: String,
+    unprotected: Option<String>,
 }
 
 /// Collects output until the interpreter is ready, or has said why it will not be.
@@ -280,6 +283,7 @@ fn take_early(
                 ipython,
                 protocol,
                 executable,
+                unprotected,
             }) => {
                 return Some(if protocol != PROTOCOL {
                     Err(format!(
@@ -293,6 +297,7 @@ fn take_early(
                         python,
                         ipython,
                         executable,
+                        unprotected,
                     })
                 });
             }

@@ -200,6 +200,9 @@ pub(super) enum Frame {
         protocol: u64,
         #[serde(default)]
         executable: String,
+        /// Why it could not be confined as it was to be.
+        #[serde(default)]
+        unprotected: Option<String>,
     },
     Started {
         #[serde(default)]

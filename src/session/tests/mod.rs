@@ -62,9 +62,33 @@ fn stage(turns: Vec<Vec<AgentEvent>>) -> Stage {
 
 /// The same with other parts.
 pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut Parts)) -> Stage {
+    stage_of(usual(), turns, change)
+}
+
+/// A runtime that plays what [`cell`] says, and another one after a death.
+fn kernel() -> PlannedRuntime {
+    let mut script = usual();
+    let again = script.opening.clone();
+    let mut scene = script.scene;
+    script.scene = Box::new(move |id, request| {
+        let mut events = scene(id, request);
+        if matches!(events.last(), Some(RuntimeEvent::Died { .. })) {
+            events.extend(again.clone());
+        }
+        events
+    });
+    let plan = RuntimePlan::Scripted(script);
+    PlannedRuntime {
+        able: crate::runtime::connect::capabilities(&plan),
+        connect: Box::new(move || crate::runtime::connect::connect(plan)),
+    }
+}
+
+/// The runtime of most tests.
+fn usual() -> Script {
     let hanging = Arc::new(Mutex::new(None));
     let hung = Arc::clone(&hanging);
-    let runtime = Script::new(move |id, request| match request {
+    Script::new(move |id, request| match request {
         RuntimeRequest::Execute(execute) => {
             if execute.code.trim_end().ends_with("hang") || execute.code == "hang()" {
                 *hanging.lock().unwrap() = Some(id);
@@ -124,8 +148,7 @@ pub(super) fn stage_with(turns: Vec<Vec<AgentEvent>>, change: impl FnOnce(&mut P
                 cell.into_iter().chain([death]).collect()
             }
         }
-    });
-    stage_of(runtime, turns, change)
+    })
 }
 
 /// A session with a runtime of its own kind.
@@ -165,6 +188,7 @@ fn stage_of(
         },
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
+        kernels: Box::new(|_| kernel()),
         history,
         reports,
         instructions: "be brief".into(),

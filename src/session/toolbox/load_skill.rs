@@ -158,6 +158,7 @@ impl Loading {
         *self = Loading::Running { skill, ran };
         Step::Run(Code {
             source,
+            directory: None,
             shown_as: ShownAs::Skill { name },
         })
     }

@@ -20,6 +20,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -29,9 +30,11 @@ use crate::config::RunCells;
 use crate::runtime::{Answer, Capabilities, RequestId, RuntimeRequest, Stdin};
 use crate::session::asking::Allowed;
 use crate::session::cell::{CellRun, Remains};
+use crate::session::kernels::{Opened, Opening};
 use crate::session::outputs::{Kind, Outputs};
 use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Reply};
+use crate::session::runtimes::Role;
 use crate::skills::Activation;
 
 pub(super) use shelf::Shelf;
@@ -56,6 +59,8 @@ pub(super) enum ToolEvent {
     Restarted,
     /// The skill was read, or could not be.
     SkillRead(Result<Box<Activation>, String>),
+    /// The kernel that was wanted is up, or why there is none.
+    Opened(Result<Opened, String>),
     /// The time that [`Tool::due`] named has come.
     Due,
 }
@@ -68,7 +73,9 @@ pub(super) enum Step {
     Submit(RuntimeRequest),
     /// Asks the user; [`ToolEvent::Replied`] comes.
     Ask(About),
-    /// Runs code in the live interpreter; [`ToolEvent::CodeEnded`] comes.
+    /// Finds the place and the kernel for the next cell; [`ToolEvent::Opened`] comes.
+    Open(Opening),
+    /// Runs code; [`ToolEvent::CodeEnded`] comes.
     Run(Code),
     /// Interrupts the code.
     Interrupt,
@@ -84,6 +91,8 @@ pub(super) enum Step {
 pub(super) struct Code {
     source: String,
     shown_as: ShownAs,
+    /// Where it goes first; `None`: it stays where it is.
+    directory: Option<PathBuf>,
 }
 
 /// How the user sees it.
@@ -92,6 +101,8 @@ enum ShownAs {
     Cell { title: String },
     /// Code of this skill: neither.
     Skill { name: String },
+    /// A cell in a kernel of the agent's own: neither.
+    Own { kernel: u32, heading: String },
 }
 
 /// One kind of call.
@@ -122,6 +133,8 @@ pub(super) struct Desk<'a> {
     /// Who answers a tool's `input()`.
     pub stdin: Stdin,
     pub run_cells: &'a mut RunCells,
+    /// A kernel of the agent's own lives for one call, whatever is wanted.
+    pub kernels_per_call: bool,
     pub allowed: &'a mut Allowed,
     pub shelf: &'a mut Shelf,
     pub outputs: &'a Outputs,
@@ -178,9 +191,11 @@ enum Waits {
     Answer,
     /// The end of the interpreter.
     Restart,
+    /// A kernel of the agent's own.
+    Kernel,
 }
 
-/// Code of a tool in the live interpreter.
+/// Code of a tool in an interpreter.
 enum Running {
     Cell {
         line: u32,
@@ -189,6 +204,7 @@ enum Running {
     /// Its interpreter died; how is about to be said.
     Died {
         line: u32,
+        role: Role,
         remains: Box<Remains>,
     },
 }
@@ -266,6 +282,7 @@ impl Toolbox {
         let came = match event {
             ToolEvent::Answered(_) => Some(Waits::Answer),
             ToolEvent::Restarted => Some(Waits::Restart),
+            ToolEvent::Opened(Ok(_)) => Some(Waits::Kernel),
             _ => None,
         };
         if came.is_some_and(|came| came != *waits) {
@@ -274,6 +291,7 @@ impl Toolbox {
         let step = tool.on(event, desk);
         match &step {
             Step::Submit(_) => *waits = Waits::Answer,
+            Step::Open(_) => *waits = Waits::Kernel,
             Step::Kill if code.is_none() => *waits = Waits::Restart,
             _ if came.is_some() => *waits = Waits::Nothing,
             _ => {}
@@ -289,19 +307,31 @@ impl Toolbox {
         }
     }
 
-    /// The code of the call, if it is this request.
-    fn code(&mut self, id: RequestId) -> Option<&mut CellRun> {
+    /// The code of the call, if it is this request of this runtime.
+    fn code(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
         match &mut self.bench {
             Bench::Working {
                 code: Some(Running::Cell { run, .. }),
                 ..
             }
             | Bench::Leaving(Running::Cell { run, .. })
-                if run.id == id =>
+                if run.id == id && run.role == role =>
             {
                 Some(run)
             }
             _ => None,
+        }
+    }
+
+    /// Whose runtime runs the code of the call; the user's when none runs.
+    pub(super) fn role(&self) -> Role {
+        match &self.bench {
+            Bench::Working {
+                code: Some(running),
+                ..
+            }
+            | Bench::Leaving(running) => running.role(),
+            Bench::Working { code: None, .. } | Bench::Free => Role::User,
         }
     }
 
@@ -320,8 +350,12 @@ impl Toolbox {
         }
         | Bench::Leaving(running) = &mut self.bench
         {
-            let line = running.line();
-            *running = Running::Died { line, remains };
+            let (line, role) = (running.line(), running.role());
+            *running = Running::Died {
+                line,
+                role,
+                remains,
+            };
         }
     }
 
@@ -360,7 +394,7 @@ impl Toolbox {
     }
 
     /// No call is worked off, and no code of one runs.
-    fn is_free(&self) -> bool {
+    pub(super) fn is_free(&self) -> bool {
         matches!(self.bench, Bench::Free)
     }
 
@@ -404,6 +438,7 @@ impl Waits {
     fn of(step: &Step) -> Self {
         match step {
             Step::Submit(_) => Waits::Answer,
+            Step::Open(_) => Waits::Kernel,
             Step::Kill => Waits::Restart,
             _ => Waits::Nothing,
         }
@@ -411,6 +446,13 @@ impl Waits {
 }
 
 impl Running {
+    fn role(&self) -> Role {
+        match self {
+            Running::Cell { run, .. } => run.role,
+            Running::Died { role, .. } => *role,
+        }
+    }
+
     fn line(&self) -> u32 {
         match self {
             Running::Cell { line, .. } | Running::Died { line, .. } => *line,

@@ -23,12 +23,14 @@ and sources before you answer. Nothing it does lasts: assignments are lost, and 
 or touch other processes. The user is not asked and sees one line. For what must stay or be seen use run_cells.";
 
 const ABOUT_RUN_CELLS: &str = "\
-Run cells in the user's live {language} session, in order, as if the user had typed them: they are numbered, recorded \
-and \
-shown with their output, and what they define stays. Use it for results the user shall keep or see (variables, \
-functions, plots), not to look around: pyrun does that unasked. The user is usually asked first and may say no. The \
-first cell that fails stops the rest. {cells}Returns each cell's output; \
-pictures come after the text (in JavaScript as data URLs on lines of their own: pass each to image()).";
+Run {language} cells, in order. kernel \"live\" (the default): in the user's live {language} session, as if the user \
+had typed them: they are numbered, recorded and shown with their output, and what they define stays. Use it for results \
+the user shall keep or see (variables, functions, plots), not to look around: pyrun does that unasked. The user is \
+usually asked first and may say no. kernel \"scratch\": in an interpreter of your own, without the user's variables, \
+kept for the session: for work the user need not keep. It is not asked for, and confined as your commands are: it \
+writes where they may, and has no network. kernel \"fresh\": one for this call alone. The first cell that fails stops \
+the rest. {cells}Returns each cell's output; pictures come after the text (in JavaScript as data URLs on lines of \
+their own: pass each to image()).";
 
 const ABOUT_LOAD_SKILL: &str = "\
 Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin \
@@ -130,7 +132,9 @@ fn run_cells_spec(able: &Capabilities) -> ToolSpec {
             "code": {"type": "string", "description": format!("{language} source of the cell.")},
             "title": {"type": "string", "description": "What it is for, in a few words, for the user."},
             "reset": {"type": "boolean",
-                "description": "Start the interpreter anew before this cell: every variable of the user is lost."},
+                "description": "Start the interpreter anew before this cell: all its variables are lost, in the live \
+                                session the user's."},
+            "language": {"type": "string", "description": format!("{language}, which is all there is.")},
         },
         "required": ["code"],
         "additionalProperties": false,
@@ -145,9 +149,13 @@ fn run_cells_spec(able: &Capabilities) -> ToolSpec {
         &about(ABOUT_RUN_CELLS, able),
         json!({
             "cells": {"type": "array", "items": cell, "minItems": 1},
+            "kernel": {"type": "string", "enum": ["live", "scratch", "fresh"]},
             "timeout": {"type": "number",
-                "description": "Seconds a cell may take before it is interrupted, 1 to 3600. Left out: as long as it \
-                                takes."},
+                "description": "Seconds a cell may take before it is interrupted, 1 to 600. Left out: 30, in the live \
+                                session as long as it takes."},
+            "cwd": {"type": "string",
+                "description": "Directory the cells run in; the live session goes there and stays. Left out: where the \
+                                session is."},
         }),
         &["cells"],
     )

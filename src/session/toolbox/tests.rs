@@ -2,6 +2,7 @@
 //! asked, what the agent gets back, what later prompts are sent.
 
 mod cells;
+mod kernels;
 
 use std::time::Duration;
 
@@ -165,7 +166,7 @@ fn wrong_arguments_are_named() {
     check(
         "run_cells",
         json!({"cells": "x"}),
-        "run_cells: `cells`: expected a list of at least one cell, {code, title?, reset?}, not a text",
+        "run_cells: `cells`: expected a list of at least one cell, {code, title?, reset?, language?}, not a text",
     );
     check(
         "run_cells",
@@ -180,7 +181,7 @@ fn wrong_arguments_are_named() {
     check(
         "run_cells",
         json!({"cells": [{"code": "x"}], "timeout": 0.5}),
-        "run_cells: `timeout`: expected a number from 1 to 3600, not 0.5",
+        "run_cells: `timeout`: expected a number from 1 to 600, not 0.5",
     );
     let shell =
         "is a prompt or a command of the shell, which only the user gives; cells are Python";

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::{CallId, Code, Desk, Running, ShownAs, Skills, Step, ToolEvent};
 use crate::agent::ToolCall;
+use crate::config::KernelMode;
 use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
@@ -17,8 +18,12 @@ use crate::session::floor::Holder;
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{Choice, Reply};
 use crate::session::run::RunSender;
+use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+
+/// What is said of a kernel that ended between two cells.
+const NO_KERNEL: &str = "the kernel ended before the cell";
 
 impl Session {
     /// Begins a call; its result when that is all.
@@ -74,6 +79,7 @@ impl Session {
 
     /// No code of a call that was stopped runs any more.
     fn tools_away(&mut self) {
+        self.give_kernel_back();
         match self.floor.holder() {
             Some(Holder::Call { .. }) => {
                 self.call_returned(ToolReturn::failed("the user stopped it"));
@@ -86,10 +92,11 @@ impl Session {
         let desk = Desk {
             now: Instant::now(),
             somebody: self.somebody(),
-            interpreter: self.runtime.is_up(),
-            able: self.runtime.able(),
+            interpreter: self.runtimes.user.is_up(),
+            able: self.runtimes.user.able(),
             stdin: self.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
+            kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
             allowed: &mut self.asking.allowed,
             shelf: &mut self.shelf,
             outputs: &self.outputs,
@@ -123,16 +130,26 @@ impl Session {
             Step::Submit(request) => {
                 self.ask_runtime(request, Waiter::Tool(self.toolbox.call()));
             }
+            Step::Open(opening) => self.open_kernel(opening),
             Step::Ask(about) => self.ask_user(about, Asker::Tool),
             Step::Run(code) => self.run_code(code),
             Step::Interrupt => drop(self.interrupt_code()),
-            Step::Kill => {
-                let out = self.out_or_background().clone();
-                self.kill_runtime(&out);
-            }
+            Step::Kill => match self.toolbox.role() {
+                Role::User => {
+                    let out = self.out_or_background().clone();
+                    self.kill_runtime(&out);
+                }
+                role => {
+                    let runtime = self.runtimes.of(role);
+                    if let Some(interrupter) = runtime.and_then(RuntimeSlot::interrupter) {
+                        interrupter.kill();
+                    }
+                }
+            },
             Step::ReadSkill(path) => self.read_skill(path),
             Step::Done(result) => {
                 let told = self.toolbox.put_back();
+                self.give_kernel_back();
                 self.save_outputs();
                 if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
                     return self.call_returned(result);
@@ -159,7 +176,12 @@ impl Session {
 
     fn run_code(&mut self, code: Code) {
         let out = self.out_or_background().clone();
-        let Code { source, shown_as } = code;
+        let Code {
+            source,
+            shown_as,
+            directory,
+        } = code;
+        let mut role = Role::User;
         let (line, stdin, whose) = match shown_as {
             ShownAs::Cell { title } => {
                 let line = self.take_number(&source);
@@ -173,30 +195,48 @@ impl Session {
             ShownAs::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(ToldEvent::Verbatim(shown));
-                (None, self.tool_stdin(), Whose::Skill)
+                (None, self.tool_stdin(), Whose::Aside)
+            }
+            ShownAs::Own { kernel, heading } => {
+                role = Role::Agent(kernel);
+                out.send(ToldEvent::Verbatim(format!(
+                    "{heading}\n{}",
+                    source.trim_end()
+                )));
+                (None, self.tool_stdin(), Whose::Aside)
             }
         };
         let execute = Execute {
             stdin,
             dark: self.on_dark(),
+            directory,
             ..match line {
                 Some(line) => Execute::numbered(source.clone(), line),
                 None => Execute::aside(source.clone()),
             }
         };
-        let request = RuntimeRequest::Execute(execute);
-        let id = self.connected_runtime().submit(request);
-        let run = CellRun::new(id, whose, out, self.outputs.clone());
+        let id = match role {
+            Role::User => {
+                let request = RuntimeRequest::Execute(execute);
+                self.connected_runtime().submit(request)
+            }
+            Role::Agent(kernel) => match self.submit_to_kernel(kernel, execute) {
+                Some(id) => id,
+                None => return self.on_tool(ToolEvent::Opened(Err(NO_KERNEL.to_owned()))),
+            },
+        };
+        let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
         self.toolbox.runs(line.unwrap_or(0), Box::new(run));
     }
 
     /// An event of code of a tool; gives it back when it is not.
     pub(in crate::session) fn on_code(
         &mut self,
+        role: Role,
         id: RequestId,
         event: RuntimeEvent,
     ) -> Option<RuntimeEvent> {
-        let Some(run) = self.toolbox.code(id) else {
+        let Some(run) = self.toolbox.code(role, id) else {
             return Some(event);
         };
         let told = match &event {
@@ -217,7 +257,7 @@ impl Session {
     }
 
     fn code_ended(&mut self, remains: Box<Remains>) {
-        if let Some(cwd) = &remains.cwd {
+        if let (Some(cwd), Role::User) = (&remains.cwd, self.toolbox.role()) {
             self.cwd = PathBuf::from(cwd);
         }
         let line = self.toolbox.take_code().map_or(0, |code| code.line());
@@ -232,7 +272,7 @@ impl Session {
         if self.toolbox.awaits_restart() {
             self.on_tool(ToolEvent::Restarted);
         } else if self.toolbox.is_dead()
-            && let Some(Running::Died { line, remains }) = self.toolbox.take_code()
+            && let Some(Running::Died { line, remains, .. }) = self.toolbox.take_code()
         {
             if self.toolbox.is_free() {
                 return self.tools_away();

@@ -1,0 +1,294 @@
+//! `run_cells`: cells of the agent, in the live interpreter or in a kernel of its own.
+//!
+//! In the live interpreter they are asked for first, shown and recorded as the cells they are; in a kernel of the
+//! agent's own they are shown and recorded as the work of the agent, and asked for only where nothing keeps them from
+//! what the sandbox forbids.
+//!
+//! Invariants: no cell runs before the user (or the user's settings) allowed the whole call; each takes the next In
+//! number and is in the record before it runs; the first that fails stops the rest; what the user asks the shell to
+//! do (to leave it, to fill the editor) a cell of the agent cannot. A yes to all cells is no yes to a reset. A place
+//! that is none is found out before anything runs.
+
+mod ran;
+mod wanted;
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Begun, Code, Desk, ShownAs, Step, Tool, ToolEvent, specs};
+use crate::config::RunCells;
+use crate::session::cell::Remains;
+use crate::session::kernels::{Opened, Opening, Which};
+use crate::session::prompt::ToolReturn;
+use crate::session::question::{About, Choice, Reply};
+
+use ran::{Done, Ran};
+use wanted::Wanted;
+
+/// How long an interrupted cell has before it is interrupted again, or ended where that is its own loss alone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A call that has not returned.
+struct Cells {
+    wanted: Wanted,
+    /// Where the next cell runs, once that is known.
+    opened: Option<Opened>,
+    /// The user's yes has been given, or is not needed.
+    allowed: bool,
+    done: Done,
+    /// When the cell that runs is interrupted, again if need be.
+    due: Option<Instant>,
+    /// What was left of its time when it asked for input.
+    paused: Option<Duration>,
+    timed_out: bool,
+    /// The old interpreter is gone, or on its way out: the next cell has been given its reset.
+    restarted: bool,
+}
+
+impl Cells {
+    /// A cell resets the interpreter.
+    fn resets(&self) -> bool {
+        self.wanted.cells.iter().any(|cell| cell.reset)
+    }
+
+    /// What the next cell needs; the result when none is left.
+    fn next(&mut self, desk: &Desk<'_>) -> Step {
+        let Some(cell) = self.wanted.cells.get(self.done.cells.len()) else {
+            return desk.done(self.result(desk));
+        };
+        let which = self.wanted.which;
+        let reset = cell.reset && !std::mem::take(&mut self.restarted);
+        if which == Which::Live {
+            if reset && desk.interpreter {
+                self.restarted = true;
+                return Step::Kill;
+            }
+        } else if reset || self.opened.is_none() {
+            // The first cell of a call may find the kernel as an earlier call left it.
+            self.restarted = cell.reset;
+            self.opened = None;
+            return Step::Open(self.opening(reset));
+        }
+        (self.due, self.paused, self.timed_out) = (None, None, false);
+        let kernel = self.opened.as_ref().and_then(|opened| opened.number);
+        let shown_as = match kernel {
+            None => ShownAs::Cell {
+                title: cell.title.clone(),
+            },
+            Some(kernel) => ShownAs::Own {
+                kernel,
+                heading: self.heading(&cell.title),
+            },
+        };
+        Step::Run(Code {
+            source: cell.code.clone(),
+            shown_as,
+            directory: match kernel {
+                None => self.opened.as_ref().map(|opened| opened.cwd.clone()),
+                Some(_) => None,
+            },
+        })
+    }
+
+    fn result(&self, desk: &Desk<'_>) -> ToolReturn {
+        let all = self.wanted.cells.len();
+        self.done
+            .result(all, self.wanted.timeout, desk.outputs, desk.line)
+    }
+
+    fn opening(&self, reset: bool) -> Opening {
+        Opening {
+            which: self.wanted.which,
+            cwd: self.wanted.cwd.clone(),
+            reset,
+        }
+    }
+
+    /// The line above a cell in a kernel of the agent's own.
+    fn heading(&self, title: &str) -> String {
+        let kernel = match self.wanted.which {
+            Which::Fresh => "a fresh kernel",
+            _ => "the agent's kernel",
+        };
+        let count = match self.wanted.cells.len() {
+            1 => String::new(),
+            all => format!(" {} of {all}", self.done.cells.len() + 1),
+        };
+        match title {
+            "" => format!("{kernel} runs{count}:"),
+            title => format!("{kernel} runs{count}: {title}"),
+        }
+    }
+
+    /// The place is there, and the kernel is up.
+    fn opened(&mut self, opened: Opened, desk: &Desk<'_>) -> Step {
+        if let Some(how) = &opened.lost {
+            self.done.said.push(format!(
+                "the kernel had ended ({how}): this is a new one, without the variables of before"
+            ));
+        }
+        let unprotected = opened.unprotected.clone();
+        self.opened = Some(opened);
+        match unprotected {
+            Some(why) if !self.allowed && !desk.allowed.unprotected => {
+                if !desk.somebody {
+                    return Step::failed(&format!(
+                        "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
+                         allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
+                         `%ipycodex run_cells auto` allows it beforehand."
+                    ));
+                }
+                let codes = self.wanted.cells.iter().map(|cell| cell.code.as_str());
+                let code = codes.collect::<Vec<_>>().join("\n\n");
+                Step::Ask(About::Unprotected { code, why })
+            }
+            _ => self.begin(desk),
+        }
+    }
+
+    /// The first cell, or the question whether it may run.
+    fn begin(&mut self, desk: &Desk<'_>) -> Step {
+        if self.allowed || self.wanted.which != Which::Live {
+            self.allowed = true;
+            return self.next(desk);
+        }
+        Step::Ask(About::Cells(self.wanted.cells.clone()))
+    }
+
+    fn ran(&mut self, line: u32, remains: Box<Remains>, desk: &Desk<'_>) -> Step {
+        let ran = Ran {
+            line,
+            remains,
+            timed_out: std::mem::take(&mut self.timed_out),
+        };
+        (self.due, self.paused) = (None, None);
+        let failed = ran.failure(self.wanted.timeout).is_some();
+        self.done.cells.push(ran);
+        if failed {
+            return desk.done(self.result(desk));
+        }
+        self.next(desk)
+    }
+}
+
+pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
+    let mut wanted = Wanted::read(arguments, desk.able)
+        .map_err(|why| ToolReturn::failed(&format!("{}: {why}", specs::RUN_CELLS)))?;
+    if wanted.which == Which::Scratch && desk.kernels_per_call {
+        wanted.which = Which::Fresh;
+    }
+    let live = wanted.which == Which::Live;
+    let mut cells = Cells {
+        wanted,
+        opened: None,
+        allowed: false,
+        done: Done::default(),
+        due: None,
+        paused: None,
+        timed_out: false,
+        restarted: false,
+    };
+    cells.allowed = match desk.run_cells {
+        RunCells::Off => {
+            return Err(ToolReturn::failed(
+                "the user has switched run_cells off; no cell was run. `%ipycodex run_cells ask` brings it back.",
+            ));
+        }
+        RunCells::Auto => !(live && desk.allowed.resets_are_asked && cells.resets()),
+        RunCells::Ask => false,
+    };
+    if live && !cells.allowed && !desk.somebody {
+        return Err(ToolReturn::failed(
+            "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
+             in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"scratch\"` needs no \
+             leave where it can be confined.",
+        ));
+    }
+    let step = match live && cells.wanted.cwd.is_none() {
+        true => cells.begin(desk),
+        false => {
+            let reset = cells.wanted.cells[0].reset && !live;
+            cells.restarted = reset;
+            Step::Open(cells.opening(reset))
+        }
+    };
+    Ok((Box::new(cells), step))
+}
+
+impl Tool for Cells {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+        match event {
+            ToolEvent::Opened(Ok(opened)) => self.opened(opened, desk),
+            ToolEvent::Opened(Err(why)) if self.done.cells.is_empty() => Step::failed(&why),
+            ToolEvent::Opened(Err(why)) => {
+                let number = self.done.cells.len() + 1;
+                self.done
+                    .said
+                    .push(format!("cell {number} was not run: {why}"));
+                desk.done(ToolReturn {
+                    success: false,
+                    ..self.result(desk)
+                })
+            }
+            ToolEvent::Restarted => self.next(desk),
+            ToolEvent::Replied(Reply::Chosen(
+                choice @ (Choice::Once | Choice::Session | Choice::Remember),
+            )) => {
+                if choice != Choice::Once && self.wanted.which == Which::Live {
+                    // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
+                    *desk.run_cells = RunCells::Auto;
+                    desk.allowed.resets_are_asked = true;
+                } else if choice != Choice::Once {
+                    desk.allowed.unprotected = true;
+                }
+                self.allowed = true;
+                self.next(desk)
+            }
+            ToolEvent::Replied(reply) => Step::Done(ToolReturn::denied(
+                "the user said no; no cell was run",
+                &reply,
+            )),
+            ToolEvent::CodeBegan => {
+                self.due = self.wanted.timeout.map(|timeout| desk.now + timeout);
+                Step::Wait
+            }
+            ToolEvent::InputAsked => {
+                if !self.timed_out
+                    && let Some(due) = self.due.take()
+                {
+                    self.paused = Some(due.saturating_duration_since(desk.now));
+                }
+                Step::Wait
+            }
+            ToolEvent::InputAnswered => {
+                if let Some(left) = self.paused.take() {
+                    self.due = Some(desk.now + left);
+                }
+                Step::Wait
+            }
+            ToolEvent::CodeEnded { line, remains } => self.ran(line, remains, desk),
+            // Its time is over: it is interrupted, and again while that has no effect. A kernel of the agent's own is
+            // ended then, and so is the user's where nobody sees it: nothing else would ever end it.
+            ToolEvent::Due if self.due.is_some_and(|due| due <= desk.now) => {
+                let again = std::mem::replace(&mut self.timed_out, true);
+                self.due = Some(desk.now + PATIENCE);
+                if again && (self.wanted.which != Which::Live || !desk.somebody) {
+                    Step::Kill
+                } else {
+                    Step::Interrupt
+                }
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    fn told_cells(&self) -> Vec<u32> {
+        let lines = self.done.cells.iter().map(|ran| ran.line);
+        lines.filter(|line| *line > 0).collect()
+    }
+}

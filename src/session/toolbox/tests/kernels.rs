@@ -1,0 +1,154 @@
+//! Cells in kernels of the agent's own: unasked, without numbers, kept or ended, told honestly.
+
+use super::*;
+use crate::runtime::RuntimeEvent;
+use crate::runtime::connect::{RuntimePlan, capabilities, connect};
+use crate::runtime::scripted::Script;
+use crate::session::{Parts, PlannedRuntime};
+
+fn own(kernel: &str, codes: &[&str], more: Value) -> (&'static str, Value) {
+    let (name, mut arguments) = cells(codes);
+    arguments["kernel"] = kernel.into();
+    let more = more.as_object().cloned().unwrap_or_default();
+    arguments.as_object_mut().unwrap().extend(more);
+    (name, arguments)
+}
+
+/// What the agent is told of each call, in turns of their own; nobody is asked.
+fn told(wanted: &[(&'static str, Value)], change: impl FnOnce(&mut Parts)) -> Vec<String> {
+    let turns = wanted
+        .iter()
+        .map(|call| calls(std::slice::from_ref(call), "ok"));
+    let stage = stage_with(turns.collect(), |parts| {
+        parts.asks = false;
+        change(parts);
+    });
+    for _ in wanted {
+        stage.run(".go");
+    }
+    (0..wanted.len()).map(|n| replied(&stage, n).0).collect()
+}
+
+#[test]
+fn they_run_unasked_and_take_no_numbers() {
+    let stage = asking(vec![calls(
+        &[own("scratch", &["a = 1", "plot"], json!({}))],
+        "done",
+    )]);
+    assert_eq!(
+        stage.run(".go"),
+        [
+            "[1]",
+            "run_cells(2 cells)…",
+            "the agent's kernel runs 1 of 2:\na = 1",
+            "ran a = 1",
+            "= 42",
+            "the agent's kernel runs 2 of 2:\nplot",
+            "ran plot",
+            "= 42",
+            "= [image/png]",
+            "run_cells(2 cells) => ran cell 1: ran a = 1 42 cell 2: ran plot 42 [image/png]",
+            "> done",
+            "Complete"
+        ]
+    );
+    assert_eq!(stage.session.next_line(), 2, "the next cell is In[2]");
+    assert_eq!(stage.calls.kills() + stage.calls.interrupts(), 0);
+}
+
+#[test]
+fn failures_deaths_and_time_are_told() {
+    let told = told(
+        &[
+            own("scratch", &["a", "raise", "b"], json!({})),
+            own("scratch", &["die", "b"], json!({})),
+            own("scratch", &["a"], json!({})),
+            own("scratch", &["die"], json!({})),
+            own("scratch", &["a"], json!({})),
+            own("fresh", &["hang"], json!({"timeout": 1})),
+            own("fresh", &["a"], json!({"cwd": "no/such/folder"})),
+            own("warm", &["a"], json!({})),
+            own("live", &["a"], json!({"timeout": 601})),
+        ],
+        |_| {},
+    );
+    let expected = [
+        "cell 2 of 3 failed: ValueError: bad; cell 3 was not run",
+        "cell 1 of 2 failed: the interpreter ended (exit code 7), all variables are lost; the next cell gets a new \
+         one; cell 2 was not run",
+        "[the kernel had ended (exit code 7): this is a new one, without the variables of before]",
+        "cell 1 of 1 failed: the interpreter ended (exit code 7)",
+        "Error: the kernel ended twice within a minute (exit code 7)",
+        "cell 1 of 1 failed: timed out after 1 s; it was interrupted, variables are kept",
+        "Error: `cwd`: /no/such/folder: No such file or directory",
+        "Error: run_cells: `kernel`: expected live, scratch or fresh, not `warm`",
+        "Error: run_cells: `timeout`: expected a number from 1 to 600, not 601",
+    ];
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
+/// A kernel that says of itself that nothing protects from it.
+fn unprotected(parts: &mut Parts) {
+    parts.kernels = Box::new(|_| {
+        let mut script = Script::new(Script::plain_end);
+        for event in &mut script.opening {
+            if let RuntimeEvent::Ready(info) = event {
+                info.unprotected = Some("no Landlock".into());
+            }
+        }
+        let plan = RuntimePlan::Scripted(script);
+        PlannedRuntime {
+            able: capabilities(&plan),
+            connect: Box::new(move || connect(plan)),
+        }
+    });
+}
+
+#[test]
+fn without_protection_they_are_asked_for() {
+    let turn = || calls(&[own("scratch", &["a"], json!({}))], "ok");
+    let stage = stage_with(vec![turn(), turn(), turn(), turn()], unprotected);
+    let run = |replies: &[Reply]| answering(&stage, &stage.submit(".go"), replies);
+    run(&[Reply::Chosen(Choice::No)]);
+    assert!(
+        replied(&stage, 0)
+            .0
+            .contains("the user said no; no cell was run")
+    );
+    run(&[Reply::Chosen(Choice::Once)]);
+    assert!(replied(&stage, 1).1);
+    run(&[Reply::Chosen(Choice::Session)]);
+    run(&[]);
+    assert!(replied(&stage, 3).1);
+    let told = told(&[own("scratch", &["a"], json!({}))], unprotected);
+    assert!(told[0].contains("no cell was run: no Landlock"), "{told:?}");
+}
+
+#[test]
+fn ctrl_c_stops_the_cell_and_the_turn() {
+    let stage = asking(vec![
+        calls(&[own("scratch", &["hang"], json!({}))], "never"),
+        says("next"),
+    ]);
+    let run = stage.submit(".go");
+    until(&run, "= 42");
+    stage.session.interrupt();
+    assert_eq!(words(&run), ["KeyboardInterrupt", "Interrupted"]);
+    assert_eq!(stage.calls.interrupts(), 0, "the user's own was left alone");
+    assert_eq!(stage.run(".next"), ["[2]", "> next", "Complete"]);
+}
+
+#[test]
+fn a_reset_of_ones_own_is_not_asked_for_and_leaves_the_users_alone() {
+    let (name, mut arguments) = own("scratch", &["a", "b"], json!({}));
+    arguments["cells"][1]["reset"] = true.into();
+    let stage = asking(vec![calls(&[(name, arguments)], "ok")]);
+    stage.run(".go");
+    assert_eq!(
+        replied(&stage, 0),
+        ("ran\ncell 1:\nran a\n42\ncell 2:\nran b\n42".into(), true)
+    );
+    assert_eq!(stage.calls.kills(), 0);
+}
