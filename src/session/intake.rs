@@ -116,7 +116,7 @@ impl Session {
     /// Does what users have done before their first input, where the runtime takes it.
     fn begin_set_up(&mut self, out: RunSender) {
         let wanted = &self.setup.set_up;
-        if wanted.is_empty() || !self.runtime.able().set_up {
+        if wanted.is_empty() || !self.runtimes.user.able().set_up {
             return;
         }
         let request = RuntimeRequest::SetUp(Box::new(wanted.clone()));
