@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use ipycodex::session::{FileForm, Target as File, write_file};
+use ipycodex::session::{FileForm, SaveTarget as File, write_file};
 
 use crate::dialog::{begin, fill, wait};
 use crate::support::peers;

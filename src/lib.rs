@@ -113,7 +113,7 @@
 //!
 //! - **Jupyter and gateway runtimes**: `jupyter/` (layer 3: connection files, signing, sockets, messages),
 //!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they
-//!   cannot do is a field of [`runtime::Capabilities`], and without a terminal of theirs cells ask for input.
+//!   cannot do is a field of [`runtime::RuntimeCapabilities`], and without a terminal of theirs cells ask for input.
 //! - **Persistent shell**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
 //!   [`input::Mode::Shell`] is there; until then a command of it is a cell.
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on

@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ipycodex::history::{
-    Archive, Begin, CellEnd, History, Opening, Outcome, PromptStart, RecordedThread, open,
+    Archive, Begin, CellEnd, History, Opening, PromptStart, RecordedOutcome, RecordedThread, open,
 };
 use ipycodex::report::Report;
 use rusqlite::Connection;
@@ -99,10 +99,10 @@ fn a_session_is_recorded_and_resumed() {
     history.input(2, ".first", ".first");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "first"));
     history.stream_answer(turn, "an");
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     history.input(3, ".bad", ".bad");
     let turn = history.begin_prompt(PromptStart::new(3, 1, "bad"));
-    history.finish_prompt(turn, Outcome::Failed, "", None);
+    history.finish_prompt(turn, RecordedOutcome::Failed, "", None);
     cell(&history, 4, "math.pi", "3.14");
     let thread = RecordedThread {
         id: "t".into(),
@@ -314,7 +314,7 @@ fn a_file_deleted_while_open_is_begun_again() {
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", path.display()));
     }
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     cell(&history, 3, "y", "");
     let said = end(history, reports).join("\n");
     assert!(said.contains("deleted"), "{said}");

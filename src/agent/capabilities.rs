@@ -8,7 +8,7 @@ use super::news::Offering;
 
 /// What an agent can and cannot do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capabilities {
+pub struct AgentCapabilities {
     /// Shown to the user: `codex`, `demo`.
     pub name: String,
     /// Sees images.
@@ -74,10 +74,10 @@ pub enum Login {
     Methods(Vec<Offering>),
 }
 
-impl Capabilities {
+impl AgentCapabilities {
     /// An agent that can do all there is but what only some have: modes, sessions and commands of its own.
     pub fn full(name: &str) -> Self {
-        Capabilities {
+        AgentCapabilities {
             name: name.to_owned(),
             images: true,
             files: false,
@@ -102,7 +102,7 @@ impl Capabilities {
 
     /// An agent that takes text and answers with text.
     pub fn text_only(name: &str) -> Self {
-        Capabilities {
+        AgentCapabilities {
             images: false,
             tools: None,
             system_prompt: false,
@@ -114,7 +114,7 @@ impl Capabilities {
             structured: false,
             suggestions: false,
             models: false,
-            ..Capabilities::full(name)
+            ..AgentCapabilities::full(name)
         }
     }
 }

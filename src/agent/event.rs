@@ -3,7 +3,7 @@
 use super::activity::{Activity, FileChange, PlanStep};
 use super::failure::AgentFailure;
 use super::news::News;
-use super::question::Question;
+use super::question::AgentQuestion;
 use super::turn::{ToolCall, TurnId, Usage};
 use crate::dialog::CommandRecord as CommandRun;
 
@@ -89,7 +89,7 @@ pub enum AgentEvent {
         /// The turn.
         turn: TurnId,
         /// The question.
-        question: Question,
+        question: AgentQuestion,
     },
     /// The agent no longer waits for the answer to a call or a question.
     Withdrawn {

@@ -12,8 +12,8 @@
 //!   session's.
 //! - one turn at a time: the session asks for the next one after the end of the last.
 //!
-//! What a peer cannot do is a field of [`Capabilities`], never a branch on its name. Another agent is another folder
-//! here and one arm in `connect`.
+//! What a peer cannot do is a field of [`AgentCapabilities`], never a branch on its name. Another agent is another
+//! folder here and one arm in `connect`.
 
 pub mod acp;
 mod activity;
@@ -41,22 +41,22 @@ use tokio::sync::oneshot;
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
-pub use capabilities::{Capabilities, Login, ToolRoute};
+pub use capabilities::{AgentCapabilities, Login, ToolRoute};
 pub use digest::ThreadDigest;
 pub use event::AgentEvent;
 pub use facts::{Facts, Kept, Limit, Lookup, Model};
 pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
 pub use news::{News, Offering, Selection};
-pub use question::{Answer as QuestionAnswer, Choosable, Decision, Field, Question, Subject};
-pub use settings::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
+pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
+pub use settings::{Approvals, Effort, Sandbox, Threads, TurnSettings, WebSearchUse};
 pub use suggest::{SuggestRequest, Suggested};
 pub use turn::{AgentReply, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
 pub trait Agent: Send {
     /// What this agent can do.
-    fn capabilities(&self) -> Capabilities;
+    fn capabilities(&self) -> AgentCapabilities;
 
     /// Begins a turn and returns its id at once.
     fn start(&mut self, request: TurnRequest) -> TurnId;

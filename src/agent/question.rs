@@ -7,7 +7,7 @@ use super::activity::FileChange;
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct AgentQuestion {
     /// The agent's id of it.
     pub id: String,
     /// What it is about.
@@ -29,11 +29,11 @@ pub struct Choosable {
     pub kind: Decision,
 }
 
-impl Question {
+impl AgentQuestion {
     /// A question with the usual ways to answer.
     pub fn usual(id: impl Into<String>, subject: Subject) -> Self {
         let options = subject.usual_options();
-        Question {
+        AgentQuestion {
             id: id.into(),
             reasons: options.iter().any(|option| option.kind == Decision::Stop),
             subject,
@@ -104,7 +104,7 @@ pub enum Subject {
         /// The agent's reason.
         reason: Option<String>,
     },
-    /// Questions of the model, or of an MCP server. Answer: [`Answer::Filled`] or [`Answer::Declined`].
+    /// Questions of the model, or of an MCP server. Answer: [`QuestionAnswer::Filled`] or [`QuestionAnswer::Declined`].
     Form {
         /// Who asks: empty for the model, else the name of the MCP server.
         server: String,
@@ -147,7 +147,7 @@ pub struct Field {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum QuestionAnswer {
     /// To yes-or-no questions: the id of one of the options.
     Chosen(String),
     /// To yes-or-no questions that take it: no, the turn goes on, and the agent is told this.
@@ -158,15 +158,15 @@ pub enum Answer {
     Declined,
 }
 
-impl Answer {
+impl QuestionAnswer {
     /// The usual option of this kind.
     pub fn usual(kind: Decision) -> Self {
-        Answer::Chosen(kind.id().to_owned())
+        QuestionAnswer::Chosen(kind.id().to_owned())
     }
 
     /// What it comes to, where the options were the usual ones.
     pub fn decision(&self) -> Option<Decision> {
-        let Answer::Chosen(id) = self else {
+        let QuestionAnswer::Chosen(id) = self else {
             return None;
         };
         Decision::ALL.into_iter().find(|kind| kind.id() == id)

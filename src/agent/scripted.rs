@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::connect::AgentEvents;
 use crate::agent::{
-    Agent, AgentEvent, AgentFailure, AgentReply, Capabilities, Facts, Kept, Limit, Lookup, Model,
-    SuggestRequest, Suggested, TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentEvent, AgentFailure, AgentReply, Facts, Kept, Limit, Lookup,
+    Model, SuggestRequest, Suggested, TurnId, TurnRequest,
 };
 
 /// What the agent says, turn by turn; clones share what was asked of it.
@@ -22,7 +22,7 @@ pub struct Script {
     /// is finished by `cancel` only; a turn beyond the script finishes at once.
     pub turns: Vec<Vec<AgentEvent>>,
     /// What it can do.
-    pub able: Box<Capabilities>,
+    pub able: Box<AgentCapabilities>,
     /// The models it offers.
     pub models: Vec<Model>,
     /// The limits of its account.
@@ -51,9 +51,9 @@ impl Script {
     pub fn new(turns: Vec<Vec<AgentEvent>>) -> Self {
         Script {
             turns,
-            able: Box::new(Capabilities {
+            able: Box::new(AgentCapabilities {
                 beside_tools: "Beside the tools.",
-                ..Capabilities::full("scripted")
+                ..AgentCapabilities::full("scripted")
             }),
             models: Vec::new(),
             limits: Vec::new(),
@@ -165,8 +165,8 @@ impl Scripted {
 }
 
 impl Agent for Scripted {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::clone(&self.script.able)
+    fn capabilities(&self) -> AgentCapabilities {
+        AgentCapabilities::clone(&self.script.able)
     }
 
     fn start(&mut self, request: TurnRequest) -> TurnId {
@@ -286,8 +286,8 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
 mod tests {
     use super::{Script, Scripted};
     use crate::agent::{
-        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, Search, Threads, ToolCall,
-        TurnId, TurnRequest, TurnSettings,
+        Agent, AgentEvent, AgentReply, Approvals, Effort, Sandbox, Threads, ToolCall, TurnId,
+        TurnRequest, TurnSettings, WebSearchUse,
     };
     use serde_json::json;
 
@@ -300,7 +300,7 @@ mod tests {
             settings: TurnSettings {
                 model: None,
                 effort: Effort::Low,
-                search: Search::Off,
+                search: WebSearchUse::Off,
                 cwd: "/".into(),
                 threads: Threads::Session,
                 approvals: Approvals::Never,

@@ -10,7 +10,7 @@ pub struct TurnSettings {
     /// How much to think.
     pub effort: Effort,
     /// How much to search the web.
-    pub search: Search,
+    pub search: WebSearchUse,
     /// Directory commands run in.
     pub cwd: PathBuf,
     /// Whether a thread is kept between turns.
@@ -36,7 +36,7 @@ pub enum Effort {
 
 /// How much the agent searches the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Search {
+pub enum WebSearchUse {
     /// `off`
     Off,
     /// `l`

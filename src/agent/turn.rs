@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::input::InputPart;
-use super::question::Answer as QuestionAnswer;
+use super::question::QuestionAnswer;
 use super::settings::TurnSettings;
 
 /// Names one turn; unique within an agent's life.

@@ -36,7 +36,7 @@ use timeout::Watch;
 const INTERRUPTED: i32 = 130;
 
 /// How a batch runs.
-pub struct Options {
+pub struct BatchOptions {
     /// The writer.
     pub screen: Screen,
     /// How markdown looks on a terminal.
@@ -68,7 +68,7 @@ pub fn run(
     background: &Run,
     inputs: impl IntoIterator<Item = Submission>,
     mut kept: Option<&mut Kept>,
-    options: &Options,
+    options: &BatchOptions,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
     let wishes = session.editor_wishes();
@@ -147,7 +147,7 @@ pub fn run(
 }
 
 /// The themes for code, a line each.
-fn show_themes(in_force: &str, options: &Options) -> Result<(), Report> {
+fn show_themes(in_force: &str, options: &BatchOptions) -> Result<(), Report> {
     let theme = Theme::named(in_force).unwrap_or_default();
     let colour = options.terminal && options.screen.colour();
     let rows = theme_rows(theme.like(options.appearance.theme), colour).join("\n");
@@ -165,7 +165,7 @@ fn show(
     session: &SessionHandle,
     run: &Run,
     kept: Option<&mut Kept>,
-    options: &Options,
+    options: &BatchOptions,
 ) -> Result<Ended, Report> {
     let screen = options.screen.clone();
     if options.silent {
@@ -194,7 +194,7 @@ fn show_on(
     session: &SessionHandle,
     run: &Run,
     mut kept: Option<&mut Kept>,
-    options: &Options,
+    options: &BatchOptions,
 ) -> Result<Ended, Report> {
     let mut ended = Ended::default();
     follow(run, &options.screen, view, |event| {
@@ -262,7 +262,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
 }
 
 /// A line of standard input for a cell that asks.
-fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
+fn answer_input(prompt: &str, options: &BatchOptions) -> Result<InputReply, Report> {
     if !options.stdin_is_free {
         return Ok(InputReply::Eof);
     }
@@ -281,7 +281,7 @@ fn answer_input(prompt: &str, options: &Options) -> Result<InputReply, Report> {
 ///
 /// # Errors
 /// When nothing can be written any more.
-pub fn drain(background: &Run, options: &Options) -> Result<(), Report> {
+pub fn drain(background: &Run, options: &BatchOptions) -> Result<(), Report> {
     let mut view = Plain::new(options.screen.clone());
     while let Next::Event(event) = background.next_blocking(Some(std::time::Duration::ZERO)) {
         view.on(*event)?;
@@ -297,7 +297,7 @@ pub fn ask(
     session: &SessionHandle,
     prompt: Submission,
     as_json: bool,
-    options: &Options,
+    options: &BatchOptions,
 ) -> Result<i32, Report> {
     let ending = signals::listen(session.clone())?;
     let run = session.submit(prompt);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Choice, ConfigFlags};
+use crate::config::{ChoiceSetting, ConfigFlags};
 use crate::markdown::Theme;
 use crate::report::Report;
 use crate::screen::ColorChoice;
@@ -50,7 +50,7 @@ pub(super) enum Subcommands {
     /// List the sessions of this directory, newest first
     Sessions(Sessions),
     /// Find what was typed and answered in sessions of this directory, newest first; exit code 1 if there is nothing
-    Search(Search),
+    Search(SearchArguments),
     /// Write a session with its outputs as a .ipynb, .md, .html or .py
     Export(Export),
     /// Show a notebook file as text, change single cells of it, compare two; the rest of a file stays as it is
@@ -109,7 +109,7 @@ pub(super) struct Sessions {
 
 /// `search`.
 #[derive(Debug, Args)]
-pub(super) struct Search {
+pub(super) struct SearchArguments {
     /// What to look for in cells, prompts and answers; small letters find capitals too
     pub text: String,
     /// In sessions of all directories
@@ -269,8 +269,8 @@ impl Common {
         Ok(ConfigFlags {
             model: self.model.clone(),
             completion_model: self.completion_model.clone(),
-            think: word("--think", self.think.as_deref(), Choice::parse)?,
-            search: word("--search", self.search.as_deref(), Choice::parse)?,
+            think: word("--think", self.think.as_deref(), ChoiceSetting::parse)?,
+            search: word("--search", self.search.as_deref(), ChoiceSetting::parse)?,
             code_theme: word("--code-theme", self.code_theme.as_deref(), |name| {
                 Theme::named(name).map(|_| name.to_owned())
             })?,

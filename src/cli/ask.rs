@@ -61,7 +61,7 @@ pub(super) fn run(
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
-    let options = batch::Options {
+    let options = batch::BatchOptions {
         silent: false,
         timeout: None,
         set_up: false,

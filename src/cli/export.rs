@@ -11,7 +11,7 @@ use crate::config::resolve;
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::session::{FileForm, Target, write_file};
+use crate::session::{FileForm, SaveTarget, write_file};
 
 /// How long the work may take before it says how far it is, and how often it does from then on.
 const PATIENT: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ pub(super) fn run(
         return Err(Report::failure(format!("Session {} not found", export.id))
             .hint("`ipycodex sessions --all` lists the newest"));
     };
-    let target = Target {
+    let target = SaveTarget {
         path: export.output.clone(),
         form,
         force: export.force,

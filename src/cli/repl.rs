@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         python,
         ..
     } = assemble(environment, wanted)?;
-    let options = terminal::Options {
+    let options = terminal::ReplOptions {
         screen,
         appearance,
         pictures,

@@ -118,7 +118,7 @@ fn run(
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
-    let options = batch::Options {
+    let options = batch::BatchOptions {
         screen,
         appearance,
         pictures,

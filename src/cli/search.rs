@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::cli::args::{Arguments, Search};
+use crate::cli::args::{Arguments, SearchArguments};
 use crate::cli::resume::archive;
 use crate::config::resolve;
 use crate::environment::Environment;
-use crate::history::{Found, FoundKind, Scope};
+use crate::history::{FoundKind, Scope, SearchHit};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::text::escape::visible;
@@ -26,7 +26,7 @@ const WIDE: usize = 70;
 
 /// Searches; returns the exit code.
 pub(super) fn run(
-    search: &Search,
+    search: &SearchArguments,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
@@ -82,7 +82,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(&mut self, found: &[Found]) -> Result<(), Report> {
+    fn write(&mut self, found: &[SearchHit]) -> Result<(), Report> {
         for entry in found {
             self.count += 1;
             if self.json {
@@ -106,7 +106,7 @@ impl Writer {
         Ok(())
     }
 
-    fn write_json(&self, entry: &Found) -> Result<(), Report> {
+    fn write_json(&self, entry: &SearchHit) -> Result<(), Report> {
         let before = if self.count == 1 { "[" } else { ",\n" };
         let entry = json!({
             "session": entry.session, "line": entry.line, "start": entry.start, "kind": word(entry.kind),
@@ -116,7 +116,7 @@ impl Writer {
         Ok(())
     }
 
-    fn write_line(&self, entry: &Found) -> Result<(), Report> {
+    fn write_line(&self, entry: &SearchHit) -> Result<(), Report> {
         let wide = self.width.is_none_or(|width| width >= WIDE);
         if wide && self.count == 1 {
             self.screen

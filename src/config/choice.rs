@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
+use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
 use crate::screen::ColorChoice;
 use crate::text::similar::did_you_mean;
 
@@ -75,7 +75,7 @@ pub enum EditMode {
 }
 
 /// A setting that is one of a few words.
-pub trait Choice: Copy + PartialEq + Sized + 'static {
+pub trait ChoiceSetting: Copy + PartialEq + Sized + 'static {
     /// Every value with its word, in the order they are told.
     const WORDS: &'static [(&'static str, Self)];
 
@@ -126,7 +126,7 @@ impl fmt::Display for WrongValue {
 
 impl std::error::Error for WrongValue {}
 
-impl Choice for Effort {
+impl ChoiceSetting for Effort {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("l", Effort::Low),
         ("m", Effort::Medium),
@@ -135,28 +135,28 @@ impl Choice for Effort {
     ];
 }
 
-impl Choice for Search {
+impl ChoiceSetting for WebSearchUse {
     const WORDS: &'static [(&'static str, Self)] = &[
-        ("off", Search::Off),
-        ("l", Search::Low),
-        ("m", Search::Medium),
-        ("h", Search::High),
+        ("off", WebSearchUse::Off),
+        ("l", WebSearchUse::Low),
+        ("m", WebSearchUse::Medium),
+        ("h", WebSearchUse::High),
     ];
 }
 
-impl Choice for Threads {
+impl ChoiceSetting for Threads {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("session", Threads::Session),
         ("ephemeral", Threads::Ephemeral),
     ];
 }
 
-impl Choice for Approvals {
+impl ChoiceSetting for Approvals {
     const WORDS: &'static [(&'static str, Self)] =
         &[("never", Approvals::Never), ("ask", Approvals::Ask)];
 }
 
-impl Choice for Sandbox {
+impl ChoiceSetting for Sandbox {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("read-only", Sandbox::ReadOnly),
         ("workspace-write", Sandbox::WorkspaceWrite),
@@ -164,7 +164,7 @@ impl Choice for Sandbox {
     ];
 }
 
-impl Choice for RunCells {
+impl ChoiceSetting for RunCells {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("ask", RunCells::Ask),
         ("auto", RunCells::Auto),
@@ -172,14 +172,14 @@ impl Choice for RunCells {
     ];
 }
 
-impl Choice for KernelMode {
+impl ChoiceSetting for KernelMode {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("session", KernelMode::Session),
         ("per-call", KernelMode::PerCall),
     ];
 }
 
-impl Choice for Images {
+impl ChoiceSetting for Images {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("auto", Images::Auto),
         ("kitty", Images::Kitty),
@@ -189,12 +189,12 @@ impl Choice for Images {
     ];
 }
 
-impl Choice for EditMode {
+impl ChoiceSetting for EditMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("emacs", EditMode::Emacs), ("vi", EditMode::Vi)];
 }
 
-impl Choice for ColorChoice {
+impl ChoiceSetting for ColorChoice {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("auto", ColorChoice::Auto),
         ("always", ColorChoice::Always),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Approvals, Effort, Sandbox, Search, Threads, TurnSettings};
+use crate::agent::{Approvals, Effort, Sandbox, Threads, TurnSettings, WebSearchUse};
 use crate::markdown::Background;
 
 use super::{AgentChoice, EditMode, Images, KernelMode, RunCells, RuntimeChoice};
@@ -17,7 +17,7 @@ pub struct Choices {
     /// How much to think.
     pub think: Effort,
     /// How much to search.
-    pub search: Search,
+    pub search: WebSearchUse,
     /// Name of the theme for code.
     pub code_theme: String,
     /// The user named it, or the surroundings tell the terminal's background; else it follows that.
@@ -62,7 +62,7 @@ impl Default for Choices {
             model: String::new(),
             completion_model: String::new(),
             think: Effort::Low,
-            search: Search::Low,
+            search: WebSearchUse::Low,
             code_theme: Background::default().theme().into(),
             code_theme_chosen: false,
             log_exact: false,

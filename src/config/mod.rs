@@ -17,11 +17,11 @@ mod settings;
 
 pub use agents::{AgentCommand, Agents};
 pub use choice::{
-    AgentChoice, Choice, EditMode, Images, KernelMode, RunCells, RuntimeChoice, WrongValue,
+    AgentChoice, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice, WrongValue,
 };
 pub use choices::Choices;
 pub use file::ConfigFile;
-pub use keymap::{Chord, GROUPS, KeyAction, Keymap, Meaning, Row, Stroke};
+pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Stroke};
 pub use paths::Paths;
 pub use resolve::{ConfigFlags, Settings, resolve};
-pub use settings::{SETTINGS, Setting, Values, When};
+pub use settings::{SETTINGS, Setting, SettingValues, When};

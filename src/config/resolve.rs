@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::{Effort, Search};
+use crate::agent::{Effort, WebSearchUse};
 use crate::environment::Environment;
 use crate::markdown::Background;
 use crate::report::Report;
@@ -30,7 +30,7 @@ pub struct ConfigFlags {
     /// `--think`
     pub think: Option<Effort>,
     /// `--search`
-    pub search: Option<Search>,
+    pub search: Option<WebSearchUse>,
     /// `--code-theme`
     pub code_theme: Option<String>,
     /// `--agent`

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::choice::{Choice, WrongValue};
+use super::choice::{ChoiceSetting, WrongValue};
 use super::{AgentChoice, Choices, RuntimeChoice};
-use crate::agent::Capabilities;
+use crate::agent::AgentCapabilities;
 use crate::markdown::Theme;
 
 /// A setting.
@@ -22,8 +22,8 @@ pub struct Setting {
     pub when: When,
     get: fn(&Choices) -> Value,
     set: fn(&mut Choices, &str) -> Result<(), WrongValue>,
-    values: fn() -> Values,
-    able: fn(&Capabilities) -> bool,
+    values: fn() -> SettingValues,
+    able: fn(&AgentCapabilities) -> bool,
 }
 
 /// When a new value of a setting counts.
@@ -39,7 +39,7 @@ pub enum When {
 
 /// What a setting takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Values {
+pub enum SettingValues {
     /// One of these words.
     Words(Vec<&'static str>),
     /// Yes or no.
@@ -52,14 +52,14 @@ pub enum Values {
     Text,
 }
 
-impl Values {
+impl SettingValues {
     /// The words there are; none for text.
     pub fn words(self) -> Vec<&'static str> {
         match self {
-            Values::Words(words) => words,
-            Values::Truth => vec!["true", "false"],
-            Values::Themes => Theme::names().collect(),
-            Values::Models | Values::Text => Vec::new(),
+            SettingValues::Words(words) => words,
+            SettingValues::Truth => vec!["true", "false"],
+            SettingValues::Themes => Theme::names().collect(),
+            SettingValues::Models | SettingValues::Text => Vec::new(),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Setting {
         match (value, self.values()) {
             (Value::Null, _) => Ok(()),
             (Value::String(text), _) => self.set(choices, text),
-            (Value::Bool(truth), Values::Truth) => self.set(choices, &truth.to_string()),
+            (Value::Bool(truth), SettingValues::Truth) => self.set(choices, &truth.to_string()),
             (_, values) => Err(match values.words() {
                 words if words.is_empty() => WrongValue {
                     allowed: "a string".into(),
@@ -102,12 +102,12 @@ impl Setting {
     }
 
     /// True when it means something to such an agent.
-    pub fn counts_for(&self, able: &Capabilities) -> bool {
+    pub fn counts_for(&self, able: &AgentCapabilities) -> bool {
         (self.able)(able)
     }
 
     /// What it takes.
-    pub fn values(&self) -> Values {
+    pub fn values(&self) -> SettingValues {
         (self.values)()
     }
 }
@@ -133,7 +133,7 @@ macro_rules! row {
 /// Every setting, in the order they are told. `keys`, which is no one value, is beside them.
 pub const SETTINGS: &[Setting] = &[
     Setting {
-        values: || Values::Models,
+        values: || SettingValues::Models,
         able: |able| able.models,
         ..row!(
             model,
@@ -142,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
         )
     },
     Setting {
-        values: || Values::Models,
+        values: || SettingValues::Models,
         able: |able| able.suggestions && able.models,
         ..row!(completion_model, Now, "the model of completions")
     },
@@ -156,7 +156,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         set: set_theme,
-        values: || Values::Themes,
+        values: || SettingValues::Themes,
         ..row!(
             code_theme,
             Now,
@@ -239,7 +239,7 @@ fn set_theme(choices: &mut Choices, name: &str) -> Result<(), WrongValue> {
 }
 
 /// What a field takes.
-fn values<T: Written>(_field: fn(&Choices) -> &T) -> Values {
+fn values<T: Written>(_field: fn(&Choices) -> &T) -> SettingValues {
     T::values()
 }
 
@@ -247,10 +247,10 @@ fn values<T: Written>(_field: fn(&Choices) -> &T) -> Values {
 trait Written: Sized {
     fn read(text: &str) -> Result<Self, WrongValue>;
     fn written(&self) -> Value;
-    fn values() -> Values;
+    fn values() -> SettingValues;
 }
 
-impl<C: Choice> Written for C {
+impl<C: ChoiceSetting> Written for C {
     fn read(text: &str) -> Result<Self, WrongValue> {
         C::parse(text)
     }
@@ -259,8 +259,8 @@ impl<C: Choice> Written for C {
         json!(self.word())
     }
 
-    fn values() -> Values {
-        Values::Words(C::WORDS.iter().map(|(word, _)| *word).collect())
+    fn values() -> SettingValues {
+        SettingValues::Words(C::WORDS.iter().map(|(word, _)| *word).collect())
     }
 }
 
@@ -269,7 +269,10 @@ impl Written for bool {
         match text.to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok(true),
             "0" | "false" | "no" | "off" => Ok(false),
-            _ => Err(WrongValue::among(text, Values::Truth.words().into_iter())),
+            _ => Err(WrongValue::among(
+                text,
+                SettingValues::Truth.words().into_iter(),
+            )),
         }
     }
 
@@ -277,8 +280,8 @@ impl Written for bool {
         json!(self)
     }
 
-    fn values() -> Values {
-        Values::Truth
+    fn values() -> SettingValues {
+        SettingValues::Truth
     }
 }
 
@@ -294,8 +297,8 @@ impl Written for String {
         json!(self)
     }
 
-    fn values() -> Values {
-        Values::Text
+    fn values() -> SettingValues {
+        SettingValues::Text
     }
 }
 
@@ -312,8 +315,8 @@ impl Written for Option<PathBuf> {
         )
     }
 
-    fn values() -> Values {
-        Values::Text
+    fn values() -> SettingValues {
+        SettingValues::Text
     }
 }
 
@@ -326,8 +329,8 @@ impl Written for AgentChoice {
         json!(self.to_string())
     }
 
-    fn values() -> Values {
-        Values::Words(AgentChoice::WORDS.to_vec())
+    fn values() -> SettingValues {
+        SettingValues::Words(AgentChoice::WORDS.to_vec())
     }
 }
 
@@ -340,8 +343,8 @@ impl Written for RuntimeChoice {
         json!(self.to_string())
     }
 
-    fn values() -> Values {
-        Values::Text
+    fn values() -> SettingValues {
+        SettingValues::Text
     }
 }
 

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use nu_ansi_term::{Color, Style};
 
 use super::asking::{Ahead, print};
-use super::picture::{Pictures, Shown, Source};
+use super::picture::{PictureShown, PictureSource, Pictures};
 use super::rows::Rows;
 use super::work::Work;
 use super::{diff, elapsed};
 use crate::agent::{Activity, FileChange, PlanStep, Usage};
 use crate::dialog::{command_line, denied_line};
-use crate::markdown::{Appearance, Frame, MarkdownStream};
+use crate::markdown::{Appearance, MarkdownFrame, MarkdownStream};
 use crate::output::filter::{Filter, Policy};
 use crate::output::limits::grouped;
 use crate::screen::live::LiveRegion;
@@ -287,7 +287,7 @@ impl AnswerView {
         } else {
             0
         };
-        let mut frame = Frame::default();
+        let mut frame = MarkdownFrame::default();
         let mut live = Vec::new();
         if let Some((_, stream)) = &mut self.stream {
             frame = stream.frame(usize::from(size.columns), rows.max(1));
@@ -335,7 +335,11 @@ impl AnswerView {
     }
 
     /// Prints what is settled, each picture below the block that names it, and leaves `live` below all of it.
-    fn lines_and_pictures(&mut self, frame: &Frame, live: &[Line]) -> Result<(), ScreenError> {
+    fn lines_and_pictures(
+        &mut self,
+        frame: &MarkdownFrame,
+        live: &[Line],
+    ) -> Result<(), ScreenError> {
         let mut printed = 0;
         if self.pictures.are_drawn(&self.screen) {
             for (below, target) in &frame.pictures {
@@ -356,14 +360,14 @@ impl AnswerView {
     }
 
     /// A picture, at the start of a line; what is not drawn has been named by the text already.
-    fn picture(&mut self, picture: &Source) -> Result<(), ScreenError> {
+    fn picture(&mut self, picture: &PictureSource) -> Result<(), ScreenError> {
         if !self.pictures.are_drawn(&self.screen) {
             return Ok(());
         }
         self.printed = true;
         match self.pictures.draw(picture, &self.screen) {
-            Shown::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
-            Shown::Told(line) => {
+            PictureShown::Drawn(drawn) => self.screen.trusted(&drawn.bytes),
+            PictureShown::Told(line) => {
                 self.screen.trusted(line.as_bytes())?;
                 self.screen.trusted(b"\n")
             }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use super::question::{Asking, Frame, Outcome};
+use super::question::{KeyOutcome, OpenQuestion, QuestionFrame};
 use super::rows::Rows;
 use crate::markdown::Appearance;
 use crate::runtime::{InputReply, TerminalSize};
@@ -101,7 +101,7 @@ struct Open {
 }
 
 enum What {
-    Question(Box<Asking>),
+    Question(Box<OpenQuestion>),
     Input(Input),
 }
 
@@ -136,7 +136,7 @@ impl Talk {
         if self.keyboard.is_none() {
             return Ok(());
         }
-        let asking = Asking::new(question);
+        let asking = OpenQuestion::new(question);
         let size = self.screen.size();
         let width = usize::from(size.columns);
         let mut body = asking.body(width, &self.appearance);
@@ -311,8 +311,8 @@ impl Talk {
         };
         match &mut open.what {
             What::Question(asking) => match asking.take(key) {
-                Outcome::Open => Ok(false),
-                Outcome::Next(said) => {
+                KeyOutcome::Open => Ok(false),
+                KeyOutcome::Next(said) => {
                     let width = usize::from(self.screen.size().columns);
                     let more = asking.more(width);
                     open.painter.clear()?;
@@ -320,13 +320,13 @@ impl Talk {
                     print(&self.screen, &more)?;
                     Ok(false)
                 }
-                Outcome::Over(said, reply) => {
+                KeyOutcome::Over(said, reply) => {
                     let id = asking.id();
                     self.close(Some(&said), rest)?;
                     keyboard.answer(id, reply);
                     Ok(true)
                 }
-                Outcome::Interrupt => {
+                KeyOutcome::Interrupt => {
                     self.drop_open()?;
                     keyboard.stop();
                     Ok(true)
@@ -404,7 +404,7 @@ impl Talk {
                 let (shown, behind) = input.entry.window(room);
                 let mut rows = Rows::new(width);
                 rows.text(0, &format!("{}{shown}", input.label), Style::new());
-                open.painter.draw(&Frame {
+                open.painter.draw(&QuestionFrame {
                     rows: rows.into_rows(),
                     back: behind,
                 })
@@ -438,7 +438,7 @@ impl Painter {
         }
     }
 
-    fn draw(&mut self, frame: &Frame) -> Result<(), ScreenError> {
+    fn draw(&mut self, frame: &QuestionFrame) -> Result<(), ScreenError> {
         self.return_cursor()?;
         let size = self.screen.size();
         let bytes = self.live.draw(&[], &frame.rows, size);

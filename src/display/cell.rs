@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use nu_ansi_term::{Color, Style};
 
-use super::picture::{Animation, Pictures, Shown, Source};
+use super::picture::{Animation, PictureShown, PictureSource, Pictures};
 use crate::markdown::{Appearance, render};
 use crate::output::filter::{Filter, Policy};
 use crate::output::mime::{MimeBundle, TerminalForm};
@@ -35,7 +35,7 @@ pub(super) struct CellView {
 /// A picture and what stands with it.
 #[derive(Debug)]
 struct Waiting {
-    picture: Source,
+    picture: PictureSource,
     /// The text of the value, for a terminal that draws nothing.
     text: String,
 }
@@ -132,11 +132,11 @@ impl CellView {
         match form {
             TerminalForm::Nothing => Ok(()),
             TerminalForm::Image { mime, base64, text } => {
-                let picture = Source::of_bundle(&mime, &base64);
+                let picture = PictureSource::of_bundle(&mime, &base64);
                 self.picture(Waiting { picture, text }, &painted, update)
             }
             TerminalForm::Drawing { svg, text } => {
-                let picture = Source::Drawing(svg);
+                let picture = PictureSource::Drawing(svg);
                 self.picture(Waiting { picture, text }, &painted, update)
             }
             TerminalForm::Plain(text) => {
@@ -180,13 +180,13 @@ impl CellView {
 
     fn draw(&mut self, waiting: &Waiting) -> Result<(), ScreenError> {
         match self.pictures.draw(&waiting.picture, &self.screen) {
-            Shown::Drawn(drawn) => {
+            PictureShown::Drawn(drawn) => {
                 let bytes = self
                     .animation
                     .draw(drawn, self.screen.size(), Instant::now());
                 self.screen.trusted(&bytes)
             }
-            Shown::Told(line) => {
+            PictureShown::Told(line) => {
                 self.animation.disturbed();
                 // The value's text ends by naming the kind of picture, which the line does better.
                 let said = match waiting.text.rsplit_once('\n') {

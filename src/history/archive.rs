@@ -15,8 +15,8 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::file;
 use super::listing::{self, Scope};
 use super::look::Look;
-use super::schema::{Kind, Schema};
-use super::search::{Found, Sought};
+use super::schema::{RecordKind, Schema};
+use super::search::{SearchHit, Sought};
 use super::values::SessionRow;
 use super::{fault, index, saved, search, sessions};
 use crate::artifacts;
@@ -69,8 +69,8 @@ impl Archive {
             Ok(_) => {}
         }
         match Look::open(path, PATIENCE) {
-            Ok((_, Kind::Empty)) => Ok(None),
-            Ok((look, Kind::Ours(_))) => Ok(Some(Archive {
+            Ok((_, RecordKind::Empty)) => Ok(None),
+            Ok((look, RecordKind::Ours(_))) => Ok(Some(Archive {
                 look: Some(look),
                 sought: None,
                 path: path.to_owned(),
@@ -190,7 +190,7 @@ impl Archive {
         scope: &Scope,
         before: i64,
         most: u32,
-    ) -> Result<(Vec<Found>, Option<i64>), Report> {
+    ) -> Result<(Vec<SearchHit>, Option<i64>), Report> {
         let known = self.sought.take();
         let sought = self.read(|db| Sought::of(db, needle, known.as_ref()))?;
         let found = self.read(|db| search::find(db, &sought, scope, before, most));

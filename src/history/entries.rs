@@ -7,8 +7,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::message::Write;
 use super::places::Places;
-use super::values::{CellEnd, Outcome, PromptStart, RecordedThread, TurnKey};
-use super::waiting::Entry;
+use super::values::{CellEnd, PromptStart, RecordedOutcome, RecordedThread, TurnKey};
+use super::waiting::WaitingWrite;
 use super::{answers, decisions, pictures, turns, usage};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
 
@@ -17,7 +17,7 @@ pub(super) fn write<'a>(
     db: &mut Connection,
     session: i64,
     places: &mut Places,
-    entries: impl Iterator<Item = &'a Entry> + Clone,
+    entries: impl Iterator<Item = &'a WaitingWrite> + Clone,
 ) -> rusqlite::Result<()> {
     // An answer cannot be typed again: it survives a power cut too.
     let precious = entries
@@ -46,7 +46,7 @@ fn apply(
     change: &Connection,
     session: i64,
     places: &mut Places,
-    entry: &Entry,
+    entry: &WaitingWrite,
 ) -> rusqlite::Result<()> {
     match &entry.write {
         Write::Input {
@@ -106,9 +106,9 @@ fn apply(
                 return Ok(()); // its begin was let go
             };
             let state = match outcome {
-                Outcome::Complete => "complete",
-                Outcome::Interrupted => "cancelled",
-                Outcome::Failed => "failed",
+                RecordedOutcome::Complete => "complete",
+                RecordedOutcome::Interrupted => "cancelled",
+                RecordedOutcome::Failed => "failed",
             };
             let usage = usage.as_ref().map(usage::json);
             answers::discard(change, turn)?;
@@ -121,7 +121,7 @@ fn apply(
                      (SELECT session, line FROM ipycodex_turns WHERE id = ?1)",
                 params![turn, state],
             )?;
-            if *outcome == Outcome::Failed {
+            if *outcome == RecordedOutcome::Failed {
                 change.execute(
                     "UPDATE ipycodex_turns SET response = ?2, state = ?3 WHERE id = ?1",
                     params![turn, response, state],
@@ -276,7 +276,7 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 outcome,
                 response,
                 ..
-            } if *outcome != Outcome::Failed => {
+            } if *outcome != RecordedOutcome::Failed => {
                 if let Some(start) = begun.remove(key) {
                     if let Some(replaced) = &start.replaces {
                         dialog.hide(replaced, true);

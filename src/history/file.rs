@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::fault::{damaged, locked};
 use super::look::{Look, keep_plans, with};
-use super::schema::{self, Kind, Schema};
+use super::schema::{self, RecordKind, Schema};
 use super::values::Opening;
 use crate::report::Report;
 
@@ -99,7 +99,7 @@ fn anew(
 enum Unfit {
     /// It is no database, or its tables cannot be told.
     Damaged(rusqlite::Error),
-    Other(Kind),
+    Other(RecordKind),
     NotNow(rusqlite::Error),
 }
 
@@ -109,7 +109,7 @@ fn recognise(opening: &Opening, file: &fs::File, patience: Duration) -> Result<(
         return Err(Unfit::Damaged(no_database()));
     }
     match Look::kind(&opening.path, patience) {
-        Ok(Kind::Empty | Kind::Ours(_)) => Ok(()),
+        Ok(RecordKind::Empty | RecordKind::Ours(_)) => Ok(()),
         Ok(other) => Err(Unfit::Other(other)),
         Err(error) if damaged(&error) => Err(Unfit::Damaged(error)),
         Err(error) => Err(Unfit::NotNow(error)),
@@ -131,10 +131,10 @@ fn says_sqlite(mut file: &fs::File) -> bool {
 }
 
 /// What is said of a file that is not ours to write to.
-pub(super) fn other(path: &Path, kind: Kind) -> Report {
+pub(super) fn other(path: &Path, kind: RecordKind) -> Report {
     let shown = path.display();
     let (what, hint) = match kind {
-        Kind::Newer(number) => (
+        RecordKind::Newer(number) => (
             format!("`{shown}` was written by a newer ipycodex (schema {number})"),
             "update ipycodex, or name another file with --hist-file",
         ),

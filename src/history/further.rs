@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Where the rows are.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct RowSource {
     pub(super) path: PathBuf,
     /// The directory that comes first.
     pub(super) cwd: String,
@@ -45,7 +45,7 @@ pub struct Facts {
 
 /// An input of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct RecordedInput {
     /// As it was typed.
     pub text: Arc<str>,
     /// Its row; 0 while it is not known.
@@ -56,7 +56,7 @@ pub struct Typed {
 #[derive(Debug)]
 pub struct Further {
     look: Look,
-    source: Source,
+    source: RowSource,
     text: String,
     /// Those of this directory are still being looked through.
     here: bool,
@@ -67,7 +67,7 @@ pub struct Further {
 }
 
 impl Further {
-    pub(super) fn open(source: &Source, text: &str) -> rusqlite::Result<Self> {
+    pub(super) fn open(source: &RowSource, text: &str) -> rusqlite::Result<Self> {
         Ok(Further {
             look: Look::open(&source.path, PATIENCE)?.0,
             source: source.clone(),
@@ -79,18 +79,21 @@ impl Further {
     }
 
     /// The next ones that fit, maybe none of a part; `None`: there are no more.
-    pub fn more(&mut self, fits: impl Fn(&str) -> bool) -> Option<Vec<Typed>> {
+    pub fn more(&mut self, fits: impl Fn(&str) -> bool) -> Option<Vec<RecordedInput>> {
         // A record that cannot be read any more has nothing further back.
         self.step(fits).ok().flatten()
     }
 
     /// What is known of an input.
-    pub fn facts(&mut self, input: &Typed) -> Option<Facts> {
+    pub fn facts(&mut self, input: &RecordedInput) -> Option<Facts> {
         let newest = self.source.newest;
         self.look.read(|db| facts(db, input, newest)).ok().flatten()
     }
 
-    fn step(&mut self, fits: impl Fn(&str) -> bool) -> rusqlite::Result<Option<Vec<Typed>>> {
+    fn step(
+        &mut self,
+        fits: impl Fn(&str) -> bool,
+    ) -> rusqlite::Result<Option<Vec<RecordedInput>>> {
         let Further {
             look,
             source,
@@ -117,7 +120,7 @@ impl Further {
                 };
                 sessions.insert(session, of_here);
                 if of_here == *here {
-                    found.push(Typed { text, row });
+                    found.push(RecordedInput { text, row });
                 }
             }
         }
@@ -163,7 +166,7 @@ fn is_of(db: &Connection, session: i64, cwd: &str) -> rusqlite::Result<bool> {
 /// What is known of an input beside its text.
 pub(super) fn facts(
     db: &Connection,
-    input: &Typed,
+    input: &RecordedInput,
     newest: i64,
 ) -> rusqlite::Result<Option<Facts>> {
     let row = match input.row {
@@ -220,7 +223,7 @@ mod tests {
         db
     }
 
-    fn all(source: &Source, text: &str) -> Vec<String> {
+    fn all(source: &RowSource, text: &str) -> Vec<String> {
         let mut further = Further::open(source, text).unwrap();
         let mut found = Vec::new();
         while let Some(more) = further.more(|typed| typed.contains(text)) {
@@ -229,8 +232,8 @@ mod tests {
         found
     }
 
-    fn source(path: &std::path::Path) -> Source {
-        Source {
+    fn source(path: &std::path::Path) -> RowSource {
+        RowSource {
             path: path.to_owned(),
             cwd: "/here".into(),
             newest: 3_000,
@@ -293,7 +296,7 @@ mod tests {
         let mut further = Further::open(&source(&path), "").unwrap();
         let mut facts = |text: &str, row| {
             let text = text.into();
-            further.facts(&Typed { text, row })
+            further.facts(&RecordedInput { text, row })
         };
         let failed = facts("", 21).unwrap();
         assert_eq!(

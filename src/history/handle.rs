@@ -17,10 +17,10 @@ use crate::output::shown::Layout;
 use crate::report::Report;
 
 use super::answers::Handed;
-use super::message::{Message, Write};
+use super::message::{RecordMessage, Write};
 use super::recall::Recall;
 use super::values::{
-    Begin, Bundle, CellEnd, Decided, Earlier, Opening, Outcome, PromptStart, RecordedCell,
+    Begin, Bundle, CellEnd, Decided, Earlier, Opening, PromptStart, RecordedCell, RecordedOutcome,
     RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
 };
 use super::{store, thread};
@@ -34,7 +34,7 @@ const RECORDED: Duration = Duration::from_secs(1);
 /// A handle on the record; cheap to clone, usable from any thread.
 #[derive(Debug, Clone)]
 pub struct History {
-    messages: mpsc::Sender<Message>,
+    messages: mpsc::Sender<RecordMessage>,
     turns: Arc<AtomicU64>,
     handed: Handed,
     /// The file takes nothing for now.
@@ -78,13 +78,13 @@ pub fn open(opening: Opening, begin: Begin) -> (History, reports::UnboundedRecei
 }
 
 impl History {
-    fn send(&self, message: Message) {
+    fn send(&self, message: RecordMessage) {
         // The thread ends only after `close`; what comes later has nowhere to go.
         let _ = self.messages.send(message);
     }
 
     fn write(&self, write: Write) {
-        self.send(Message::Write(write));
+        self.send(RecordMessage::Write(write));
     }
 
     /// The session as it is known now: asked again later, a session whose file was locked at first has its number.
@@ -93,7 +93,7 @@ impl History {
     /// The session to resume is not in the record, or the record cannot be used.
     pub fn session(&self) -> impl Future<Output = Result<SessionStart, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Session(reply));
+        self.send(RecordMessage::Session(reply));
         async {
             answer
                 .await
@@ -123,7 +123,7 @@ impl History {
         let stuck = Arc::clone(&self.stuck);
         let waits = !stuck.load(Ordering::Relaxed);
         if waits {
-            self.send(Message::Tried(reply));
+            self.send(RecordMessage::Tried(reply));
         }
         let most = match self.opened.load(Ordering::Relaxed) {
             true => RECORDED,
@@ -190,7 +190,7 @@ impl History {
     pub fn finish_prompt(
         &self,
         key: TurnKey,
-        outcome: Outcome,
+        outcome: RecordedOutcome,
         stored: &str,
         usage: Option<Usage>,
     ) {
@@ -234,7 +234,10 @@ impl History {
         self.write(Write::Provider(name.to_owned()));
     }
 
-    async fn ask<T: Default>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> T {
+    async fn ask<T: Default>(
+        &self,
+        message: impl FnOnce(oneshot::Sender<T>) -> RecordMessage,
+    ) -> T {
         let (reply, answer) = oneshot::channel();
         self.send(message(reply));
         answer.await.unwrap_or_default()
@@ -242,27 +245,28 @@ impl History {
 
     /// The agent's thread as last recorded.
     pub async fn recorded_thread(&self) -> Option<RecordedThread> {
-        self.ask(Message::Thread).await
+        self.ask(RecordMessage::Thread).await
     }
 
     /// The whole session, all earlier writes included.
     pub async fn dialog(&self) -> Dialog {
-        self.ask(Message::Dialog).await
+        self.ask(RecordMessage::Dialog).await
     }
 
     /// The end of the session: at most `most` entries of it, whatever its size.
     pub async fn earlier(&self, most: u32) -> Option<Earlier> {
-        self.ask(|reply| Message::Earlier { most, reply }).await
+        self.ask(|reply| RecordMessage::Earlier { most, reply })
+            .await
     }
 
     /// Every cell of the session, in order, prompts and commands left out.
     pub async fn cells(&self) -> Vec<RecordedCell> {
-        self.ask(Message::Cells).await
+        self.ask(RecordMessage::Cells).await
     }
 
     /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.
     pub async fn saved(&self) -> SavedSession {
-        self.ask(Message::Saved).await
+        self.ask(RecordMessage::Saved).await
     }
 
     /// Ends the session and goes on in the one of this number or name. What was sent before belongs to the one ended.
@@ -271,7 +275,7 @@ impl History {
     /// There is no such session, it is the one that goes on anyway, or the file cannot be written now: nothing changed.
     pub fn take_up(&self, wanted: &str) -> impl Future<Output = Result<TakenUp, Report>> + use<> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::TakeUp {
+        self.send(RecordMessage::TakeUp {
             wanted: wanted.to_owned(),
             reply,
         });
@@ -284,29 +288,29 @@ impl History {
 
     /// Every turn of the session, oldest first; those forgotten by a reset, too.
     pub async fn turns(&self) -> Vec<TurnRow> {
-        self.ask(Message::Turns).await
+        self.ask(RecordMessage::Turns).await
     }
 
     /// Ends the conversation so far: its prompts are deleted, its cells no longer context. Returns how many prompts
     /// there were; a file that cannot be written now is told later, like any write.
     pub async fn reset(&self) -> usize {
-        self.ask(Message::Reset).await
+        self.ask(RecordMessage::Reset).await
     }
 
     /// Sessions newest first, 20 at most: those of `cwd`, else of its git root; every directory's with `all`.
     pub async fn sessions(&self, cwd: PathBuf, all: bool) -> Vec<SessionRow> {
-        self.ask(|reply| Message::Sessions { cwd, all, reply })
+        self.ask(|reply| RecordMessage::Sessions { cwd, all, reply })
             .await
     }
 
     /// Returns when everything sent before has been written, or cannot be for now.
     pub async fn flush(&self) {
-        self.ask(Message::Flush).await;
+        self.ask(RecordMessage::Flush).await;
     }
 
     /// Records the end of the session and ends the thread; a `flush` sent before tells when the writes are done.
     pub fn close(&self) {
-        self.send(Message::Close);
+        self.send(RecordMessage::Close);
     }
 
     /// What was typed before, for the editor.

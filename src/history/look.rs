@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{locked, passing};
-use super::schema::{self, Kind};
+use super::schema::{self, RecordKind};
 
 /// How often a file that changes under the reader is read anew.
 const TRIES: usize = 5;
@@ -56,7 +56,7 @@ fn holds(path: &Path, suffix: &str) -> bool {
 
 impl Look {
     /// Opens `path`; what it is comes with it.
-    pub(super) fn open(path: &Path, patience: Duration) -> rusqlite::Result<(Look, Kind)> {
+    pub(super) fn open(path: &Path, patience: Duration) -> rusqlite::Result<(Look, RecordKind)> {
         let still = Still::of(path);
         let (db, still) = match &still {
             // Its index is read where one is; made anew in memory, where nobody keeps it.
@@ -76,14 +76,14 @@ impl Look {
             still,
         };
         let kind = schema::kind(&look.db)?;
-        if matches!(kind, Kind::Ours(_)) {
+        if matches!(kind, RecordKind::Ours(_)) {
             schema::stand_in(&look.db)?;
         }
         Ok((look, kind))
     }
 
     /// What the tables say, whatever the state of log and journal: enough to tell whose they are.
-    pub(super) fn kind(path: &Path, patience: Duration) -> rusqlite::Result<Kind> {
+    pub(super) fn kind(path: &Path, patience: Duration) -> rusqlite::Result<RecordKind> {
         match Look::open(path, patience) {
             Ok((_, kind)) => Ok(kind),
             Err(error) if passing(&error) && !locked(&error) => {

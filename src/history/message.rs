@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use tokio::sync::oneshot;
 
 use super::values::{
-    Bundle, CellEnd, Decided, Earlier, Outcome, PromptStart, RecordedCell, RecordedThread,
+    Bundle, CellEnd, Decided, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
     SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
 };
 use crate::agent::Usage;
@@ -48,7 +48,7 @@ pub(super) enum Write {
     },
     FinishTurn {
         key: TurnKey,
-        outcome: Outcome,
+        outcome: RecordedOutcome,
         response: String,
         usage: Option<Usage>,
     },
@@ -69,7 +69,7 @@ pub(super) enum Write {
 }
 
 /// What the handles send to the thread.
-pub(super) enum Message {
+pub(super) enum RecordMessage {
     Write(Write),
     Session(oneshot::Sender<Result<SessionStart, Report>>),
     Dialog(oneshot::Sender<Dialog>),

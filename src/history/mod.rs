@@ -37,12 +37,12 @@ mod values;
 mod waiting;
 
 pub use archive::{Archive, Glance};
-pub use further::{Facts, Further, Typed};
+pub use further::{Facts, Further, RecordedInput};
 pub use handle::{History, open};
 pub use listing::{LISTED, Scope};
 pub use recall::Recall;
-pub use search::{Found, FoundKind};
+pub use search::{FoundKind, SearchHit};
 pub use values::{
-    Begin, CellEnd, Decided, Earlier, EarlierEntry, Opening, Outcome, PromptStart, RecordedCell,
-    RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
+    Begin, CellEnd, Decided, Earlier, EarlierEntry, Opening, PromptStart, RecordedCell,
+    RecordedOutcome, RecordedThread, SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
 };

@@ -27,7 +27,7 @@ const LARGEST: u64 = 4 << 20;
 
 /// A picture that may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundPicture {
     line: u32,
     position: i64,
     bytes: u64,
@@ -36,13 +36,13 @@ pub(super) struct Found {
 }
 
 /// The pictures in the file.
-pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<Found>> {
+pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<FoundPicture>> {
     let mut rows = db.prepare_cached(
         "SELECT line, position, picture FROM ipycodex_outputs
          WHERE session = ?1 AND picture IS NOT NULL ORDER BY line, position",
     )?;
     rows.query_map([session], |row| {
-        Ok(Found {
+        Ok(FoundPicture {
             line: row.get(0)?,
             position: row.get(1)?,
             bytes: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
@@ -53,7 +53,7 @@ pub(super) fn stored(db: &Connection, session: i64) -> rusqlite::Result<Vec<Foun
 }
 
 /// The pictures that wait to be written.
-pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
+pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<FoundPicture> {
     let mut found = Vec::new();
     for write in writes {
         let (line, bundles) = match write {
@@ -68,7 +68,7 @@ pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
             _ => continue,
         };
         let pictured = (0_i64..).zip(bundles).filter(|(_, bundle)| bundle.pictured);
-        found.extend(pictured.map(|(position, bundle)| Found {
+        found.extend(pictured.map(|(position, bundle)| FoundPicture {
             line,
             position,
             bytes: bundle.json.len() as u64,
@@ -79,7 +79,7 @@ pub(super) fn waiting(writes: &mut dyn Iterator<Item = &Write>) -> Vec<Found> {
 }
 
 /// Those of `found` that go with the conversation, in its order.
-pub(super) fn kept(mut found: Vec<Found>, dialog: &Dialog) -> Vec<Found> {
+pub(super) fn kept(mut found: Vec<FoundPicture>, dialog: &Dialog) -> Vec<FoundPicture> {
     if found.is_empty() {
         return found;
     }
@@ -116,7 +116,7 @@ fn step_before(total: u64, step: u64) -> u64 {
 pub(super) fn read(
     db: &Connection,
     session: i64,
-    kept: Vec<Found>,
+    kept: Vec<FoundPicture>,
 ) -> rusqlite::Result<Vec<(u32, String)>> {
     let mut bundles = db.prepare_cached(
         "SELECT bundle FROM ipycodex_outputs WHERE session = ?1 AND line = ?2 AND position = ?3",
@@ -203,8 +203,8 @@ mod tests {
     use crate::dialog::{CellEntry, PromptEntry};
     use crate::output::mime::MimeBundle;
 
-    fn found(line: u32, bytes: u64) -> Found {
-        Found {
+    fn found(line: u32, bytes: u64) -> FoundPicture {
+        FoundPicture {
             line,
             position: 0,
             bytes,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    fn lines(kept: &[Found]) -> Vec<u32> {
+    fn lines(kept: &[FoundPicture]) -> Vec<u32> {
         kept.iter().map(|picture| picture.line).collect()
     }
 

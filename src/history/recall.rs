@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ToSql};
 
-use super::further::{Further, Source, Typed};
+use super::further::{Further, RecordedInput, RowSource};
 use super::listing::{self, Scope};
 
 /// Inputs loaded from the record, at most; of other directories than this half as many.
@@ -24,7 +24,7 @@ pub(super) fn earlier(
     session: i64,
     cwd: &str,
     newest: i64,
-) -> rusqlite::Result<Vec<Typed>> {
+) -> rusqlite::Result<Vec<RecordedInput>> {
     let mut found = Vec::new();
     let scope = Scope::Directory(cwd.into());
     let [cwd, inside] = listing::directory(&scope);
@@ -46,7 +46,7 @@ pub(super) fn earlier(
         let values: [&dyn ToSql; 5] = [&most, &newest, &session, &cwd, &inside];
         let mut rows = rows.query(&values[..rows.parameter_count()])?;
         while let Some(row) = rows.next()? {
-            found.push(Typed {
+            found.push(RecordedInput {
                 text: Arc::from(row.get_ref(0)?.as_str()?),
                 row: row.get(1)?,
             });
@@ -62,14 +62,14 @@ pub(super) fn earlier(
 /// Typed inputs; cheap to clone, all clones are one list.
 #[derive(Debug, Clone, Default)]
 pub struct Recall {
-    inputs: Arc<RwLock<Vec<Typed>>>,
+    inputs: Arc<RwLock<Vec<RecordedInput>>>,
     loaded: Arc<(Mutex<bool>, Condvar)>,
     /// The file; not there before it is loaded, nor without one.
-    source: Arc<OnceLock<Source>>,
+    source: Arc<OnceLock<RowSource>>,
 }
 
 impl Recall {
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Typed>> {
+    fn read(&self) -> RwLockReadGuard<'_, Vec<RecordedInput>> {
         self.inputs.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +89,7 @@ impl Recall {
     }
 
     /// All of them, the newest first.
-    pub fn newest_first(&self) -> Vec<Typed> {
+    pub fn newest_first(&self) -> Vec<RecordedInput> {
         self.read().iter().rev().cloned().collect()
     }
 
@@ -120,7 +120,7 @@ impl Recall {
     pub fn push(&self, text: &str) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
         inputs.retain(|known| *known.text != *text);
-        inputs.push(Typed {
+        inputs.push(RecordedInput {
             text: text.into(),
             row: 0,
         });
@@ -128,7 +128,11 @@ impl Recall {
 
     /// Puts `older` (newest first, in the order in which people look back) before what was typed in the meantime.
     /// `source`: where there is more.
-    pub(super) fn load(&self, older: impl IntoIterator<Item = Typed>, source: Option<Source>) {
+    pub(super) fn load(
+        &self,
+        older: impl IntoIterator<Item = RecordedInput>,
+        source: Option<RowSource>,
+    ) {
         if let Some(source) = source {
             // It is loaded once.
             let _ = self.source.set(source);
@@ -163,7 +167,7 @@ mod tests {
     fn no_text_is_there_twice_and_the_last_place_counts() {
         let recall = Recall::default();
         ["a", "b", "a"].iter().for_each(|text| recall.push(text));
-        let older = ["b", "c", "d", "c"].map(|text| Typed {
+        let older = ["b", "c", "d", "c"].map(|text| RecordedInput {
             text: text.into(),
             row: 1,
         });

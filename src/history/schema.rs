@@ -57,7 +57,7 @@ const MIGRATIONS: &[&str] = &["
 
 /// Whose tables these are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// There are none.
     Empty,
     /// Ours or IPython's; so many migrations have been made.
@@ -77,18 +77,18 @@ pub(super) enum Schema {
         renamed: Option<String>,
     },
     /// It will not do: newer, or foreign.
-    Other(Kind),
+    Other(RecordKind),
 }
 
 /// Looks whose tables these are.
-pub(super) fn kind(db: &Connection) -> rusqlite::Result<Kind> {
+pub(super) fn kind(db: &Connection) -> rusqlite::Result<RecordKind> {
     let tables: i64 = db.query_row(
         "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
         [],
         |row| row.get(0),
     )?;
     if tables == 0 {
-        return Ok(Kind::Empty);
+        return Ok(RecordKind::Empty);
     }
     if !(has_columns(
         db,
@@ -96,13 +96,13 @@ pub(super) fn kind(db: &Connection) -> rusqlite::Result<Kind> {
         &["session", "start", "end", "num_cmds", "remark"],
     )? && has_columns(db, "history", &["session", "line", "source", "source_raw"])?)
     {
-        return Ok(Kind::Foreign);
+        return Ok(RecordKind::Foreign);
     }
     let now = number(db)?;
     Ok(if now > MIGRATIONS.len() {
-        Kind::Newer(now)
+        RecordKind::Newer(now)
     } else {
-        Kind::Ours(now)
+        RecordKind::Ours(now)
     })
 }
 
@@ -151,8 +151,8 @@ pub(super) fn migrate(
     before: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Schema> {
     let now = match kind(db)? {
-        Kind::Empty => 0,
-        Kind::Ours(now) => now,
+        RecordKind::Empty => 0,
+        RecordKind::Ours(now) => now,
         other => return Ok(Schema::Other(other)),
     };
     let prompts = ["id", "session", "prompt", "response", "history_line"];

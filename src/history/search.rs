@@ -25,7 +25,7 @@ pub enum FoundKind {
 
 /// An entry that holds what was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchHit {
     /// Number of its session.
     pub session: i64,
     /// In number; of an answer that of its prompt.
@@ -89,7 +89,7 @@ pub(super) fn find(
     scope: &Scope,
     before: i64,
     most: u32,
-) -> rusqlite::Result<(Vec<Found>, Option<i64>)> {
+) -> rusqlite::Result<(Vec<SearchHit>, Option<i64>)> {
     let sessions = match (&sought.sessions, scope) {
         (Some(known), Scope::All) => {
             let mut starts =
@@ -128,13 +128,13 @@ fn in_session(
     session: i64,
     start: &str,
     inputs: bool,
-    found: &mut Vec<Found>,
+    found: &mut Vec<SearchHit>,
 ) -> rusqlite::Result<()> {
     let first = found.len();
     let mut look = |line: u32, kind: FoundKind, text: &str| {
         if let Some(at) = needle.find(text) {
             let (text, at) = line_around(text, &at);
-            found.push(Found {
+            found.push(SearchHit {
                 session,
                 line,
                 start: start.to_owned(),
@@ -221,7 +221,7 @@ mod tests {
         let shown: Vec<String> = found
             .iter()
             .map(|entry| {
-                let Found {
+                let SearchHit {
                     session,
                     line,
                     kind,

@@ -12,12 +12,12 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::answers::Handed;
 use super::file::{self, Failed};
-use super::further::Source;
+use super::further::RowSource;
 use super::message::Write;
 use super::places::Places;
 use super::recall::{self, Recall};
 use super::values::{Begin, Opening, SessionStart};
-use super::waiting::Waiting;
+use super::waiting::WaitingWrites;
 use super::{entries, fault, index, listing, sessions};
 use crate::report::Report;
 
@@ -48,7 +48,7 @@ pub(super) struct Store {
     pub(super) places: Places,
     /// Begins of the turns that run: written anew when the file had to be left.
     pub(super) begun: Vec<Write>,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingWrites,
     /// Since when another program holds the file.
     pub(super) locked: Option<Instant>,
     /// The trouble has been said.
@@ -81,7 +81,7 @@ impl Store {
             unknown: None,
             places: Places::default(),
             begun: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingWrites::default(),
             locked: None,
             troubled: false,
             tried: Instant::now(),
@@ -305,7 +305,7 @@ impl Store {
         let found = self.read(Vec::new(), |db, session| {
             recall::earlier(db, session, &cwd, newest)
         });
-        let source = self.identity.map(|_| Source {
+        let source = self.identity.map(|_| RowSource {
             path: self.opening.path.clone(),
             cwd,
             newest,

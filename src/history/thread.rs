@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 
-use super::message::{Message, Write};
+use super::message::{RecordMessage, Write};
 use super::store::{PATIENT, Store};
 use super::values::{RecordedCell, SessionStart, TurnRow};
 use super::{earlier, entries, listing, look, pictures, saved, sessions, taken_up, usage};
@@ -34,7 +34,7 @@ const REST_BYTES: usize = 16 << 10;
 const REST: Duration = Duration::from_millis(200);
 
 /// Serves until `Close` or until every handle is gone.
-pub(super) fn run(mut store: Store, inbox: &Receiver<Message>) {
+pub(super) fn run(mut store: Store, inbox: &Receiver<RecordMessage>) {
     let store = &mut store;
     store.settle(if store.begin.resume.is_some() {
         PATIENT
@@ -46,7 +46,7 @@ pub(super) fn run(mut store: Store, inbox: &Receiver<Message>) {
         if !store.loaded && store.db.is_some() {
             // Whoever waits for the session comes first.
             match inbox.try_recv() {
-                Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
+                Ok(RecordMessage::Close) | Err(TryRecvError::Disconnected) => break,
                 Ok(message) => serve(store, message),
                 Err(TryRecvError::Empty) => store.load_recall(),
             }
@@ -54,7 +54,7 @@ pub(super) fn run(mut store: Store, inbox: &Receiver<Message>) {
         }
         if store.catalogues && settled {
             match inbox.try_recv() {
-                Ok(Message::Close) | Err(TryRecvError::Disconnected) => break,
+                Ok(RecordMessage::Close) | Err(TryRecvError::Disconnected) => break,
                 Ok(message) => serve(store, message),
                 Err(TryRecvError::Empty) => store.catalogues = store.catalogue(),
             }
@@ -67,7 +67,7 @@ pub(super) fn run(mut store: Store, inbox: &Receiver<Message>) {
             inbox.recv_timeout(if often { REST } else { RETRY })
         };
         match message {
-            Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(RecordMessage::Close) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if settled => tidy_log(store),
             Err(RecvTimeoutError::Timeout) => store.settle(patience(store)),
             Ok(message) => serve(store, message),
@@ -143,10 +143,10 @@ fn push(store: &mut Store, write: Write) {
     }
 }
 
-fn serve(store: &mut Store, message: Message) {
+fn serve(store: &mut Store, message: RecordMessage) {
     let message = match message {
-        Message::Write(write) => return take(store, write),
-        Message::Tried(reply) => {
+        RecordMessage::Write(write) => return take(store, write),
+        RecordMessage::Tried(reply) => {
             let _ = reply.send(());
             return;
         }
@@ -154,16 +154,19 @@ fn serve(store: &mut Store, message: Message) {
     };
     if !store.waiting.is_empty() || store.session.is_none() {
         store.settle(match message {
-            Message::Flush(_) if !store.troubled => PATIENT,
+            RecordMessage::Flush(_) if !store.troubled => PATIENT,
             _ => patience(store),
         });
     }
-    if matches!(message, Message::Session(_) | Message::Dialog(_)) {
+    if matches!(
+        message,
+        RecordMessage::Session(_) | RecordMessage::Dialog(_)
+    ) {
         store.told = store.session.is_some();
     }
     // Whoever asked may have stopped waiting.
     match message {
-        Message::Session(reply) => drop(reply.send(match (&store.unknown, &store.session) {
+        RecordMessage::Session(reply) => drop(reply.send(match (&store.unknown, &store.session) {
             (Some(report), _) => Err(report.clone()),
             (None, Some(start)) => Ok(start.clone()),
             (None, None) => Ok(SessionStart {
@@ -173,32 +176,34 @@ fn serve(store: &mut Store, message: Message) {
                 recorded: false,
             }),
         })),
-        Message::Dialog(reply) => drop(reply.send(dialog(store))),
-        Message::Earlier { most, reply } => {
+        RecordMessage::Dialog(reply) => drop(reply.send(dialog(store))),
+        RecordMessage::Earlier { most, reply } => {
             let end = store.read(None, |db, session| earlier::end(db, session, most));
             let _ = reply.send(end);
         }
-        Message::TakeUp { wanted, reply } => drop(reply.send(taken_up::take_up(store, &wanted))),
-        Message::Cells(reply) => drop(reply.send(cells(store))),
-        Message::Saved(reply) => drop(reply.send(saved_session(store))),
-        Message::Turns(reply) => drop(reply.send(turns(store))),
-        Message::Thread(reply) => drop(reply.send(store.read(None, sessions::thread))),
-        Message::Sessions { cwd, all, reply } => {
+        RecordMessage::TakeUp { wanted, reply } => {
+            drop(reply.send(taken_up::take_up(store, &wanted)))
+        }
+        RecordMessage::Cells(reply) => drop(reply.send(cells(store))),
+        RecordMessage::Saved(reply) => drop(reply.send(saved_session(store))),
+        RecordMessage::Turns(reply) => drop(reply.send(turns(store))),
+        RecordMessage::Thread(reply) => drop(reply.send(store.read(None, sessions::thread))),
+        RecordMessage::Sessions { cwd, all, reply } => {
             drop(reply.send(store.read(Vec::new(), |db, _| listing::list(db, &cwd, all))));
         }
-        Message::Reset(reply) => {
+        RecordMessage::Reset(reply) => {
             let count = dialog(store).prompts.len();
             push(store, Write::Reset);
             store.settle(patience(store));
             let _ = reply.send(count);
         }
-        Message::Flush(reply) => {
+        RecordMessage::Flush(reply) => {
             if !store.loaded && store.db.is_some() {
                 store.load_recall();
             }
             let _ = reply.send(());
         }
-        Message::Write(_) | Message::Tried(_) | Message::Close => {}
+        RecordMessage::Write(_) | RecordMessage::Tried(_) | RecordMessage::Close => {}
     }
 }
 

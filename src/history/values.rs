@@ -77,7 +77,7 @@ impl CellEnd {
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RecordedOutcome {
     /// As it should.
     Complete,
     /// Stopped by the user.

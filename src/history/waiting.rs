@@ -15,7 +15,7 @@ const EACH: usize = 160;
 
 /// A write, and what its numbers mean.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct WaitingWrite {
     /// The change.
     pub(super) write: Write,
     /// Made while the session was not known: all its numbers are those of this process.
@@ -23,13 +23,13 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    entries: VecDeque<Entry>,
+pub(super) struct WaitingWrites {
+    entries: VecDeque<WaitingWrite>,
     bytes: usize,
     shed: bool,
 }
 
-impl Waiting {
+impl WaitingWrites {
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -50,7 +50,7 @@ impl Waiting {
     pub(super) fn first(
         &self,
         most: usize,
-    ) -> std::iter::Take<std::collections::vec_deque::Iter<'_, Entry>> {
+    ) -> std::iter::Take<std::collections::vec_deque::Iter<'_, WaitingWrite>> {
         self.entries.iter().take(most)
     }
 
@@ -66,7 +66,7 @@ impl Waiting {
     /// Puts a write before all others.
     pub(super) fn push_front(&mut self, write: Write) {
         self.bytes += size(&write);
-        self.entries.push_front(Entry {
+        self.entries.push_front(WaitingWrite {
             write,
             early: false,
         });
@@ -75,7 +75,7 @@ impl Waiting {
     /// Adds a write; true when for the first time something had to be let go.
     pub(super) fn push(&mut self, write: Write, early: bool) -> bool {
         self.bytes += size(&write);
-        self.entries.push_back(Entry { write, early });
+        self.entries.push_back(WaitingWrite { write, early });
         if self.bytes <= MOST {
             return false;
         }
@@ -159,14 +159,14 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_small_entries_all_wait() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingWrites::default();
         let told = (0..100_000).any(|line| waiting.push(output(line, 200), false));
         assert_eq!((told, waiting.len()), (false, 100_000));
     }
 
     #[test]
     fn memory_is_bounded_and_the_newest_stays_whole() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingWrites::default();
         let told: Vec<bool> = (0..300)
             .map(|line| waiting.push(output(line, 1 << 20), false))
             .collect();

@@ -3,7 +3,7 @@
 //! In: the text up to the colon just typed. Out: the indent of the statement it goes on with, when the line stands
 //! deeper than that. Nothing is said of a line in brackets or strings, or where no statement above can go on so.
 
-use super::scan::{self, End, Kind};
+use super::scan::{self, End, LogicalKind};
 use super::{Mode, without_leading_blank_lines};
 
 /// The columns of white space the last line of `text` should begin with instead of those it has; `None` to leave it.
@@ -19,7 +19,7 @@ pub fn clause_indent(text: &str, mode: Mode) -> Option<usize> {
         return None;
     }
     let mut lines: Vec<_> = scan::lines(python)
-        .filter(|line| line.kind == Kind::Code)
+        .filter(|line| line.kind == LogicalKind::Code)
         .collect();
     let clause = lines.pop()?;
     let ends_here = python.ends_with(clause.text) && !clause.text.contains('\n');

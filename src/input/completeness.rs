@@ -5,7 +5,7 @@
 //! goes on. A prompt goes on only after `\`.
 
 use super::mode::{Mode, without_leading_blank_lines};
-use super::scan::{self, End, Kind, Line};
+use super::scan::{self, End, Line, LogicalKind};
 
 /// What Enter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn python(body: &str) -> Completeness {
             }
             End::Closed => {}
         }
-        if matches!(line.kind, Kind::Blank | Kind::Comment) {
+        if matches!(line.kind, LogicalKind::Blank | LogicalKind::Comment) {
             continue;
         }
         base.get_or_insert(line.indent);
@@ -98,7 +98,7 @@ fn python(body: &str) -> Completeness {
                 break;
             }
         }
-        if line.kind == Kind::Code && line.first == "try" && opens_try(&line) {
+        if line.kind == LogicalKind::Code && line.first == "try" && opens_try(&line) {
             tries.push(line.indent);
         }
         last = Some(line);
@@ -106,12 +106,12 @@ fn python(body: &str) -> Completeness {
     let (Some(last), Some(base)) = (last, base) else {
         return Complete;
     };
-    if last.kind == Kind::Code && last.last == b':' {
+    if last.kind == LogicalKind::Code && last.last == b':' {
         return Incomplete {
             indent: last.indent + 4,
         };
     }
-    if last.kind == Kind::Code && last.first == "@" {
+    if last.kind == LogicalKind::Code && last.first == "@" {
         return Incomplete {
             indent: last.indent,
         };

@@ -6,7 +6,7 @@
 
 /// What a logical line holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LogicalKind {
     /// White space.
     Blank,
     /// A comment alone.
@@ -40,7 +40,7 @@ pub(super) struct Line<'a> {
     /// Leading white space in columns; a tab goes to the next multiple of 8.
     pub(super) indent: usize,
     /// What it holds.
-    pub(super) kind: Kind,
+    pub(super) kind: LogicalKind,
     /// The first word, or the first character that is none.
     pub(super) first: &'a str,
     /// The last byte that is neither white space nor comment, strings counting as their quote.
@@ -89,15 +89,15 @@ pub(super) fn line(text: &str) -> Line<'_> {
     let (kind, end) = match scan.peek() {
         None | Some(b'\n') => {
             scan.newline();
-            (Kind::Blank, End::Closed)
+            (LogicalKind::Blank, End::Closed)
         }
         Some(b'#') => {
             scan.skip_line();
             scan.newline();
-            (Kind::Comment, End::Closed)
+            (LogicalKind::Comment, End::Closed)
         }
-        Some(b'!' | b'%' | b'?' | b',' | b';' | b'/') => (Kind::Escape, scan.escape()),
-        Some(_) => (Kind::Code, scan.code()),
+        Some(b'!' | b'%' | b'?' | b',' | b';' | b'/') => (LogicalKind::Escape, scan.escape()),
+        Some(_) => (LogicalKind::Code, scan.code()),
     };
     let word = text[start..]
         .find(|c: char| !(c.is_alphanumeric() || c == '_'))

@@ -4,7 +4,7 @@
 //! it, as Python's own prompt would take them; a `.`-prompt is one line unless it ends in `\`; a cell magic goes on to
 //! the next blank line. Nothing is lost but marker lines and pieces of white space.
 
-use super::scan::{self, Kind};
+use super::scan::{self, LogicalKind};
 
 /// The pieces of `text`, in order, none blank.
 pub fn split_piped(text: &str) -> Vec<String> {
@@ -68,7 +68,7 @@ fn statements(text: &str) -> Vec<&str> {
         }
         let line = scan::line(rest);
         at += line.text.len();
-        if matches!(line.kind, Kind::Blank | Kind::Comment) {
+        if matches!(line.kind, LogicalKind::Blank | LogicalKind::Comment) {
             continue;
         }
         let continues = has_statement
@@ -79,7 +79,8 @@ fn statements(text: &str) -> Vec<&str> {
             pieces.push(&text[start..pending]);
             start = pending;
         }
-        decorated = line.first == "@" && line.kind == Kind::Code && (line.indent == 0 || decorated);
+        decorated =
+            line.first == "@" && line.kind == LogicalKind::Code && (line.indent == 0 || decorated);
         has_statement = true;
         pending = at;
     }

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::order::{Magic, Order, View};
+use super::order::{Magic, MagicOrder, View};
 
 /// A row of the table.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {
@@ -33,12 +33,12 @@ pub(super) fn ranges(magic: &Magic, numbers: &str) -> Result<Vec<RangeInclusive<
         .collect()
 }
 
-fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn hide_or_show(magic: &Magic, numbers: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let lines = ranges(magic, numbers)?;
     if lines.is_empty() {
         return Err(format!("Usage: %ipycodex {} N, like `3-5 8`", magic.name));
     }
-    Ok(vec![Order::Hide {
+    Ok(vec![MagicOrder::Hide {
         lines,
         hidden: magic.name == "hide",
     }])

@@ -3,7 +3,7 @@
 //! A name is the rest of the line; quotes around it are not part of it, and `-f` before it orders that a file that is
 //! there is replaced.
 
-use super::order::{Magic, Order, View, unquoted};
+use super::order::{Magic, MagicOrder, View, unquoted};
 
 /// `save [FILE]`.
 pub(super) const SAVE: Magic = Magic {
@@ -29,25 +29,25 @@ pub(super) const EXPORT: Magic = Magic {
     run: export,
 };
 
-fn save(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn save(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let (force, name) = forced(rest);
     let file = (!name.is_empty()).then(|| with_suffix(name));
-    Ok(vec![Order::Save { file, force }])
+    Ok(vec![MagicOrder::Save { file, force }])
 }
 
-fn load(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn load(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     match unquoted(rest).trim() {
         "" => Err("Usage: %ipycodex load <filename>".to_owned()),
-        name => Ok(vec![Order::Load(name.to_owned())]),
+        name => Ok(vec![MagicOrder::Load(name.to_owned())]),
     }
 }
 
-fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn export(_: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let (force, name) = forced(rest);
     if name.is_empty() {
         return Err("Usage: %ipycodex export <filename>, a .ipynb, .md, .html or .py".to_owned());
     }
-    Ok(vec![Order::Export {
+    Ok(vec![MagicOrder::Export {
         file: name.to_owned(),
         force,
     }])

@@ -1,20 +1,20 @@
 //! `%ipycodex help [COMMAND]` and `help keys`: a page in markdown, laid out by whoever shows it.
 
-use super::order::Usage;
+use super::order::CommandUsage;
 use super::setting;
-use crate::config::{GROUPS, Keymap, Row, Setting};
+use crate::config::{ActionRow, GROUPS, Keymap, Setting};
 
 /// The page that explains the command or setting `name`, all of `commands` when it is empty, or the keys. None when
 /// there is nothing of that name.
 pub(super) fn page(
     name: &str,
-    commands: impl Iterator<Item = Usage>,
+    commands: impl Iterator<Item = CommandUsage>,
     keymap: &Keymap,
 ) -> Option<String> {
     if name == "keys" {
         return Some(keys(keymap));
     }
-    let mut rows: Vec<Usage> = commands
+    let mut rows: Vec<CommandUsage> = commands
         .filter(|usage| name.is_empty() || usage.name == name)
         .collect();
     if rows.is_empty() {
@@ -48,7 +48,7 @@ fn keys(keymap: &Keymap) -> String {
     page
 }
 
-fn key_row(keymap: &Keymap, row: &Row) -> String {
+fn key_row(keymap: &Keymap, row: &ActionRow) -> String {
     let bindings: Vec<_> = keymap.of(row.action).collect();
     let own = bindings.iter().any(|binding| binding.own);
     let chords: Vec<String> = bindings

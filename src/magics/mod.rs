@@ -1,6 +1,6 @@
 //! `%ipycodex` commands: the table, and what a command may ask of the session.
 //!
-//! A command is a pure function of its arguments and a [`View`]; it returns [`Order`]s and never reaches into the
+//! A command is a pure function of its arguments and a [`View`]; it returns [`MagicOrder`]s and never reaches into the
 //! session, which stands above. A new command is a file and a row in `TABLE`; a setting has a command by its row.
 
 mod entries;
@@ -13,9 +13,9 @@ mod values;
 
 use crate::text::similar::did_you_mean;
 
-pub use order::{Again, Order, Shown, Usage, View};
+pub use order::{Again, CommandUsage, ContextShown, MagicOrder, View};
 pub use setting::{for_now, kept, without_effect};
-pub use values::{Values, values};
+pub use values::{CommandValues, values};
 
 use order::{Magic, alone, plain, unquoted};
 
@@ -25,12 +25,12 @@ const TABLE: &[Magic] = &[
     plain(
         "context",
         "show exactly what the next prompt would send, with its size",
-        |magic, rest, _| alone(magic, rest, Order::Show(Shown::Context)),
+        |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Context)),
     ),
     plain(
         "history",
         "show the conversation so far",
-        |magic, rest, _| alone(magic, rest, Order::ShowHistory),
+        |magic, rest, _| alone(magic, rest, MagicOrder::ShowHistory),
     ),
     entries::row(
         "hide",
@@ -41,32 +41,32 @@ const TABLE: &[Magic] = &[
     plain(
         "undo",
         "take the last exchange out of the conversation",
-        |magic, rest, _| alone(magic, rest, Order::Undo),
+        |magic, rest, _| alone(magic, rest, MagicOrder::Undo),
     ),
     plain(
         "retry",
         "the same, and send its prompt again",
-        |magic, rest, _| alone(magic, rest, Order::Retry),
+        |magic, rest, _| alone(magic, rest, MagicOrder::Retry),
     ),
     plain(
         "reset",
         "forget the exchanges of this session; the context begins here",
-        |magic, rest, _| alone(magic, rest, Order::Reset),
+        |magic, rest, _| alone(magic, rest, MagicOrder::Reset),
     ),
     plain(
         "tools",
         "list the tools the next prompt offers, and where each is named",
-        |magic, rest, _| alone(magic, rest, Order::Show(Shown::Tools)),
+        |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Tools)),
     ),
     plain(
         "skills",
         "list the skills: name, state and path",
-        |magic, rest, _| alone(magic, rest, Order::ListSkills),
+        |magic, rest, _| alone(magic, rest, MagicOrder::ListSkills),
     ),
     plain(
         "usage",
         "tokens of each turn and of the session; limits of the account",
-        |magic, rest, _| alone(magic, rest, Order::ShowUsage),
+        |magic, rest, _| alone(magic, rest, MagicOrder::ShowUsage),
     ),
     Magic {
         name: "option",
@@ -74,7 +74,7 @@ const TABLE: &[Magic] = &[
         help: "show or set a mode or another option of the agent's own",
         run: |_, rest, _| {
             let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            Ok(vec![Order::ChooseOption {
+            Ok(vec![MagicOrder::ChooseOption {
                 name: unquoted(name).to_owned(),
                 value: unquoted(value.trim()).to_owned(),
             }])
@@ -86,7 +86,7 @@ const TABLE: &[Magic] = &[
         help: "how to log the agent in, or do it",
         run: |_, method, _| {
             let method = unquoted(method).trim();
-            Ok(vec![Order::Login(
+            Ok(vec![MagicOrder::Login(
                 (!method.is_empty()).then(|| method.to_owned()),
             )])
         },
@@ -97,7 +97,7 @@ const TABLE: &[Magic] = &[
     plain(
         "sessions",
         "list the sessions of this directory",
-        |magic, rest, _| alone(magic, rest, Order::ListSessions),
+        |magic, rest, _| alone(magic, rest, MagicOrder::ListSessions),
     ),
     resume::RESUME,
     resume::REPLAY,
@@ -110,28 +110,28 @@ const TABLE: &[Magic] = &[
     plain(
         "prompt",
         "prompt mode: everything but `;code`, `!` and `%` is a prompt; again: back",
-        |magic, rest, _| alone(magic, rest, Order::TogglePrompts),
+        |magic, rest, _| alone(magic, rest, MagicOrder::TogglePrompts),
     ),
     plain("interrupt", "interrupt what runs", |magic, rest, _| {
-        alone(magic, rest, Order::Interrupt)
+        alone(magic, rest, MagicOrder::Interrupt)
     }),
     plain(
         "restart",
         "end the interpreter and start a new one; its variables are lost",
-        |magic, rest, _| alone(magic, rest, Order::RestartRuntime),
+        |magic, rest, _| alone(magic, rest, MagicOrder::RestartRuntime),
     ),
     Magic {
         name: "help",
         arguments: "[COMMAND|keys]",
         help: "list the commands, explain one, or list the keys",
         run: |_, name, view| match help::page(name, commands(), view.keys) {
-            Some(page) => Ok(vec![Order::Help(page)]),
+            Some(page) => Ok(vec![MagicOrder::Help(page)]),
             None => Err(unknown(name)),
         },
     },
 ];
 
-fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let name = unquoted(name).trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err("Usage: %ipycodex rename NAME".to_owned());
@@ -141,18 +141,18 @@ fn rename(_: &Magic, name: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
             "a name must not be a number: `-r {name}` means the session with that ID"
         ));
     }
-    Ok(vec![Order::Rename(name.to_owned())])
+    Ok(vec![MagicOrder::Rename(name.to_owned())])
 }
 
 /// Works a command line off: what stands after `%ipycodex`.
 ///
 /// # Errors
 /// The one line to show for an unknown command or a bad value.
-pub fn run(line: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
+pub fn run(line: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let line = line.trim();
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if name.is_empty() {
-        return Ok(vec![Order::Say(setting::listing(view))]);
+        return Ok(vec![MagicOrder::Say(setting::listing(view))]);
     }
     if let Some(row) = setting::commands().find(|row| row.name == name) {
         return setting::show_or_set(row, arguments.trim(), view);
@@ -164,8 +164,8 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
 }
 
 /// Every command, the settings first.
-pub fn commands() -> impl Iterator<Item = Usage> {
-    let others = TABLE.iter().map(|magic| Usage {
+pub fn commands() -> impl Iterator<Item = CommandUsage> {
+    let others = TABLE.iter().map(|magic| CommandUsage {
         name: magic.name.to_owned(),
         arguments: magic.arguments.to_owned(),
         help: magic.help.to_owned(),

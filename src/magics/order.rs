@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::agent::Capabilities;
+use crate::agent::AgentCapabilities;
 use crate::config::{AgentChoice, Choices, Keymap};
 
 /// What a command may know.
@@ -16,12 +16,12 @@ pub struct View<'a> {
     /// What the editor's keys do.
     pub keys: &'a Keymap,
     /// What the agent can.
-    pub able: &'a Capabilities,
+    pub able: &'a AgentCapabilities,
 }
 
 /// What a command asks for; carried out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum MagicOrder {
     /// Print this.
     Say(String),
     /// Worth knowing.
@@ -48,7 +48,7 @@ pub enum Order {
     /// List the sessions of this directory.
     ListSessions,
     /// Tell what the next prompt would send.
-    Show(Shown),
+    Show(ContextShown),
     /// List the models; this one is chosen (empty: none).
     ListModels(String),
     /// Warn when the agent does not list this model.
@@ -122,7 +122,7 @@ pub struct Again {
 
 /// What of the next prompt is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ContextShown {
     /// All of it, with sizes.
     Context,
     /// The tools it would offer, and where each is named.
@@ -131,7 +131,7 @@ pub enum Shown {
 
 /// A command as it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct CommandUsage {
     /// What stands after `%ipycodex`.
     pub name: String,
     /// What may follow.
@@ -149,14 +149,14 @@ pub(super) struct Magic {
     pub(super) arguments: &'static str,
     /// One line.
     pub(super) help: &'static str,
-    pub(super) run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
+    pub(super) run: fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>,
 }
 
 /// A row for a command that takes no arguments.
 pub(super) const fn plain(
     name: &'static str,
     help: &'static str,
-    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<Order>, String>,
+    run: fn(&Magic, &str, &View<'_>) -> Result<Vec<MagicOrder>, String>,
 ) -> Magic {
     Magic {
         name,
@@ -167,7 +167,11 @@ pub(super) const fn plain(
 }
 
 /// `order`, when nothing follows the command.
-pub(super) fn alone(magic: &Magic, rest: &str, order: Order) -> Result<Vec<Order>, String> {
+pub(super) fn alone(
+    magic: &Magic,
+    rest: &str,
+    order: MagicOrder,
+) -> Result<Vec<MagicOrder>, String> {
     if rest.is_empty() {
         Ok(vec![order])
     } else {

@@ -1,7 +1,7 @@
 //! Commands about sessions taken up: `resume 43` changes to one, `replay 3-5` runs cells of this one again.
 
 use super::entries::ranges;
-use super::order::{Again, Magic, Order, View, unquoted};
+use super::order::{Again, Magic, MagicOrder, View, unquoted};
 
 /// The row of `resume`.
 pub(super) const RESUME: Magic = Magic {
@@ -19,20 +19,20 @@ pub(super) const REPLAY: Magic = Magic {
     run: replay,
 };
 
-fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn resume(_: &Magic, wanted: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let wanted = unquoted(wanted).trim();
     if wanted.is_empty() {
-        return Ok(vec![Order::PickSession]);
+        return Ok(vec![MagicOrder::PickSession]);
     }
-    Ok(vec![Order::Resume(wanted.to_owned())])
+    Ok(vec![MagicOrder::Resume(wanted.to_owned())])
 }
 
-fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<Order>, String> {
+fn replay(magic: &Magic, rest: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let (show, numbers) = match rest.strip_prefix("show") {
         Some(numbers) if numbers.is_empty() || numbers.starts_with([' ', '\t']) => (true, numbers),
         _ => (false, rest),
     };
-    Ok(vec![Order::Replay(Again {
+    Ok(vec![MagicOrder::Replay(Again {
         lines: ranges(magic, numbers)?,
         show,
     })])

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::order::{Magic, Order, Usage, View, unquoted};
-use crate::agent::Capabilities;
-use crate::config::{Choices, SETTINGS, Setting, Values, When};
+use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
+use crate::agent::AgentCapabilities;
+use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
 use crate::text::similar::did_you_mean;
 
 /// Words that are told in a usage line; more characters of them go to the help.
@@ -35,9 +35,11 @@ pub(super) fn settable() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// How a setting is used and what it is.
-pub(super) fn usage(row: &Setting) -> Usage {
+pub(super) fn usage(row: &Setting) -> CommandUsage {
     let (arguments, more) = match row.values() {
-        Values::Models | Values::Themes | Values::Text => ("[NAME]".to_owned(), String::new()),
+        SettingValues::Models | SettingValues::Themes | SettingValues::Text => {
+            ("[NAME]".to_owned(), String::new())
+        }
         values => match values.words().join("|") {
             words if words.len() <= IN_USAGE => (format!("[{words}]"), String::new()),
             words => (
@@ -50,7 +52,7 @@ pub(super) fn usage(row: &Setting) -> Usage {
         When::Now => ("", "show or set"),
         When::NextStart | When::InFile => ("set ", "show or set in `config.json`"),
     };
-    Usage {
+    CommandUsage {
         name: format!("{before}{}", row.name),
         arguments,
         help: format!("{verb} {}{more}", row.help),
@@ -62,42 +64,42 @@ pub(super) fn show_or_set(
     row: &Setting,
     value: &str,
     view: &View<'_>,
-) -> Result<Vec<Order>, String> {
+) -> Result<Vec<MagicOrder>, String> {
     let mut choices = view.choices.clone();
     if value.is_empty() {
         let current = text(&row.get(&choices));
         let more = match row.values() {
-            Values::Models => Some(Order::ListModels(current)),
-            Values::Themes => Some(Order::Themes(current)),
-            _ if row.name == "agent" => Some(Order::DescribeAgent),
+            SettingValues::Models => Some(MagicOrder::ListModels(current)),
+            SettingValues::Themes => Some(MagicOrder::Themes(current)),
+            _ if row.name == "agent" => Some(MagicOrder::DescribeAgent),
             _ => None,
         };
-        let say = Order::Say(shown(row, &choices));
+        let say = MagicOrder::Say(shown(row, &choices));
         return Ok([say].into_iter().chain(more).collect());
     }
     let typed = unquoted(value);
     row.set(&mut choices, typed)
         .map_err(|_| wrong(row, typed))?;
     if row.name == "agent" {
-        return Ok(vec![Order::UseAgent(choices.agent)]);
+        return Ok(vec![MagicOrder::UseAgent(choices.agent)]);
     }
-    let say = Order::Say(shown(row, &choices));
+    let say = MagicOrder::Say(shown(row, &choices));
     let model = text(&row.get(&choices));
     let mut orders = vec![
-        Order::Choose(Box::new(choices)),
+        MagicOrder::Choose(Box::new(choices)),
         say,
-        Order::Note(for_now(row.name, value)),
+        MagicOrder::Note(for_now(row.name, value)),
     ];
     if !row.counts_for(view.able) {
-        orders.push(Order::Note(without_effect(row, view.able)));
-    } else if row.values() == Values::Models && !model.is_empty() {
-        orders.push(Order::CheckModel(model));
+        orders.push(MagicOrder::Note(without_effect(row, view.able)));
+    } else if row.values() == SettingValues::Models && !model.is_empty() {
+        orders.push(MagicOrder::CheckModel(model));
     }
     Ok(orders)
 }
 
 /// What is said of a setting that means nothing to the agent.
-pub fn without_effect(row: &Setting, able: &Capabilities) -> String {
+pub fn without_effect(row: &Setting, able: &AgentCapabilities) -> String {
     format!(
         "`{}` has no effect with the agent `{}`",
         row.name, able.name
@@ -138,7 +140,7 @@ fn text(value: &Value) -> String {
 /// What is said of a value there is none of.
 fn wrong(row: &Setting, typed: &str) -> String {
     let (name, values) = (row.name, row.values());
-    if values == Values::Truth {
+    if values == SettingValues::Truth {
         return format!("{name} must be a boolean, got '{typed}'");
     }
     let mut words = values.words();
@@ -148,7 +150,7 @@ fn wrong(row: &Setting, typed: &str) -> String {
     format!("{name} must be one of {words}, got '{typed}'{meant}")
 }
 
-fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
+fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     let (name, typed) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let known: Vec<&str> = settable().map(|row| row.name).collect();
     if name.is_empty() {
@@ -180,8 +182,8 @@ fn set(_: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<Order>, String> {
         }
     };
     let unable = value.is_some() && !row.counts_for(view.able);
-    let note = unable.then(|| Order::Note(without_effect(row, view.able)));
-    let keep = Order::Keep {
+    let note = unable.then(|| MagicOrder::Note(without_effect(row, view.able)));
+    let keep = MagicOrder::Keep {
         name: row.name,
         value,
     };

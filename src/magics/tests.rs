@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::agent::Capabilities;
+use crate::agent::AgentCapabilities;
 use crate::agent::Effort;
 use crate::config::{Choices, Keymap};
 
@@ -23,14 +23,14 @@ fn check(line: &str, expected: Result<&str, &str>) {
             choices: &choices,
             places: &places,
             keys: &Keymap::default(),
-            able: &Capabilities::full("test"),
+            able: &AgentCapabilities::full("test"),
         },
     );
     let said = got.map(|orders| {
         orders
             .iter()
             .filter_map(|order| match order {
-                Order::Say(text) => Some(text.clone()),
+                MagicOrder::Say(text) => Some(text.clone()),
                 _ => None,
             })
             .collect::<Vec<_>>()
@@ -104,14 +104,14 @@ fn values_of_what_the_agent_may_do() {
     );
 }
 
-fn orders(line: &str) -> Result<Vec<Order>, String> {
+fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
     let choices = choices();
     let keys = Keymap::default();
     let view = View {
         choices: &choices,
         places: &[],
         keys: &keys,
-        able: &Capabilities::full("test"),
+        able: &AgentCapabilities::full("test"),
     };
     run(line, &view)
 }
@@ -120,7 +120,7 @@ fn orders(line: &str) -> Result<Vec<Order>, String> {
 fn entries_are_named_by_number_and_range() {
     let hide = |lines: &[(u32, u32)], hidden| {
         let lines = lines.iter().map(|(from, to)| *from..=*to).collect();
-        Ok(vec![Order::Hide { lines, hidden }])
+        Ok(vec![MagicOrder::Hide { lines, hidden }])
     };
     assert_eq!(orders("hide 3"), hide(&[(3, 3)], true));
     assert_eq!(orders("hide 3-5 8"), hide(&[(3, 5), (8, 8)], true));
@@ -167,7 +167,7 @@ fn what_takes_no_arguments_says_so() {
     }
     assert_eq!(
         orders("rename my work"),
-        Ok(vec![Order::Rename("my work".into())])
+        Ok(vec![MagicOrder::Rename("my work".into())])
     );
     for number in ["12", "-3", "'7'"] {
         let plain = number.trim_matches('\'');
@@ -180,9 +180,9 @@ fn what_takes_no_arguments_says_so() {
     }
     assert_eq!(
         orders("rename 12 apples"),
-        Ok(vec![Order::Rename("12 apples".into())])
+        Ok(vec![MagicOrder::Rename("12 apples".into())])
     );
-    assert_eq!(orders("resume"), Ok(vec![Order::PickSession]));
+    assert_eq!(orders("resume"), Ok(vec![MagicOrder::PickSession]));
     for bad in ["rename", "rename ''", "rename a\u{1b}b"] {
         assert_eq!(
             orders(bad),
@@ -201,11 +201,11 @@ fn setting_orders_the_choice() {
             choices: &choices,
             places: &[],
             keys: &Keymap::default(),
-            able: &Capabilities::full("test"),
+            able: &AgentCapabilities::full("test"),
         },
     )
     .unwrap();
-    assert!(matches!(&orders[0], Order::Choose(chosen) if chosen.think == Effort::ExtraHigh));
+    assert!(matches!(&orders[0], MagicOrder::Choose(chosen) if chosen.think == Effort::ExtraHigh));
 }
 
 #[test]
@@ -218,11 +218,11 @@ fn alone_lists_everything() {
             choices: &choices,
             places: &places,
             keys: &Keymap::default(),
-            able: &Capabilities::full("test"),
+            able: &AgentCapabilities::full("test"),
         },
     )
     .unwrap();
-    let [Order::Say(text)] = orders.as_slice() else {
+    let [MagicOrder::Say(text)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
     assert!(
@@ -246,17 +246,17 @@ fn help_has_a_line_for_every_command() {
         choices: &choices,
         places: &[],
         keys: &keys,
-        able: &Capabilities::full("test"),
+        able: &AgentCapabilities::full("test"),
     };
     let orders = run("help", &view).unwrap();
-    let [Order::Help(page)] = orders.as_slice() else {
+    let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
     for usage in commands() {
         assert!(page.contains(&format!("|`{}", usage.name)), "{page}");
     }
     let orders = run("help think", &view).unwrap();
-    let [Order::Help(page)] = orders.as_slice() else {
+    let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
     assert!(
@@ -275,7 +275,7 @@ fn help_has_a_line_for_every_command() {
     ] {
         let orders = run(&format!("help {name}"), &view).unwrap();
         assert!(
-            matches!(&orders[..], [Order::Help(page)] if page.contains(part)),
+            matches!(&orders[..], [MagicOrder::Help(page)] if page.contains(part)),
             "{orders:?}"
         );
     }
@@ -291,10 +291,10 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
         choices: &choices,
         places: &[],
         keys: &keys,
-        able: &Capabilities::full("test"),
+        able: &AgentCapabilities::full("test"),
     };
     let orders = run("help keys", &view).unwrap();
-    let [Order::Help(page)] = orders.as_slice() else {
+    let [MagicOrder::Help(page)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
     for part in [
@@ -317,10 +317,10 @@ fn what_is_kept_is_checked_first() {
             choices: &choices,
             places: &[],
             keys: &Keymap::default(),
-            able: &Capabilities::full("test"),
+            able: &AgentCapabilities::full("test"),
         };
         match run(line, &view).as_deref() {
-            Ok([Order::Keep { name, value }]) => Ok((
+            Ok([MagicOrder::Keep { name, value }]) => Ok((
                 *name,
                 value.as_ref().map(ToString::to_string).unwrap_or_default(),
             )),
@@ -365,9 +365,9 @@ fn what_is_kept_is_checked_first() {
 fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
     let (choices, keys) = (choices(), Keymap::default());
     for (able, expected) in [
-        (Capabilities::full("a"), None),
+        (AgentCapabilities::full("a"), None),
         (
-            Capabilities::text_only("a"),
+            AgentCapabilities::text_only("a"),
             Some("has no effect with the agent `a`"),
         ),
     ] {
@@ -389,7 +389,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
         ] {
             let orders = run(line, &view).unwrap();
             let said = orders.iter().find_map(|order| match order {
-                Order::Note(note) => note
+                MagicOrder::Note(note) => note
                     .split_once("` ")
                     .filter(|(name, _)| line.contains(&name[1..])),
                 _ => None,

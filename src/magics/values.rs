@@ -5,7 +5,7 @@ use crate::config::{self, Setting};
 
 /// What may follow a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Values {
+pub enum CommandValues {
     /// One of these words.
     Words(Vec<&'static str>),
     /// The name of a command.
@@ -21,16 +21,16 @@ pub enum Values {
 }
 
 /// What may follow the command `name`.
-pub fn values(name: &str) -> Values {
+pub fn values(name: &str) -> CommandValues {
     match name {
-        "set" => Values::Words(setting::settable().map(|row| row.name).collect()),
-        "help" => Values::Commands,
-        "resume" => Values::Sessions,
-        "option" => Values::Options,
+        "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
+        "help" => CommandValues::Commands,
+        "resume" => CommandValues::Sessions,
+        "option" => CommandValues::Options,
         name => match Setting::named(name).map(Setting::values) {
-            Some(config::Values::Models) => Values::Models,
-            None | Some(config::Values::Text) => Values::Unknown,
-            Some(values) => Values::Words(values.words()),
+            Some(config::SettingValues::Models) => CommandValues::Models,
+            None | Some(config::SettingValues::Text) => CommandValues::Unknown,
+            Some(values) => CommandValues::Words(values.words()),
         },
     }
 }
@@ -42,7 +42,11 @@ mod tests {
     #[test]
     fn words_come_from_the_table() {
         let check = |name, expected: &[&'static str]| {
-            assert_eq!(values(name), Values::Words(expected.to_vec()), "{name}");
+            assert_eq!(
+                values(name),
+                CommandValues::Words(expected.to_vec()),
+                "{name}"
+            );
         };
         check("think", &["l", "m", "h", "x"]);
         check("log_exact", &["true", "false"]);
@@ -52,12 +56,12 @@ mod tests {
             &["read-only", "workspace-write", "danger-full-access"],
         );
         check("edit_mode", &["emacs", "vi"]);
-        assert!(matches!(values("set"), Values::Words(names) if names.contains(&"think")));
-        assert_eq!(values("model"), Values::Models);
-        assert_eq!(values("rename"), Values::Unknown);
-        assert_eq!(values("nope"), Values::Unknown);
+        assert!(matches!(values("set"), CommandValues::Words(names) if names.contains(&"think")));
+        assert_eq!(values("model"), CommandValues::Models);
+        assert_eq!(values("rename"), CommandValues::Unknown);
+        assert_eq!(values("nope"), CommandValues::Unknown);
         assert!(
-            matches!(values("code_theme"), Values::Words(themes) if themes.contains(&"monokai"))
+            matches!(values("code_theme"), CommandValues::Words(themes) if themes.contains(&"monokai"))
         );
     }
 }

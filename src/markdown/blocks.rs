@@ -12,12 +12,12 @@ use std::ops::Range;
 use nu_ansi_term::Style;
 use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag};
 
-use super::inline::{Builder, Context, Definitions, Piece, label_key};
+use super::inline::{Builder, Context, Definitions, InlinePiece, label_key};
 use super::source::clean;
 use super::theme;
 
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct ListItem {
     /// Where its marker stands.
     pub(crate) at: usize,
     pub(crate) blank_before: bool,
@@ -27,10 +27,10 @@ pub(crate) struct Item {
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
-    Paragraph(Vec<Piece>),
+pub(crate) enum BlockKind {
+    Paragraph(Vec<InlinePiece>),
     /// Level 1 to 6.
-    Heading(usize, Vec<Piece>),
+    Heading(usize, Vec<InlinePiece>),
     /// Info string, and lines with their offsets; `open` when the last line has no newline yet.
     Code {
         info: String,
@@ -40,25 +40,28 @@ pub(crate) enum Kind {
     },
     Quote(Vec<Block>),
     /// `Some(first number)` when ordered.
-    List(Option<u64>, Vec<Item>),
+    List(Option<u64>, Vec<ListItem>),
     /// Rows of cells, the header first, each row with its offset.
-    Table(Vec<Alignment>, Vec<(usize, Vec<Vec<Piece>>)>),
+    Table(Vec<Alignment>, Vec<(usize, Vec<Vec<InlinePiece>>)>),
     Rule,
     /// Shown as it is written.
     Html(Vec<(usize, String)>),
     Footnote(String, Vec<Block>),
 }
 
-impl Kind {
+impl BlockKind {
     /// Whether it holds other blocks.
     pub(crate) fn is_container(&self) -> bool {
-        matches!(self, Kind::Quote(_) | Kind::List(..) | Kind::Footnote(..))
+        matches!(
+            self,
+            BlockKind::Quote(_) | BlockKind::List(..) | BlockKind::Footnote(..)
+        )
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) kind: Kind,
+    pub(crate) kind: BlockKind,
     /// Source it covers.
     pub(crate) range: Range<usize>,
     /// Whether a blank line stands before it.
@@ -137,7 +140,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
     fn blocks(&mut self) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         // Inline events of a tight item, gathered until a block begins.
-        let mut loose: Vec<Piece> = Vec::new();
+        let mut loose: Vec<InlinePiece> = Vec::new();
         let mut loose_from = 0;
         loop {
             let next = self.text.events.next();
@@ -145,7 +148,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
             let inline = next.as_ref().is_some_and(|(event, _)| is_inline(event));
             if !inline && !loose.is_empty() {
                 let end = loose.last().map_or(loose_from, |piece| piece.at + 1);
-                let kind = Kind::Paragraph(std::mem::take(&mut loose));
+                let kind = BlockKind::Paragraph(std::mem::take(&mut loose));
                 blocks.push(self.block(kind, loose_from..end));
             }
             if ends {
@@ -155,7 +158,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
                 return blocks;
             };
             match event {
-                Event::Rule => blocks.push(self.block(Kind::Rule, range)),
+                Event::Rule => blocks.push(self.block(BlockKind::Rule, range)),
                 Event::Start(tag) if !inline => {
                     if self.depth == 0 {
                         self.text.unit_start = range.start;
@@ -186,7 +189,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         }
     }
 
-    fn block(&self, kind: Kind, range: Range<usize>) -> Block {
+    fn block(&self, kind: BlockKind, range: Range<usize>) -> Block {
         Block {
             kind,
             blank_before: blank_line_before(self.text.source, range.start),
@@ -194,14 +197,14 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         }
     }
 
-    fn container(&mut self, tag: Tag<'s>, range: &Range<usize>) -> Kind {
+    fn container(&mut self, tag: Tag<'s>, range: &Range<usize>) -> BlockKind {
         match tag {
             Tag::Heading { level, .. } => {
-                Kind::Heading(level as usize, self.text.pieces(theme::heading()))
+                BlockKind::Heading(level as usize, self.text.pieces(theme::heading()))
             }
-            Tag::BlockQuote(_) => Kind::Quote(self.blocks()),
+            Tag::BlockQuote(_) => BlockKind::Quote(self.blocks()),
             Tag::FootnoteDefinition(label) => {
-                Kind::Footnote(clean(&label).into_owned(), self.blocks())
+                BlockKind::Footnote(clean(&label).into_owned(), self.blocks())
             }
             Tag::CodeBlock(kind) => {
                 let (info, fenced) = match kind {
@@ -209,25 +212,25 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
                     CodeBlockKind::Indented => (String::new(), false),
                 };
                 let (lines, open) = self.raw_lines();
-                Kind::Code {
+                BlockKind::Code {
                     info,
                     fenced,
                     lines,
                     open,
                 }
             }
-            Tag::HtmlBlock => Kind::Html(self.raw_lines().0),
-            Tag::List(start) => Kind::List(start, self.items()),
-            Tag::Table(alignments) => Kind::Table(alignments, self.rows()),
+            Tag::HtmlBlock => BlockKind::Html(self.raw_lines().0),
+            Tag::List(start) => BlockKind::List(start, self.items()),
+            Tag::Table(alignments) => BlockKind::Table(alignments, self.rows()),
             // Paragraphs, and what our options never produce.
             _ => {
                 self.text.paragraph_end = range.end;
-                Kind::Paragraph(self.text.pieces(Style::new()))
+                BlockKind::Paragraph(self.text.pieces(Style::new()))
             }
         }
     }
 
-    fn items(&mut self) -> Vec<Item> {
+    fn items(&mut self) -> Vec<ListItem> {
         let mut items = Vec::new();
         while let Some((Event::Start(_), range)) = self.text.events.next() {
             if self.depth == 1 {
@@ -238,7 +241,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
             let children = self.blocks();
             let task = std::mem::replace(&mut self.text.task, outer);
             self.depth -= 1;
-            items.push(Item {
+            items.push(ListItem {
                 at: range.start,
                 blank_before: blank_line_before(self.text.source, range.start),
                 task,
@@ -248,7 +251,7 @@ impl<'s, F: pulldown_cmark::BrokenLinkCallback<'s>> Reader<'s, '_, F> {
         items
     }
 
-    fn rows(&mut self) -> Vec<(usize, Vec<Vec<Piece>>)> {
+    fn rows(&mut self) -> Vec<(usize, Vec<Vec<InlinePiece>>)> {
         let mut rows = Vec::new();
         // Table head or row, each a list of cells.
         while let Some((Event::Start(tag), range)) = self.text.events.next() {

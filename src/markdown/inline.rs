@@ -1,8 +1,8 @@
 //! Inline events to pieces of styled text.
 //!
-//! In: the parser's inline events with their ranges. Out: [`Piece`]s. Invariant: a piece's text is clean, its source
-//! offset lies inside what it stands for, and offsets never go back. Links show their target unless the terminal is
-//! told it and the text does not pretend to be another. Absent on purpose: widths.
+//! In: the parser's inline events with their ranges. Out: [`InlinePiece`]s. Invariant: a piece's text is clean, its
+//! source offset lies inside what it stands for, and offsets never go back. Links show their target unless the terminal
+//! is told it and the text does not pretend to be another. Absent on purpose: widths.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(crate) type Definitions = HashMap<String, String>;
 
 /// A stretch of inline text in one style. `"\n"` is a hard break.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct InlinePiece {
     pub(crate) text: String,
     pub(crate) style: Style,
     pub(crate) link: Option<Arc<str>>,
@@ -75,7 +75,7 @@ pub(crate) struct Builder<'s, 'c, F: BrokenLinkCallback<'s>> {
 
 impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     /// Inline content up to the end of the enclosing block.
-    pub(crate) fn pieces(&mut self, style: Style) -> Vec<Piece> {
+    pub(crate) fn pieces(&mut self, style: Style) -> Vec<InlinePiece> {
         self.styles.push(style);
         let mut out = Vec::new();
         let mut open = 0;
@@ -92,7 +92,12 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         out
     }
 
-    pub(crate) fn inline(&mut self, event: Event<'s>, range: Range<usize>, out: &mut Vec<Piece>) {
+    pub(crate) fn inline(
+        &mut self,
+        event: Event<'s>,
+        range: Range<usize>,
+        out: &mut Vec<InlinePiece>,
+    ) {
         let style = *self.styles.last().expect("a base style is always there");
         match event {
             Event::Start(Tag::Emphasis) => self.styles.push(style.italic()),
@@ -152,7 +157,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
     }
 
     /// Text, and the formulas in it; what the parser takes a formula's inside for is passed over.
-    fn text(&mut self, text: &str, range: &Range<usize>, out: &mut Vec<Piece>) {
+    fn text(&mut self, text: &str, range: &Range<usize>, out: &mut Vec<InlinePiece>) {
         let exact = self.source.get(range.clone()) == Some(text);
         // `\(` comes as `(` that stands behind a backslash.
         let escaped = text.starts_with(['(', '[']) && self.source[..range.start].ends_with('\\');
@@ -198,7 +203,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         at + line.find(['\n', '|']).unwrap_or(line.len())
     }
 
-    fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<Piece>) {
+    fn push(&self, mut text: &str, mut at: usize, exact: bool, out: &mut Vec<InlinePiece>) {
         // The mark before the rest of a paragraph, not to be seen.
         if at == 0
             && self.source.starts_with(RESUMED)
@@ -218,7 +223,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
             clean(text).replace(['\n', '\t'], " ")
         };
         let exact = exact && shown.len() == text.len();
-        out.push(Piece {
+        out.push(InlinePiece {
             text: shown,
             style: *self.styles.last().expect("a base style is always there"),
             link: self.links.iter().rev().find_map(|link| link.target.clone()),
@@ -233,7 +238,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         target: &str,
         id: &str,
         range: &Range<usize>,
-        out: &mut Vec<Piece>,
+        out: &mut Vec<InlinePiece>,
     ) {
         let style = *self.styles.last().expect("a base style is always there");
         let source = &self.source[range.clone()];
@@ -282,7 +287,7 @@ impl<'s, F: BrokenLinkCallback<'s>> Builder<'s, '_, F> {
         });
     }
 
-    fn close_link(&mut self, range: &Range<usize>, out: &mut Vec<Piece>) {
+    fn close_link(&mut self, range: &Range<usize>, out: &mut Vec<InlinePiece>) {
         let Some(link) = self.links.pop() else {
             return;
         };

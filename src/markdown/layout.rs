@@ -8,10 +8,10 @@
 
 use nu_ansi_term::Style;
 
-use super::blocks::{Block, Item, Kind};
+use super::blocks::{Block, BlockKind, ListItem};
 use super::code::{CodeCache, Runs};
 use super::fences::is_python;
-use super::inline::Piece;
+use super::inline::InlinePiece;
 use super::settle::OpenList;
 use super::table::{Columns, lay_out_table};
 use super::theme::{self, Theme};
@@ -19,7 +19,7 @@ use super::wrap::{chop, wrap};
 use crate::text::{Line, columns, expand_tabs, split_at_columns};
 
 /// A row of the screen and where in the source it begins.
-pub(crate) struct Row {
+pub(crate) struct MarkdownRow {
     pub(crate) line: Line,
     pub(crate) at: usize,
     pub(crate) resumable: bool,
@@ -36,7 +36,7 @@ struct Prefix {
 
 /// State of one layout pass.
 pub(crate) struct Layout<'a> {
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<MarkdownRow>,
     width: usize,
     from: usize,
     /// `None` without colours.
@@ -105,7 +105,7 @@ impl<'a> Layout<'a> {
     /// One top-level block, which may be the rest of a list.
     pub(crate) fn top_level(&mut self, block: &Block, goes_on: Option<OpenList>) {
         match (&block.kind, goes_on) {
-            (Kind::List(start, items), Some(list)) => {
+            (BlockKind::List(start, items), Some(list)) => {
                 self.list(start.and(list.next), items, list.blank_before);
             }
             (_, Some(list)) => self.spaced(list.blank_before, |layout| layout.block(block)),
@@ -139,46 +139,46 @@ impl<'a> Layout<'a> {
 
     fn block(&mut self, block: &Block) {
         match &block.kind {
-            Kind::Paragraph(pieces) => self.paragraph(pieces),
-            Kind::Heading(level, pieces) => {
-                let marker = Piece {
+            BlockKind::Paragraph(pieces) => self.paragraph(pieces),
+            BlockKind::Heading(level, pieces) => {
+                let marker = InlinePiece {
                     text: "#".repeat(*level) + " ",
                     style: theme::heading(),
                     link: None,
                     at: block.range.start,
                     exact: false,
                 };
-                let bold = |piece: &Piece| Piece {
+                let bold = |piece: &InlinePiece| InlinePiece {
                     style: piece.style.bold(),
                     ..piece.clone()
                 };
-                let marked: Vec<Piece> = std::iter::once(marker)
+                let marked: Vec<InlinePiece> = std::iter::once(marker)
                     .chain(pieces.iter().map(bold))
                     .collect();
                 self.paragraph(&marked);
             }
-            Kind::Code {
+            BlockKind::Code {
                 info,
                 fenced,
                 lines,
                 open,
             } => self.code_block(info, *fenced && is_python(info), lines, *open),
-            Kind::Quote(children) => {
+            BlockKind::Quote(children) => {
                 self.enter("> ", "> ");
                 self.quotes += 1;
                 self.children(children);
                 self.quotes -= 1;
                 self.leave();
             }
-            Kind::List(start, items) => self.list(*start, items, false),
-            Kind::Table(alignments, rows) => self.table(alignments, rows),
-            Kind::Rule => {
+            BlockKind::List(start, items) => self.list(*start, items, false),
+            BlockKind::Table(alignments, rows) => self.table(alignments, rows),
+            BlockKind::Rule => {
                 let width = self.available();
                 let mut line = Line::default();
                 line.push(&"─".repeat(width), theme::faint(), None);
                 self.emit(line, block.range.start, true);
             }
-            Kind::Html(lines) => {
+            BlockKind::Html(lines) => {
                 for (at, line) in lines {
                     let runs = vec![(expand_tabs(line, 0), theme::faint())];
                     for row in chop(&runs, self.available()) {
@@ -186,7 +186,7 @@ impl<'a> Layout<'a> {
                     }
                 }
             }
-            Kind::Footnote(label, children) => {
+            BlockKind::Footnote(label, children) => {
                 let marker = format!("[^{label}]: ");
                 self.enter(&marker, "    ");
                 self.children(children);
@@ -195,7 +195,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn paragraph(&mut self, pieces: &[Piece]) {
+    fn paragraph(&mut self, pieces: &[InlinePiece]) {
         if pieces.first().is_some_and(|piece| piece.at < self.from) {
             self.mark_prefixes_used();
             self.shown += 1;
@@ -242,7 +242,7 @@ impl<'a> Layout<'a> {
         self.leave();
     }
 
-    fn list(&mut self, start: Option<u64>, items: &[Item], gap_before: bool) {
+    fn list(&mut self, start: Option<u64>, items: &[ListItem], gap_before: bool) {
         for (n, item) in items.iter().enumerate() {
             let tick = match item.task {
                 Some(true) => "☑ ",
@@ -286,7 +286,7 @@ impl<'a> Layout<'a> {
     fn table(
         &mut self,
         alignments: &[pulldown_cmark::Alignment],
-        rows: &[(usize, Vec<Vec<Piece>>)],
+        rows: &[(usize, Vec<Vec<InlinePiece>>)],
     ) {
         let width = self.available();
         let fixed = self.fixed.take().filter(|known| known.fit(width, rows));
@@ -374,7 +374,7 @@ impl<'a> Layout<'a> {
         }
         if let Some(depth) = self.gap.take() {
             let line = self.assemble(Some(depth), &Line::default());
-            self.rows.push(Row {
+            self.rows.push(MarkdownRow {
                 line,
                 at,
                 resumable,
@@ -382,7 +382,7 @@ impl<'a> Layout<'a> {
             });
         }
         let line = self.assemble(None, &content);
-        self.rows.push(Row {
+        self.rows.push(MarkdownRow {
             line,
             at,
             resumable,

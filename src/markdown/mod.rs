@@ -33,7 +33,7 @@ pub use background::Background;
 pub use code::warm_up;
 pub(crate) use code::{CodeHighlighter, CodePainter, CodeState};
 
-pub use stream::{Frame, MarkdownStream};
+pub use stream::{MarkdownFrame, MarkdownStream};
 pub use theme::{Appearance, Theme, UnknownTheme};
 pub(crate) use web::code_to_html;
 

@@ -5,7 +5,7 @@
 //! its kind ends it; of a list, everything before its last item; of a fence, its opening line (its lines are the
 //! fence's). Absent on purpose: rows and widths.
 
-use super::blocks::{Block, Kind, collect_definitions};
+use super::blocks::{Block, BlockKind, collect_definitions};
 use super::fence::OpenFence;
 use super::inline::Definitions;
 use super::source::RESUMED;
@@ -48,7 +48,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
     };
     let start = line_start(source, last.range.start);
     match &mut last.kind {
-        Kind::Heading(..) | Kind::Rule => {
+        BlockKind::Heading(..) | BlockKind::Rule => {
             let end = block_end(source, last.range.end);
             blocks.push(last);
             StablePrefix {
@@ -56,7 +56,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
                 ..StablePrefix::default()
             }
         }
-        Kind::Paragraph(_) | Kind::Table(..)
+        BlockKind::Paragraph(_) | BlockKind::Table(..)
             if blank_line_after(source, last.range.end).is_some() =>
         {
             let end = blank_line_after(source, last.range.end).unwrap_or(source.len());
@@ -66,7 +66,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
                 ..StablePrefix::default()
             }
         }
-        Kind::Code { fenced: true, .. } => {
+        BlockKind::Code { fenced: true, .. } => {
             let opener = next_line(source, start);
             StablePrefix {
                 bytes: opener,
@@ -74,7 +74,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
                 open_list: None,
             }
         }
-        Kind::List(first, items) if items.len() > 1 => {
+        BlockKind::List(first, items) if items.len() > 1 => {
             let next = items.pop().expect("there are at least two");
             let open_list = OpenList {
                 next: first.map(|first| first.saturating_add(items.len() as u64)),
@@ -98,7 +98,7 @@ pub(crate) fn stable_prefix(source: &str, blocks: &mut Vec<Block>, finished: boo
 /// Up to where everything before the last block is final, such that the rest alone makes the same block.
 fn before_last(source: &str, before: Option<&Block>, last: &Block, start: usize) -> usize {
     // A definition goes on like a paragraph: `    x` or `2. x` after one is text, alone it is code or a list.
-    let may_go_on = matches!(last.kind, Kind::Paragraph(_) | Kind::Table(..))
+    let may_go_on = matches!(last.kind, BlockKind::Paragraph(_) | BlockKind::Table(..))
         && !ends_in_blank_line(&source[..start]);
     if !may_go_on {
         return start;
@@ -200,7 +200,9 @@ pub(crate) fn drop_frozen(
     }
     match blocks {
         [block]
-            if plain && block.range.start < *frozen && matches!(block.kind, Kind::Paragraph(_)) =>
+            if plain
+                && block.range.start < *frozen
+                && matches!(block.kind, BlockKind::Paragraph(_)) =>
         {
             collect_definitions(&tail[..block.range.start], definitions);
             let blank = if tail[..*frozen].ends_with([' ', '\n']) {
@@ -215,7 +217,7 @@ pub(crate) fn drop_frozen(
         }
         [
             Block {
-                kind: Kind::Table(_, rows),
+                kind: BlockKind::Table(_, rows),
                 ..
             },
         ] if rows.len() > 1 && rows[1].0 < *frozen => {
@@ -237,13 +239,13 @@ fn drop_lines(tail: &mut String, first: usize, frozen: &mut usize) {
 /// The lines of the fenced code block that a tail ends in, however deep it stands.
 fn trailing_code(blocks: &[Block]) -> Option<&[(usize, String)]> {
     match &blocks.last()?.kind {
-        Kind::Code {
+        BlockKind::Code {
             fenced: true,
             lines,
             ..
         } => Some(lines),
-        Kind::Quote(children) | Kind::Footnote(_, children) => trailing_code(children),
-        Kind::List(_, items) => trailing_code(&items.last()?.children),
+        BlockKind::Quote(children) | BlockKind::Footnote(_, children) => trailing_code(children),
+        BlockKind::List(_, items) => trailing_code(&items.last()?.children),
         _ => None,
     }
 }

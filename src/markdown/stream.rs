@@ -1,16 +1,16 @@
 //! A stream of markdown: deltas in, settled lines and a live tail out.
 //!
-//! In: pieces of an answer, cut anywhere. Out: [`Frame`]s. Invariants: a settled line is handed out once and never
-//! changes; the settled lines after [`MarkdownStream::finish`] are the same however the text was cut, as long as no
-//! block outgrew the live rows; the source kept is that of the last block (for a list, of its last item), and where
+//! In: pieces of an answer, cut anywhere. Out: [`MarkdownFrame`]s. Invariants: a settled line is handed out once and
+//! never changes; the settled lines after [`MarkdownStream::finish`] are the same however the text was cut, as long as
+//! no block outgrew the live rows; the source kept is that of the last block (for a list, of its last item), and where
 //! that is a paragraph or table taller than the live rows, of those rows only, so the whole costs linear time.
 //! Absent on purpose: terminals, clocks, ticks. Width is an argument of each frame; settled lines keep theirs.
 
-use super::blocks::{Block, Kind, collect_definitions, images, parse};
+use super::blocks::{Block, BlockKind, collect_definitions, images, parse};
 use super::code::CodeCache;
 use super::fence::OpenFence;
 use super::inline::{Context, Definitions};
-use super::layout::{Layout, Row};
+use super::layout::{Layout, MarkdownRow};
 use super::settle::{Dropped, OpenList, drop_frozen, stable_prefix, unsure_end};
 use super::source::clean_into;
 use super::table::Columns;
@@ -22,7 +22,7 @@ const WIDEST: usize = 100;
 
 /// What to show now.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
+pub struct MarkdownFrame {
     /// New final lines, to be printed once.
     pub settled: Vec<Line>,
     /// Pictures that settled blocks name (`![…](target)`): how many of `settled` stand above each, and its target.
@@ -33,7 +33,7 @@ pub struct Frame {
 
 /// What blocks become.
 struct LaidOut {
-    rows: Vec<Row>,
+    rows: Vec<MarkdownRow>,
     /// Pictures they name: how many rows stand above each, and its target.
     pictures: Vec<(usize, String)>,
     /// Python blocks with theirs, when they are numbered.
@@ -151,9 +151,9 @@ impl MarkdownStream {
 
     /// The screen at `width` columns with at most `max_live_rows` unsettled rows (a single row of a table may exceed
     /// it). Settled lines are handed out exactly once.
-    pub fn frame(&mut self, width: usize, max_live_rows: usize) -> Frame {
+    pub fn frame(&mut self, width: usize, max_live_rows: usize) -> MarkdownFrame {
         let width = width.clamp(1, WIDEST);
-        let mut frame = Frame::default();
+        let mut frame = MarkdownFrame::default();
         loop {
             if self.fence.is_some() {
                 if !self.settle_code(width, &mut frame.settled) {
@@ -248,7 +248,7 @@ impl MarkdownStream {
     }
 
     /// Finds and settles what can no longer change. True: there may be more to do.
-    fn settle_blocks(&mut self, width: usize, frame: &mut Frame) -> bool {
+    fn settle_blocks(&mut self, width: usize, frame: &mut MarkdownFrame) -> bool {
         let complete = if self.finished {
             self.tail.len()
         } else {
@@ -284,7 +284,7 @@ impl MarkdownStream {
                 1,
                 Some(before),
                 Some(Block {
-                    kind: Kind::List(_, items),
+                    kind: BlockKind::List(_, items),
                     ..
                 }),
             ) = (blocks.len(), self.list, blocks.first())
@@ -358,7 +358,7 @@ impl MarkdownStream {
         }
     }
 
-    fn live_code(&mut self, width: usize) -> Vec<Row> {
+    fn live_code(&mut self, width: usize) -> Vec<MarkdownRow> {
         let Some(fence) = &self.fence else {
             return Vec::new();
         };
@@ -383,7 +383,7 @@ impl MarkdownStream {
     }
 
     /// Rows of the first `shown` bytes of the tail.
-    fn live_blocks(&mut self, shown: usize, width: usize) -> Vec<Row> {
+    fn live_blocks(&mut self, shown: usize, width: usize) -> Vec<MarkdownRow> {
         if self.tail[..shown].trim().is_empty() {
             return Vec::new();
         }
@@ -394,7 +394,7 @@ impl MarkdownStream {
         } = self.lay_out(&blocks, width);
         if let [
             Block {
-                kind: Kind::Table(..),
+                kind: BlockKind::Table(..),
                 ..
             },
         ] = blocks.as_slice()
@@ -409,7 +409,7 @@ impl MarkdownStream {
     }
 
     /// Settles the upper rows of a tail that is too tall, and drops their source where it can.
-    fn freeze(&mut self, mut rows: Vec<Row>, max: usize, frame: &mut Frame) {
+    fn freeze(&mut self, mut rows: Vec<MarkdownRow>, max: usize, frame: &mut MarkdownFrame) {
         let resumable = |n: usize| rows[n].resumable && rows[n - 1].at < rows[n].at;
         let over = rows.len().saturating_sub(max);
         let boundary = (over > 0)

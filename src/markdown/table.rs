@@ -8,7 +8,7 @@
 use nu_ansi_term::Style;
 use pulldown_cmark::Alignment;
 
-use super::inline::Piece;
+use super::inline::InlinePiece;
 use super::theme;
 use super::wrap::wrap;
 use crate::text::{Line, columns};
@@ -26,7 +26,7 @@ pub(crate) struct Columns {
     total: usize,
 }
 
-type Cells = Vec<Vec<Piece>>;
+type Cells = Vec<Vec<InlinePiece>>;
 
 impl Columns {
     /// Whether they still apply.
@@ -76,7 +76,7 @@ impl Columns {
     }
 }
 
-fn cell_columns(cell: &[Piece]) -> usize {
+fn cell_columns(cell: &[InlinePiece]) -> usize {
     cell.iter().map(|piece| columns(&piece.text)).sum()
 }
 
@@ -158,7 +158,7 @@ fn stacked(rows: &[(usize, Cells)], total: usize, out: &mut Vec<(usize, Line)>) 
     let Some(((head_at, head), body)) = rows.split_first() else {
         return;
     };
-    let plain = |text: &str, at: usize| Piece {
+    let plain = |text: &str, at: usize| InlinePiece {
         text: text.to_owned(),
         style: Style::new(),
         link: None,

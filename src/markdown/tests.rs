@@ -268,7 +268,7 @@ fn a_settled_line_is_handed_out_at_once_and_once() {
     assert_eq!(text_of(&stream.frame(80, 20).live), "\nagain\n");
     stream.finish();
     assert_eq!(text_of(&stream.frame(80, 20).settled), "\nagain\n");
-    assert_eq!(stream.frame(80, 20), Frame::default());
+    assert_eq!(stream.frame(80, 20), MarkdownFrame::default());
 }
 
 #[test]

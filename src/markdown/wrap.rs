@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use nu_ansi_term::Style;
 
-use super::inline::Piece;
+use super::inline::InlinePiece;
 use crate::text::{Break, Line, clusters, rows, styled_rows};
 
 /// A wrapped row.
@@ -30,12 +30,12 @@ struct Stretch<'p> {
     /// Where each word and each blank begins in `text`, in order.
     words: Vec<Word<'p>>,
     /// A blank that counts only if a word follows.
-    blank: Option<&'p Piece>,
+    blank: Option<&'p InlinePiece>,
 }
 
 struct Word<'p> {
     begin: usize,
-    piece: &'p Piece,
+    piece: &'p InlinePiece,
     /// Source offset.
     at: usize,
     /// The first of its piece.
@@ -43,7 +43,7 @@ struct Word<'p> {
 }
 
 /// Wraps `pieces`, leaving out everything before source offset `from`.
-pub(crate) fn wrap(pieces: &[Piece], width: usize, from: usize) -> Vec<Wrapped> {
+pub(crate) fn wrap(pieces: &[InlinePiece], width: usize, from: usize) -> Vec<Wrapped> {
     let mut wrapped = Vec::new();
     let mut stretch = Stretch::default();
     for piece in pieces {
@@ -66,7 +66,7 @@ pub(crate) fn wrap(pieces: &[Piece], width: usize, from: usize) -> Vec<Wrapped> 
 }
 
 impl<'p> Stretch<'p> {
-    fn push(&mut self, piece: &'p Piece, text: &str, mut at: usize) {
+    fn push(&mut self, piece: &'p InlinePiece, text: &str, mut at: usize) {
         let mut first = true;
         for (n, word) in text.split(' ').enumerate() {
             if n > 0 {
@@ -85,7 +85,7 @@ impl<'p> Stretch<'p> {
         }
     }
 
-    fn word(&mut self, piece: &'p Piece, text: &str, at: usize, first: bool) {
+    fn word(&mut self, piece: &'p InlinePiece, text: &str, at: usize, first: bool) {
         self.words.push(Word {
             begin: self.text.len(),
             piece,

@@ -10,7 +10,7 @@
 //! Absent on purpose: the terminal's size. Rows are counted by newlines alone, which is never more than the rows the
 //! terminal has used (long lines wrap), so a movement allowed here stays inside the cell's own output.
 
-use crate::output::sequence::{Piece, Sequences};
+use crate::output::sequence::{SequencePiece, Sequences};
 
 /// Who wrote the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,19 +90,21 @@ struct Rules {
 }
 
 impl Rules {
-    fn apply(&mut self, piece: Piece<'_>, out: &mut Vec<u8>) {
+    fn apply(&mut self, piece: SequencePiece<'_>, out: &mut Vec<u8>) {
         match piece {
-            Piece::Text(text) => self.text(text, out),
-            Piece::Control(byte @ (b'\r' | 0x08)) if self.policy == Policy::Cell => out.push(byte),
-            Piece::Csi {
+            SequencePiece::Text(text) => self.text(text, out),
+            SequencePiece::Control(byte @ (b'\r' | 0x08)) if self.policy == Policy::Cell => {
+                out.push(byte)
+            }
+            SequencePiece::Csi {
                 parameters,
                 last: b'm',
             } if self.policy != Policy::Text => self.sgr(parameters, out),
-            Piece::Csi { parameters, last } if self.policy == Policy::Cell => {
+            SequencePiece::Csi { parameters, last } if self.policy == Policy::Cell => {
                 self.csi(parameters, last, out);
             }
-            Piece::Control(_) | Piece::Csi { .. } | Piece::Other => {}
-            Piece::Broken(opener, text) => {
+            SequencePiece::Control(_) | SequencePiece::Csi { .. } | SequencePiece::Other => {}
+            SequencePiece::Broken(opener, text) => {
                 out.extend_from_slice(b"^[");
                 out.extend(opener);
                 out.extend_from_slice(text.as_bytes());

@@ -1,11 +1,11 @@
 //! Terminal bytes cut into text, control characters and escape sequences (ECMA-48, as xterm and the VT series read it).
 //!
-//! In go bytes in chunks of any size; out come [`Piece`]s. The state between chunks is kept, so a sequence or a
+//! In go bytes in chunks of any size; out come [`SequencePiece`]s. The state between chunks is kept, so a sequence or a
 //! character may be split anywhere and the pieces' meaning is the same.
 //!
 //! Invariants: the text of a piece is valid UTF-8 without any control character but `\n` and `\t` (bytes that are no
 //! UTF-8 become U+FFFD, U+0080-U+009F vanish); a sequence that does not end before a newline or within 4 KiB is
-//! [`Piece::Broken`] and its text comes out; time is linear in the bytes.
+//! [`SequencePiece::Broken`] and its text comes out; time is linear in the bytes.
 //!
 //! Absent on purpose: what a sequence means.
 
@@ -14,7 +14,7 @@ const LONGEST: usize = 4096;
 
 /// One part of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum SequencePiece<'a> {
     /// Printable text, newlines and tabs.
     Text(&'a str),
     /// A C0 control character other than newline, tab and escape; or delete.
@@ -67,7 +67,7 @@ impl Default for Sequences {
 
 impl Sequences {
     /// Takes the next bytes and hands out what is complete.
-    pub(crate) fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(Piece<'_>)) {
+    pub(crate) fn push(&mut self, bytes: &[u8], mut sink: impl FnMut(SequencePiece<'_>)) {
         let mut at = 0;
         while at < bytes.len() {
             if self.state == State::Ground {
@@ -83,18 +83,18 @@ impl Sequences {
     }
 
     /// The end of the stream: what is incomplete comes out as broken.
-    pub(crate) fn finish(&mut self, mut sink: impl FnMut(Piece<'_>)) {
+    pub(crate) fn finish(&mut self, mut sink: impl FnMut(SequencePiece<'_>)) {
         self.break_off(&mut sink);
         self.end_partial(&mut sink);
     }
 
     /// Text up to the next control character, or that character. Returns the bytes used, at least one.
-    fn ground(&mut self, bytes: &[u8], sink: &mut impl FnMut(Piece<'_>)) -> usize {
+    fn ground(&mut self, bytes: &[u8], sink: &mut impl FnMut(SequencePiece<'_>)) -> usize {
         let run = text_run(bytes);
         if run == 0 {
             match bytes[0] {
                 0x1b => self.state = State::Escape,
-                control => sink(Piece::Control(control)),
+                control => sink(SequencePiece::Control(control)),
             }
             return 1;
         }
@@ -112,7 +112,7 @@ impl Sequences {
                     }
                     match error.error_len() {
                         Some(length) => {
-                            sink(Piece::Text("\u{fffd}"));
+                            sink(SequencePiece::Text("\u{fffd}"));
                             rest = &bad[length..];
                         }
                         None => {
@@ -127,14 +127,14 @@ impl Sequences {
     }
 
     /// One more byte for a split character. Returns the bytes used: 0 when it does not belong to it.
-    fn complete(&mut self, byte: u8, sink: &mut impl FnMut(Piece<'_>)) -> usize {
+    fn complete(&mut self, byte: u8, sink: &mut impl FnMut(SequencePiece<'_>)) -> usize {
         self.partial.push(byte);
         match std::str::from_utf8(&self.partial) {
             Ok(text) => emit_text(text, sink),
             Err(error) if error.error_len().is_none() => return 1,
             Err(_) => {
                 self.partial.clear();
-                sink(Piece::Text("\u{fffd}"));
+                sink(SequencePiece::Text("\u{fffd}"));
                 return 0;
             }
         }
@@ -142,15 +142,15 @@ impl Sequences {
         1
     }
 
-    fn end_partial(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+    fn end_partial(&mut self, sink: &mut impl FnMut(SequencePiece<'_>)) {
         if !self.partial.is_empty() {
             self.partial.clear();
-            sink(Piece::Text("\u{fffd}"));
+            sink(SequencePiece::Text("\u{fffd}"));
         }
     }
 
     /// One byte inside a sequence. False: the sequence broke off before it, and it is to be read again.
-    fn in_sequence(&mut self, byte: u8, sink: &mut impl FnMut(Piece<'_>)) -> bool {
+    fn in_sequence(&mut self, byte: u8, sink: &mut impl FnMut(SequencePiece<'_>)) -> bool {
         if self.body.len() >= LONGEST {
             self.break_off(sink);
             return false;
@@ -163,20 +163,22 @@ impl Sequences {
                 self.state = State::Intermediate;
             }
             (State::Intermediate, 0x20..=0x2f) => self.body.push(byte),
-            (State::Escape | State::Intermediate, 0x30..=0x7e) => self.end(sink, Piece::Other),
+            (State::Escape | State::Intermediate, 0x30..=0x7e) => {
+                self.end(sink, SequencePiece::Other)
+            }
             (State::Csi, 0x20..=0x3f) => self.body.push(byte),
             (State::Csi, 0x40..=0x7e) => {
                 self.state = State::Ground;
-                sink(Piece::Csi {
+                sink(SequencePiece::Csi {
                     parameters: &self.body,
                     last: byte,
                 });
                 self.body.clear();
             }
-            (State::Text(b']'), 0x07) => self.end(sink, Piece::Other),
+            (State::Text(b']'), 0x07) => self.end(sink, SequencePiece::Other),
             (State::Text(opener), 0x1b) => self.state = State::TextEscape(opener),
             (State::Text(_), byte) if byte != b'\n' => self.body.push(byte),
-            (State::TextEscape(_), b'\\') => self.end(sink, Piece::Other),
+            (State::TextEscape(_), b'\\') => self.end(sink, SequencePiece::Other),
             (State::TextEscape(_), _) => {
                 self.break_off(sink);
                 self.state = State::Escape;
@@ -190,14 +192,14 @@ impl Sequences {
         true
     }
 
-    fn end(&mut self, sink: &mut impl FnMut(Piece<'_>), piece: Piece<'_>) {
+    fn end(&mut self, sink: &mut impl FnMut(SequencePiece<'_>), piece: SequencePiece<'_>) {
         self.state = State::Ground;
         self.body.clear();
         sink(piece);
     }
 
     /// Gives up the sequence being read: its text comes out.
-    fn break_off(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+    fn break_off(&mut self, sink: &mut impl FnMut(SequencePiece<'_>)) {
         let opener = match self.state {
             State::Ground => return,
             State::Escape | State::Intermediate => None,
@@ -215,7 +217,7 @@ impl Sequences {
             .filter(|&c| !c.is_control() || c == '\t')
             .collect();
         self.body.clear();
-        sink(Piece::Broken(opener, &text));
+        sink(SequencePiece::Broken(opener, &text));
     }
 }
 
@@ -240,18 +242,18 @@ fn text_run(bytes: &[u8]) -> usize {
 }
 
 /// Text without the C1 control characters.
-fn emit_text(text: &str, sink: &mut impl FnMut(Piece<'_>)) {
+fn emit_text(text: &str, sink: &mut impl FnMut(SequencePiece<'_>)) {
     let bytes = text.as_bytes();
     let mut from = 0;
     for at in memchr::memchr_iter(0xc2, bytes) {
         if bytes.get(at + 1).is_some_and(|&next| next < 0xa0) {
             if from < at {
-                sink(Piece::Text(&text[from..at]));
+                sink(SequencePiece::Text(&text[from..at]));
             }
             from = at + 2;
         }
     }
     if from < text.len() {
-        sink(Piece::Text(&text[from..]));
+        sink(SequencePiece::Text(&text[from..]));
     }
 }

@@ -16,7 +16,7 @@ mod store;
 use std::ops::Range;
 
 use crate::output::marker::{Rest, marker};
-use crate::output::sequence::{Piece, Sequences};
+use crate::output::sequence::{SequencePiece, Sequences};
 use rows::Rows;
 use store::Store;
 
@@ -120,15 +120,15 @@ struct Page {
 }
 
 impl Page {
-    fn apply(&mut self, piece: Piece<'_>) {
-        if let Piece::Csi { parameters, last } = piece {
+    fn apply(&mut self, piece: SequencePiece<'_>) {
+        if let SequencePiece::Csi { parameters, last } = piece {
             self.csi(parameters, last);
         } else if !self.full_screen {
             match piece {
-                Piece::Text(text) => self.rows.write(text, &mut self.store),
-                Piece::Control(b'\r') => self.rows.carriage_return(),
-                Piece::Control(0x08) => self.rows.left(1),
-                Piece::Broken(Some(opener), text) if opener != b'[' => {
+                SequencePiece::Text(text) => self.rows.write(text, &mut self.store),
+                SequencePiece::Control(b'\r') => self.rows.carriage_return(),
+                SequencePiece::Control(0x08) => self.rows.left(1),
+                SequencePiece::Broken(Some(opener), text) if opener != b'[' => {
                     self.rows.write(text, &mut self.store);
                 }
                 _ => {}

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::dialect::Dialect;
-use super::message::Message;
+use super::message::RpcMessage;
 use super::peer::{HangUp, Incoming, Peer};
 use crate::process::{Child, Leadership, Plan, Tail, spawn};
 
@@ -90,7 +90,7 @@ impl ChildPeer {
     }
 
     /// As [`Peer::send`].
-    pub fn send(&self, message: Message) {
+    pub fn send(&self, message: RpcMessage) {
         self.peer.send(message);
     }
 
@@ -130,7 +130,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{ChildPeer, Dialect, Launch};
-    use crate::rpc::message::Message;
+    use crate::rpc::message::RpcMessage;
     use serde_json::json;
 
     fn shell(script: &str) -> Launch {
@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    fn note(text: &str) -> Message {
-        Message::Notification {
+    fn note(text: &str) -> RpcMessage {
+        RpcMessage::Notification {
             method: "n".into(),
             params: json!({ "text": text }),
         }

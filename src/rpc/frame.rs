@@ -1,21 +1,21 @@
 //! Bytes to messages and back: one JSON object a line.
 //!
 //! In: any byte stream, lines of any length (a peer sends whole command outputs and images). Out: messages, with what
-//! is no message reported as [`Frame::Junk`] for the reader to count and skip. Invariant of the writing side: valid
+//! is no message reported as [`RpcFrame::Junk`] for the reader to count and skip. Invariant of the writing side: valid
 //! UTF-8 and exactly one newline, at the end; serde_json escapes every other one. Invalid UTF-8 and lone surrogate
 //! escapes of the other side become U+FFFD. Absent on purpose: a length limit; the parser's depth limit stays on.
 
 use std::io::{self, BufRead};
 
 use super::dialect::Dialect;
-use super::message::Message;
+use super::message::RpcMessage;
 use crate::text::json;
 
 /// What one line was.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
+pub enum RpcFrame {
     /// A message.
-    Message(Message),
+    Message(RpcMessage),
     /// Something else: a log line, a login shell's escape sequence, half a message.
     Junk,
 }
@@ -24,7 +24,7 @@ pub enum Frame {
 ///
 /// # Errors
 /// What reading fails with.
-pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<Frame>> {
+pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<RpcFrame>> {
     loop {
         line.clear();
         if reader.read_until(b'\n', line)? == 0 {
@@ -37,15 +37,15 @@ pub fn read_frame(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<O
 }
 
 /// Reads one line, with or without its end.
-pub fn decode(line: &[u8]) -> Frame {
-    match json::parse(line).ok().and_then(Message::from_value) {
-        Some(message) => Frame::Message(message),
-        None => Frame::Junk,
+pub fn decode(line: &[u8]) -> RpcFrame {
+    match json::parse(line).ok().and_then(RpcMessage::from_value) {
+        Some(message) => RpcFrame::Message(message),
+        None => RpcFrame::Junk,
     }
 }
 
 /// The line for `message`, newline included.
-pub fn encode(message: Message, dialect: Dialect) -> Vec<u8> {
+pub fn encode(message: RpcMessage, dialect: Dialect) -> Vec<u8> {
     let value = message.into_value(dialect);
     let mut line = serde_json::to_vec(&value).expect("a JSON value with string keys is JSON");
     line.push(b'\n');
@@ -56,14 +56,14 @@ pub fn encode(message: Message, dialect: Dialect) -> Vec<u8> {
 mod tests {
     use std::io::BufReader;
 
-    use super::{Dialect, Frame, decode, encode, read_frame};
+    use super::{Dialect, RpcFrame, decode, encode, read_frame};
     use crate::properties;
-    use crate::rpc::message::Message;
+    use crate::rpc::message::RpcMessage;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
     use serde_json::{Value, json};
 
-    fn note(params: Value) -> Message {
-        Message::Notification {
+    fn note(params: Value) -> RpcMessage {
+        RpcMessage::Notification {
             method: "n".into(),
             params,
         }
@@ -71,7 +71,7 @@ mod tests {
 
     fn text_of(line: &[u8]) -> Option<String> {
         match decode(line) {
-            Frame::Message(Message::Notification { params, .. }) => {
+            RpcFrame::Message(RpcMessage::Notification { params, .. }) => {
                 params.as_str().map(str::to_owned)
             }
             _ => None,
@@ -101,7 +101,7 @@ mod tests {
     fn junk_is_told_from_messages() {
         let deep = "[".repeat(100_000);
         for line in ["hello", "{", "[]", "\u{1b}[0m", "{\"id\":1}", &deep] {
-            assert_eq!(decode(line.as_bytes()), Frame::Junk);
+            assert_eq!(decode(line.as_bytes()), RpcFrame::Junk);
         }
     }
 
@@ -113,7 +113,7 @@ mod tests {
             let line = encode(note(json!(text)), Dialect::Versioned);
             prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
             prop_assert!(std::str::from_utf8(&line).is_ok());
-            prop_assert_eq!(decode(&line), Frame::Message(note(json!(text))));
+            prop_assert_eq!(decode(&line), RpcFrame::Message(note(json!(text))));
         }
 
         #[test]
@@ -132,7 +132,7 @@ mod tests {
             while let Some(frame) = read_frame(&mut reader, &mut line).expect("reading memory") {
                 found.push(frame);
             }
-            let expected: Vec<_> = texts.iter().map(|text| Frame::Message(note(json!(text)))).collect();
+            let expected: Vec<_> = texts.iter().map(|text| RpcFrame::Message(note(json!(text)))).collect();
             prop_assert_eq!(found, expected);
         }
 

@@ -1,7 +1,7 @@
 //! The three kinds of JSON-RPC message as values.
 //!
-//! In: any JSON value. Out: a [`Message`], or `None` for what is no message at all. Routed by the presence of `method`
-//! and never by the id alone, since both sides count their own ids from the same small numbers. Read in either
+//! In: any JSON value. Out: a [`RpcMessage`], or `None` for what is no message at all. Routed by the presence of
+//! `method` and never by the id alone, since both sides count their own ids from the same small numbers. Read in either
 //! [`Dialect`], whoever sent it.
 
 use serde_json::{Map, Value, json};
@@ -10,26 +10,26 @@ use super::dialect::Dialect;
 
 /// Names a request: a string or a whole number, given back as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Id {
+pub enum RpcId {
     /// A number.
     Number(i64),
     /// A string.
     Text(String),
 }
 
-impl Id {
-    fn from_value(value: &Value) -> Option<Id> {
+impl RpcId {
+    fn from_value(value: &Value) -> Option<RpcId> {
         match value {
-            Value::String(text) => Some(Id::Text(text.clone())),
-            Value::Number(number) => number.as_i64().map(Id::Number),
+            Value::String(text) => Some(RpcId::Text(text.clone())),
+            Value::Number(number) => number.as_i64().map(RpcId::Number),
             _ => None,
         }
     }
 
     fn to_value(&self) -> Value {
         match self {
-            Id::Number(number) => json!(number),
-            Id::Text(text) => json!(text),
+            RpcId::Number(number) => json!(number),
+            RpcId::Text(text) => json!(text),
         }
     }
 }
@@ -58,11 +58,11 @@ impl RpcError {
 
 /// One line of the conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum RpcMessage {
     /// Wants an answer.
     Request {
         /// To be repeated in the answer.
-        id: Id,
+        id: RpcId,
         /// What is asked.
         method: String,
         /// `Null` when absent.
@@ -78,28 +78,28 @@ pub enum Message {
     /// An answer.
     Response {
         /// The request's id.
-        id: Id,
+        id: RpcId,
         /// What came of it.
         outcome: Result<Value, RpcError>,
     },
 }
 
-impl Message {
+impl RpcMessage {
     /// Reads a message; `None` when the value is none (an array, no method and no id, an id that is neither string nor
     /// whole number on an answer).
-    pub fn from_value(value: Value) -> Option<Message> {
+    pub fn from_value(value: Value) -> Option<RpcMessage> {
         let Value::Object(mut fields) = value else {
             return None;
         };
-        let id = fields.get("id").and_then(Id::from_value);
+        let id = fields.get("id").and_then(RpcId::from_value);
         if let Some(method) = fields.remove("method") {
             let Value::String(method) = method else {
                 return None;
             };
             let params = fields.remove("params").unwrap_or(Value::Null);
             return Some(match id {
-                Some(id) => Message::Request { id, method, params },
-                None => Message::Notification { method, params },
+                Some(id) => RpcMessage::Request { id, method, params },
+                None => RpcMessage::Notification { method, params },
             });
         }
         let id = id?;
@@ -107,7 +107,7 @@ impl Message {
             Some(error) if !error.is_null() => Err(error_from(error)),
             _ => Ok(fields.remove("result")?),
         };
-        Some(Message::Response { id, outcome })
+        Some(RpcMessage::Response { id, outcome })
     }
 
     /// The object that goes on the wire.
@@ -117,7 +117,7 @@ impl Message {
             fields.insert("jsonrpc".into(), json!("2.0"));
         }
         match self {
-            Message::Request { id, method, params } => {
+            RpcMessage::Request { id, method, params } => {
                 fields.insert("id".into(), id.to_value());
                 fields.insert("method".into(), Value::String(method));
                 // JSON-RPC 2.0 knows objects and lists here, or nothing.
@@ -125,13 +125,13 @@ impl Message {
                     fields.insert("params".into(), params);
                 }
             }
-            Message::Notification { method, params } => {
+            RpcMessage::Notification { method, params } => {
                 fields.insert("method".into(), Value::String(method));
                 if !params.is_null() {
                     fields.insert("params".into(), params);
                 }
             }
-            Message::Response { id, outcome } => {
+            RpcMessage::Response { id, outcome } => {
                 fields.insert("id".into(), id.to_value());
                 match outcome {
                     Ok(result) => fields.insert("result".into(), result),
@@ -162,14 +162,18 @@ fn error_from(error: Value) -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dialect, Id, Message, RpcError};
+    use super::{Dialect, RpcError, RpcId, RpcMessage};
     use serde_json::{Value, json};
 
-    fn check(value: Value, expected: Option<Message>) {
-        assert_eq!(Message::from_value(value.clone()), expected, "{value}");
+    fn check(value: Value, expected: Option<RpcMessage>) {
+        assert_eq!(RpcMessage::from_value(value.clone()), expected, "{value}");
         for dialect in [Dialect::Bare, Dialect::Versioned] {
             let wire = expected.clone().map(|message| message.into_value(dialect));
-            assert_eq!(wire.and_then(Message::from_value), expected, "{dialect:?}");
+            assert_eq!(
+                wire.and_then(RpcMessage::from_value),
+                expected,
+                "{dialect:?}"
+            );
         }
     }
 
@@ -177,30 +181,30 @@ mod tests {
     fn messages_are_told_apart_by_their_method() {
         check(
             json!({"id": 0, "method": "item/tool/call", "params": {"a": 1}}),
-            Some(Message::Request {
-                id: Id::Number(0),
+            Some(RpcMessage::Request {
+                id: RpcId::Number(0),
                 method: "item/tool/call".into(),
                 params: json!({"a": 1}),
             }),
         );
         check(
             json!({"method": "initialized"}),
-            Some(Message::Notification {
+            Some(RpcMessage::Notification {
                 method: "initialized".into(),
                 params: Value::Null,
             }),
         );
         check(
             json!({"id": "7", "result": null}),
-            Some(Message::Response {
-                id: Id::Text("7".into()),
+            Some(RpcMessage::Response {
+                id: RpcId::Text("7".into()),
                 outcome: Ok(Value::Null),
             }),
         );
         check(
             json!({"id": 1, "error": {"code": -32600, "message": "no"}}),
-            Some(Message::Response {
-                id: Id::Number(1),
+            Some(RpcMessage::Response {
+                id: RpcId::Number(1),
                 outcome: Err(RpcError {
                     code: -32600,
                     message: "no".into(),
@@ -212,13 +216,13 @@ mod tests {
 
     #[test]
     fn each_dialect_writes_what_its_speakers_expect() {
-        let request = || Message::Request {
-            id: Id::Number(1),
+        let request = || RpcMessage::Request {
+            id: RpcId::Number(1),
             method: "m".into(),
             params: Value::Null,
         };
-        let response = || Message::Response {
-            id: Id::Text("a".into()),
+        let response = || RpcMessage::Response {
+            id: RpcId::Text("a".into()),
             outcome: Ok(json!({})),
         };
         for (message, dialect, expected) in [
@@ -260,10 +264,10 @@ mod tests {
 
     #[test]
     fn an_error_of_any_shape_has_a_message() {
-        let Some(Message::Response {
+        let Some(RpcMessage::Response {
             outcome: Err(error),
             ..
-        }) = Message::from_value(json!({"id": 1, "error": "boom"}))
+        }) = RpcMessage::from_value(json!({"id": 1, "error": "boom"}))
         else {
             panic!("an error response");
         };

@@ -14,8 +14,8 @@ mod socket;
 
 pub use child::{ChildPeer, Launch, SpawnFailure};
 pub use dialect::Dialect;
-pub use frame::{Frame, decode, encode, read_frame};
-pub use message::{Id, Message, RpcError};
+pub use frame::{RpcFrame, decode, encode, read_frame};
+pub use message::{RpcError, RpcId, RpcMessage};
 pub use peer::{Incoming, Peer};
 pub use pending::Pending;
 pub use socket::{Socket, over_socket};

@@ -17,14 +17,14 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::dialect::Dialect;
-use super::frame::{Frame, encode, read_frame};
-use super::message::Message;
+use super::frame::{RpcFrame, encode, read_frame};
+use super::message::RpcMessage;
 
 /// Messages that wait for the owner before the reader waits.
 const ROOM: usize = 256;
 
 /// What a peer says, in order; closed at the end of it.
-pub type Incoming = mpsc::Receiver<Message>;
+pub type Incoming = mpsc::Receiver<RpcMessage>;
 
 /// Whom we speak with. Dropping it hangs up.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Peer {
     }
 
     /// Queues a message; never blocks. A peer that is gone does not get it, which its closed channel tells.
-    pub fn send(&self, message: Message) {
+    pub fn send(&self, message: RpcMessage) {
         let _ = self.outgoing.send(encode(message, self.dialect));
     }
 
@@ -139,17 +139,17 @@ impl fmt::Debug for HangUp {
     }
 }
 
-fn read(input: impl Read, arrived: &mpsc::Sender<Message>, junk: &AtomicU64) {
+fn read(input: impl Read, arrived: &mpsc::Sender<RpcMessage>, junk: &AtomicU64) {
     let mut reader = BufReader::with_capacity(64 * 1024, input);
     let mut line = Vec::new();
     while let Ok(Some(frame)) = read_frame(&mut reader, &mut line) {
         match frame {
-            Frame::Message(message) => {
+            RpcFrame::Message(message) => {
                 if arrived.blocking_send(message).is_err() {
                     return;
                 }
             }
-            Frame::Junk => {
+            RpcFrame::Junk => {
                 junk.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -177,7 +177,7 @@ mod tests {
 
     use super::{Dialect, Peer};
     use crate::rpc::child::{ChildPeer, Launch};
-    use crate::rpc::message::{Id, Message};
+    use crate::rpc::message::{RpcId, RpcMessage};
     use serde_json::json;
 
     #[test]
@@ -190,13 +190,13 @@ mod tests {
         let (theirs, mut from_us) =
             Peer::over(their_input, their_output, Dialect::Versioned, "theirs").unwrap();
         // Both count from 1: the direction tells whose id it is.
-        let request = Message::Request {
-            id: Id::Number(1),
+        let request = RpcMessage::Request {
+            id: RpcId::Number(1),
             method: "ask".into(),
             params: json!({}),
         };
-        let response = Message::Response {
-            id: Id::Number(1),
+        let response = RpcMessage::Response {
+            id: RpcId::Number(1),
             outcome: Ok(json!("yes")),
         };
         ours.send(request.clone());
@@ -238,7 +238,7 @@ mod tests {
         };
         let (peer, mut incoming) = ChildPeer::spawn(launch).unwrap();
         for text in ["a", "b"] {
-            let message = Message::Notification {
+            let message = RpcMessage::Notification {
                 method: "n".into(),
                 params: json!([text]),
             };
@@ -253,7 +253,7 @@ mod tests {
     fn a_peer_that_does_not_read_is_not_waited_for_for_ever() {
         let (_kept, output) = io::pipe().unwrap();
         let (peer, _incoming) = Peer::over(io::empty(), output, Dialect::Bare, "deaf").unwrap();
-        peer.send(Message::Notification {
+        peer.send(RpcMessage::Notification {
             method: "n".into(),
             params: json!("x".repeat(1_000_000)),
         });

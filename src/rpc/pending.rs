@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::message::Id;
+use super::message::RpcId;
 
 /// Open requests and what `T` each stands for.
 #[derive(Debug)]
 pub struct Pending<T> {
     last: i64,
-    open: HashMap<Id, (T, Instant)>,
+    open: HashMap<RpcId, (T, Instant)>,
 }
 
 impl<T> Default for Pending<T> {
@@ -25,15 +25,15 @@ impl<T> Default for Pending<T> {
 
 impl<T> Pending<T> {
     /// Names a new request that wants its answer by `deadline`.
-    pub fn open(&mut self, purpose: T, deadline: Instant) -> Id {
+    pub fn open(&mut self, purpose: T, deadline: Instant) -> RpcId {
         self.last += 1;
-        let id = Id::Number(self.last);
+        let id = RpcId::Number(self.last);
         self.open.insert(id.clone(), (purpose, deadline));
         id
     }
 
     /// Takes the request an answer belongs to; `None` for a second or unknown answer.
-    pub fn close(&mut self, id: &Id) -> Option<T> {
+    pub fn close(&mut self, id: &RpcId) -> Option<T> {
         self.open.remove(id).map(|(purpose, _)| purpose)
     }
 
@@ -59,7 +59,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::Pending;
-    use crate::rpc::message::Id;
+    use crate::rpc::message::RpcId;
 
     #[test]
     fn an_answer_is_taken_once() {
@@ -70,7 +70,7 @@ mod tests {
         assert_ne!(first, second);
         assert_eq!(pending.close(&second), Some("second"));
         assert_eq!(pending.close(&second), None);
-        assert_eq!(pending.close(&Id::Text("1".into())), None);
+        assert_eq!(pending.close(&RpcId::Text("1".into())), None);
         assert_eq!(pending.close(&first), Some("first"));
     }
 

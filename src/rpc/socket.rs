@@ -63,12 +63,12 @@ mod tests {
     use std::time::Duration;
 
     use super::{Dialect, Socket, over_socket};
-    use crate::rpc::message::{Id, Message};
+    use crate::rpc::message::{RpcId, RpcMessage};
     use serde_json::json;
 
-    fn request(text: &str) -> Message {
-        Message::Request {
-            id: Id::Number(1),
+    fn request(text: &str) -> RpcMessage {
+        RpcMessage::Request {
+            id: RpcId::Number(1),
             method: "m".into(),
             params: json!({ "text": text }),
         }

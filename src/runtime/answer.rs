@@ -31,7 +31,7 @@ pub fn parts(result: &MimeBundle) -> Vec<MimeBundle> {
 
 /// The answers to requests other than `Execute`.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum RuntimeAnswer {
     /// To `Complete`: at most 500, best first.
     Completions(Vec<Completion>),
     /// To `Inspect`; `None` when nothing was found.

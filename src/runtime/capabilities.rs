@@ -2,12 +2,12 @@
 //!
 //! A session obeys every field: what is not there is not offered, and said plainly where a user asks for it.
 
-use super::answer::Answer;
+use super::answer::RuntimeAnswer;
 use super::request::{RuntimeRequest, Stdin};
 
 /// What a runtime can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capabilities {
+pub struct RuntimeCapabilities {
     /// What its cells are written in, as a reader of English knows it: `Python`, `R`.
     pub language: String,
     /// What cells take beside the language, in a sentence for a model; empty: nothing.
@@ -49,10 +49,10 @@ pub enum Completing {
     Deep,
 }
 
-impl Capabilities {
+impl RuntimeCapabilities {
     /// All there is, for this language.
     pub fn all(language: &str) -> Self {
-        Capabilities {
+        RuntimeCapabilities {
             language: language.to_owned(),
             cells: String::new(),
             completion: Completing::Deep,
@@ -72,7 +72,7 @@ impl Capabilities {
 
     /// Runs cells of this language, and no more.
     pub fn cells_only(language: &str) -> Self {
-        Capabilities {
+        RuntimeCapabilities {
             language: language.to_owned(),
             cells: String::new(),
             completion: Completing::Nothing,
@@ -100,13 +100,13 @@ impl Capabilities {
     }
 
     /// The answer to a request that it cannot carry out; `None`: it can be asked.
-    pub fn refusal(&self, request: &RuntimeRequest) -> Option<Answer> {
+    pub fn refusal(&self, request: &RuntimeRequest) -> Option<RuntimeAnswer> {
         let (able, answer) = match request {
             RuntimeRequest::Complete { .. } => (
                 self.completion != Completing::Nothing,
-                Answer::Completions(Vec::new()),
+                RuntimeAnswer::Completions(Vec::new()),
             ),
-            RuntimeRequest::Inspect { .. } => (self.inspection, Answer::Inspection(None)),
+            RuntimeRequest::Inspect { .. } => (self.inspection, RuntimeAnswer::Inspection(None)),
             RuntimeRequest::DescribeTools { .. } | RuntimeRequest::CallTool { .. } => {
                 (self.tools, self.unable("offers no functions as tools"))
             }
@@ -130,7 +130,7 @@ impl Capabilities {
         (!able).then_some(answer)
     }
 
-    fn unable(&self, what: &str) -> Answer {
-        Answer::Unable(format!("the {} runtime {what}", self.language))
+    fn unable(&self, what: &str) -> RuntimeAnswer {
+        RuntimeAnswer::Unable(format!("the {} runtime {what}", self.language))
     }
 }

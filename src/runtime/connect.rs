@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
-use super::{Capabilities, Runtime, RuntimeEvent};
+use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
 pub use super::python::{Confinement, PythonPlan, ScriptRun};
 
@@ -35,7 +35,7 @@ pub fn interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
 }
 
 /// What a runtime of this plan can do, as far as that is known before it is started.
-pub fn capabilities(plan: &RuntimePlan) -> Capabilities {
+pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
         RuntimePlan::Scripted(script) => script.able.clone(),

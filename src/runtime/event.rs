@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
+use super::answer::RuntimeAnswer;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
 use super::request::RequestId;
 use crate::output::mime::MimeBundle;
@@ -108,7 +108,7 @@ pub enum RuntimeEvent {
         /// Of the request.
         id: RequestId,
         /// The answer.
-        answer: Answer,
+        answer: RuntimeAnswer,
     },
     /// The interpreter is gone. Whatever was running has been finished as [`Ending::Died`] before this.
     Died {

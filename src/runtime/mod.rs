@@ -8,7 +8,8 @@
 //! - every `Execute` ends in exactly one [`RuntimeEvent::Finished`], every other request in exactly one
 //!   [`RuntimeEvent::Answered`]; nothing with that id follows it, and all its output precedes it.
 //! - an interrupt goes through [`Interrupter`], beside the queue, never through it.
-//! - what it cannot do is a field of [`Capabilities`], never a branch on its name; a session asks for nothing else.
+//! - what it cannot do is a field of [`RuntimeCapabilities`], never a branch on its name; a session asks for nothing
+//!   else.
 //! - a connection that broke ([`RuntimeEvent::Lost`]) is no death: nobody knows what became of the interpreter.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
@@ -25,9 +26,10 @@ mod request;
 pub mod scripted;
 
 pub use answer::{
-    Answer, Completeness, Completion, LOOK, PARTS, SOURCE, Snapshot, ToolLookup, Variable, parts,
+    Completeness, Completion, LOOK, PARTS, RuntimeAnswer, SOURCE, Snapshot, ToolLookup, Variable,
+    parts,
 };
-pub use capabilities::{Capabilities, Completing};
+pub use capabilities::{Completing, RuntimeCapabilities};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
@@ -39,7 +41,7 @@ use std::sync::Arc;
 /// Runs cells. Object-safe; owned by the session loop alone.
 pub trait Runtime: Send {
     /// What it can do, as far as it is known: what is not there is not asked for.
-    fn capabilities(&self) -> Capabilities;
+    fn capabilities(&self) -> RuntimeCapabilities;
 
     /// Queues a request and returns its id at once. Requests run one at a time, in order.
     fn submit(&mut self, request: RuntimeRequest) -> RequestId;

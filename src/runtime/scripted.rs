@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    Answer, Capabilities, CellTerminal, Completeness, Ending, Finish, Interrupter, RequestId,
-    Runtime, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot, Variable,
+    CellTerminal, Completeness, Ending, Finish, Interrupter, RequestId, Runtime, RuntimeAnswer,
+    RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot, Variable,
 };
 
 /// What a scripted runtime tells in answer to one request.
@@ -33,7 +33,7 @@ pub type Reaction = Box<dyn FnMut(Call) -> Vec<RuntimeEvent> + Send>;
 /// The script: told at the start, then asked for every request.
 pub struct Script {
     /// What it can do.
-    pub able: Capabilities,
+    pub able: RuntimeCapabilities,
     /// Told before any request.
     pub opening: Vec<RuntimeEvent>,
     /// Asked for each request, in order.
@@ -85,9 +85,9 @@ impl Script {
             restarted: false,
         });
         Script {
-            able: Capabilities {
+            able: RuntimeCapabilities {
                 terminal: false,
-                ..Capabilities::all("Python")
+                ..RuntimeCapabilities::all("Python")
             },
             opening: vec![ready],
             scene: Box::new(scene),
@@ -97,7 +97,7 @@ impl Script {
 
     /// The same script, of a runtime that can do this.
     #[must_use]
-    pub fn able(mut self, able: Capabilities) -> Self {
+    pub fn able(mut self, able: RuntimeCapabilities) -> Self {
         self.able = able;
         self
     }
@@ -136,21 +136,21 @@ impl Script {
             RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
                 return Vec::new();
             }
-            RuntimeRequest::Complete { .. } => Answer::Completions(Vec::new()),
-            RuntimeRequest::Inspect { .. } => Answer::Inspection(None),
-            RuntimeRequest::IsComplete { .. } => Answer::Completeness(Completeness::Unknown),
-            RuntimeRequest::DescribeTools { .. } => Answer::Tools(Vec::new()),
-            RuntimeRequest::Evaluate { variables, shells } => Answer::Evaluated {
+            RuntimeRequest::Complete { .. } => RuntimeAnswer::Completions(Vec::new()),
+            RuntimeRequest::Inspect { .. } => RuntimeAnswer::Inspection(None),
+            RuntimeRequest::IsComplete { .. } => RuntimeAnswer::Completeness(Completeness::Unknown),
+            RuntimeRequest::DescribeTools { .. } => RuntimeAnswer::Tools(Vec::new()),
+            RuntimeRequest::Evaluate { variables, shells } => RuntimeAnswer::Evaluated {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
-            RuntimeRequest::Missing { .. } => Answer::Missing(Vec::new()),
+            RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
             RuntimeRequest::Snapshot { .. } => {
-                Answer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
+                RuntimeAnswer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }
             RuntimeRequest::CallTool { .. }
             | RuntimeRequest::SetVariables { .. }
-            | RuntimeRequest::Shutdown { .. } => Answer::Done,
+            | RuntimeRequest::Shutdown { .. } => RuntimeAnswer::Done,
         };
         vec![RuntimeEvent::Answered { id, answer }]
     }
@@ -196,7 +196,7 @@ impl Interrupter for Calls {
 
 /// Plays a [`Script`].
 pub struct ScriptedRuntime {
-    able: Capabilities,
+    able: RuntimeCapabilities,
     scene: Scene,
     calls: Arc<Calls>,
     last_id: u64,
@@ -270,7 +270,7 @@ impl Waiting {
 }
 
 impl Runtime for ScriptedRuntime {
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> RuntimeCapabilities {
         self.able.clone()
     }
 

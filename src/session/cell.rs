@@ -14,7 +14,7 @@ use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEv
 use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-use crate::session::shown::Shown;
+use crate::session::shown::CellCollector;
 
 /// Bytes of output kept, head and tail; the rest is counted.
 const KEPT: usize = MOST_BYTES;
@@ -28,7 +28,7 @@ pub(super) struct CellRun {
     /// Whose runtime runs it.
     pub role: Role,
     whose: Whose,
-    shown: Shown,
+    shown: CellCollector,
     raised: Option<String>,
     leaving: bool,
     begun: bool,
@@ -98,7 +98,7 @@ impl CellRun {
             id,
             role: Role::User,
             whose,
-            shown: Shown::new(KEPT),
+            shown: CellCollector::new(KEPT),
             raised: None,
             leaving: false,
             begun: false,
@@ -178,7 +178,7 @@ impl CellRun {
                 self.tell(CellEvent::Raised(error));
             }
             RuntimeEvent::Clear { wait, .. } => {
-                self.shown = Shown::new(KEPT);
+                self.shown = CellCollector::new(KEPT);
                 self.tell(CellEvent::Clear { wait });
             }
             RuntimeEvent::Page { bundle, .. } => self.tell(ToldEvent::Page(bundle)),
@@ -235,7 +235,8 @@ impl CellRun {
                 CellEnd::Failed
             }
         };
-        let (shown, bundles, layout) = std::mem::replace(&mut self.shown, Shown::new(0)).finish();
+        let (shown, bundles, layout) =
+            std::mem::replace(&mut self.shown, CellCollector::new(0)).finish();
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

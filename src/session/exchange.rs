@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::Receiver;
 
-use crate::agent::{Agent, AgentEvent, AgentReply, Capabilities, TurnId, TurnRequest};
+use crate::agent::{Agent, AgentCapabilities, AgentEvent, AgentReply, TurnId, TurnRequest};
 use crate::config::RunCells;
-use crate::history::{Outcome, RecordedThread, TurnKey};
+use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
 use crate::runtime::RuntimeRequest;
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
@@ -88,7 +88,7 @@ impl Exchanges {
     }
 
     /// The thread such an agent may go on with.
-    fn thread_for(&self, able: &Capabilities) -> Option<&RecordedThread> {
+    fn thread_for(&self, able: &AgentCapabilities) -> Option<&RecordedThread> {
         let thread = self.thread.as_ref();
         thread.filter(|_| able.resumes || !self.earlier)
     }
@@ -306,9 +306,9 @@ impl Session {
             return;
         };
         let recorded = match outcome {
-            TurnOutcome::Complete => Outcome::Complete,
-            TurnOutcome::Interrupted => Outcome::Interrupted,
-            TurnOutcome::Failed(_) => Outcome::Failed,
+            TurnOutcome::Complete => RecordedOutcome::Complete,
+            TurnOutcome::Interrupted => RecordedOutcome::Interrupted,
+            TurnOutcome::Failed(_) => RecordedOutcome::Failed,
         };
         let Some(exchange) = exchange else {
             return self.history.finish_prompt(key, recorded, "", usage);
@@ -319,7 +319,7 @@ impl Session {
         self.exchanges.thread = exchange.thread;
         self.exchanges.earlier = false;
         self.history.thread(self.exchanges.thread.clone());
-        if recorded == Outcome::Failed {
+        if recorded == RecordedOutcome::Failed {
             return;
         }
         if let Some(sent) = exchange.sent {

@@ -21,7 +21,9 @@ use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedCell, RecordedThread, SessionRow, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{Answer, CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeRequest};
+use crate::runtime::{
+    CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeAnswer, RuntimeRequest,
+};
 
 /// Talks to a session; clones talk to the same one.
 #[derive(Clone)]
@@ -53,7 +55,7 @@ pub(super) enum Command {
     ReplyRecord(u64, Option<RecordPlace>),
     Answer(u64, Reply),
     LastExchange(oneshot::Sender<Option<LastExchange>>),
-    Ask(RuntimeRequest, oneshot::Sender<Answer>),
+    Ask(RuntimeRequest, oneshot::Sender<RuntimeAnswer>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
@@ -79,8 +81,8 @@ pub(super) enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
-    Suggest(Box<suggest::Wish>),
-    SuggestFrom(Box<Dialog>, Box<suggest::Wish>),
+    Suggest(Box<suggest::SuggestionWish>),
+    SuggestFrom(Box<Dialog>, Box<suggest::SuggestionWish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
@@ -286,7 +288,7 @@ impl SessionHandle {
     }
 
     /// Asks the runtime something that is not a cell; the receiver fails when there is no answer any more.
-    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<Answer> {
+    pub fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
         let (answer, answered) = oneshot::channel();
         let _ = self.commands.send(Command::Ask(request, answer));
         answered

@@ -18,7 +18,7 @@ use crate::notebook::{
 use crate::report::Report;
 use crate::runtime::Place;
 use crate::session::events::Notice;
-use crate::session::replay::{Replay, Step};
+use crate::session::replay::{Replay, ReplayStep};
 use crate::session::run::RunSender;
 use crate::session::saving::read_text;
 use crate::session::task::{Session, notice};
@@ -36,7 +36,7 @@ pub struct Loading {
 
 /// What is in a file.
 struct Loaded {
-    steps: Vec<Step>,
+    steps: Vec<ReplayStep>,
     /// `2 code cells and 1 prompts`.
     counted: String,
     /// Prompts and commands among the code.
@@ -151,7 +151,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
                 left_out += 1;
                 continue;
             }
-            SavedEntry::Code(cell) => steps.push(Step::Cell {
+            SavedEntry::Code(cell) => steps.push(ReplayStep::Cell {
                 source: cell.source.clone(),
                 again: None,
                 place: lines.get(cell.line as usize).map(|line| Place {
@@ -160,7 +160,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
                     last: false,
                 }),
             }),
-            SavedEntry::Prompt(prompt) => steps.push(Step::Prompt {
+            SavedEntry::Prompt(prompt) => steps.push(ReplayStep::Prompt {
                 prompt: prompt.prompt.clone(),
                 response: prompt.response.clone(),
                 after: None,
@@ -249,16 +249,16 @@ mod tests {
         }
     }
 
-    fn code(source: &str) -> Step {
-        Step::Cell {
+    fn code(source: &str) -> ReplayStep {
+        ReplayStep::Cell {
             source: source.into(),
             again: None,
             place: None,
         }
     }
 
-    fn at(file: &Path, line: u32, source: &str) -> Step {
-        Step::Cell {
+    fn at(file: &Path, line: u32, source: &str) -> ReplayStep {
+        ReplayStep::Cell {
             source: source.into(),
             again: None,
             place: Some(Place {
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn files_become_steps() {
         let folder = tempfile::tempdir().unwrap();
-        let check = |name: &str, text: &str, expected: &[Step], counted: &str, left_out| {
+        let check = |name: &str, text: &str, expected: &[ReplayStep], counted: &str, left_out| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
             let loaded = read(&loading(&path, false), "Python").unwrap().unwrap();
@@ -282,7 +282,7 @@ mod tests {
                 (counted, left_out)
             );
         };
-        let prompt = Step::Prompt {
+        let prompt = ReplayStep::Prompt {
             prompt: "hi".into(),
             response: "yes".into(),
             after: None,

@@ -45,7 +45,7 @@ const LISTED: usize = 40;
 
 /// What a text is: the first part of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OutputKind {
     /// The result of a tool.
     Tool,
     /// The value of a variable or expression.
@@ -56,13 +56,13 @@ pub(super) enum Kind {
     Own,
 }
 
-impl Kind {
+impl OutputKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Tool => "tool",
-            Kind::Variable => "variable",
-            Kind::Shell => "shell",
-            Kind::Own => "own",
+            OutputKind::Tool => "tool",
+            OutputKind::Variable => "variable",
+            OutputKind::Shell => "shell",
+            OutputKind::Own => "own",
         }
     }
 }
@@ -125,7 +125,7 @@ impl Outputs {
     }
 
     /// `text` as the model gets it in the prompt with number `line`; what is left out of it is kept.
-    pub(super) fn cut(&self, kind: Kind, line: u32, text: &str) -> String {
+    pub(super) fn cut(&self, kind: OutputKind, line: u32, text: &str) -> String {
         if !exceeds(text, MODEL_CHARACTERS) {
             return text.to_owned();
         }
@@ -140,12 +140,12 @@ impl Outputs {
         if !shown.cut && !exceeds(&shown.text, limit) {
             return shown.text.clone();
         }
-        let id = self.free_id(Kind::Own, line);
+        let id = self.free_id(OutputKind::Own, line);
         self.artifacts.keep(&id, shown.text.clone());
         shorten_transcript(shown, limit, Rest::Kept(&id))
     }
 
-    fn free_id(&self, kind: Kind, line: u32) -> String {
+    fn free_id(&self, kind: OutputKind, line: u32) -> String {
         (1..)
             .map(|n| format!("{}-{line}-{n}", kind.name()))
             .find(|id| !self.artifacts.has(id))

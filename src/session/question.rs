@@ -12,7 +12,7 @@ pub struct Question {
     pub id: u64,
     /// What it is about.
     pub about: About,
-    /// The options of an agent that asks; [`Choice::Named`] is one of them.
+    /// The options of an agent that asks; [`QuestionChoice::Named`] is one of them.
     pub options: Vec<Choosable>,
     /// A no to the agent may come with its reason.
     pub reasons: bool,
@@ -65,7 +65,7 @@ pub struct ProposedCell {
 
 /// One way to answer "may I?".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum QuestionChoice {
     /// Yes, this time.
     Once,
     /// Yes, and like things for the rest of the session.
@@ -86,7 +86,7 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// One of [`Question::choices`].
-    Chosen(Choice),
+    Chosen(QuestionChoice),
     /// No, and the agent is told this.
     NoBecause(String),
     /// To a form: the id of each field and what was given for it.
@@ -111,40 +111,54 @@ impl Question {
     }
 
     /// The ways to answer, in the order to offer them; none for a form.
-    pub fn choices(&self) -> Vec<Choice> {
+    pub fn choices(&self) -> Vec<QuestionChoice> {
         match &self.about {
             About::Agent(_) => {
                 let options = self.options.iter().enumerate();
-                let mut choices: Vec<Choice> = options.map(usual).collect();
+                let mut choices: Vec<QuestionChoice> = options.map(usual).collect();
                 if self.reasons {
-                    let no = choices.iter().position(|choice| *choice == Choice::No);
-                    choices.insert(no.map_or(choices.len(), |no| no + 1), Choice::NoBecause);
+                    let no = choices
+                        .iter()
+                        .position(|choice| *choice == QuestionChoice::No);
+                    choices.insert(
+                        no.map_or(choices.len(), |no| no + 1),
+                        QuestionChoice::NoBecause,
+                    );
                 }
                 choices
             }
             About::Cells(_) | About::Unprotected { .. } => {
-                vec![Choice::Once, Choice::Session, Choice::No, Choice::NoBecause]
+                vec![
+                    QuestionChoice::Once,
+                    QuestionChoice::Session,
+                    QuestionChoice::No,
+                    QuestionChoice::NoBecause,
+                ]
             }
             About::ProjectSkill { .. } => vec![
-                Choice::Once,
-                Choice::Remember,
-                Choice::No,
-                Choice::NoBecause,
+                QuestionChoice::Once,
+                QuestionChoice::Remember,
+                QuestionChoice::No,
+                QuestionChoice::NoBecause,
             ],
-            About::SkillCode { .. } => vec![Choice::Remember, Choice::No, Choice::NoBecause],
+            About::SkillCode { .. } => vec![
+                QuestionChoice::Remember,
+                QuestionChoice::No,
+                QuestionChoice::NoBecause,
+            ],
         }
     }
 }
 
 /// An option as a choice: one of the usual ones, unless the agent has words of its own for it.
-fn usual((number, option): (usize, &Choosable)) -> Choice {
+fn usual((number, option): (usize, &Choosable)) -> QuestionChoice {
     match option.kind {
-        _ if !option.name.is_empty() => Choice::Named(number),
-        Decision::AllowOnce => Choice::Once,
-        Decision::AllowAlways => Choice::Session,
-        Decision::RejectOnce => Choice::No,
-        Decision::RejectAlways => Choice::Named(number),
-        Decision::Stop => Choice::Stop,
+        _ if !option.name.is_empty() => QuestionChoice::Named(number),
+        Decision::AllowOnce => QuestionChoice::Once,
+        Decision::AllowAlways => QuestionChoice::Session,
+        Decision::RejectOnce => QuestionChoice::No,
+        Decision::RejectAlways => QuestionChoice::Named(number),
+        Decision::Stop => QuestionChoice::Stop,
     }
 }
 
@@ -172,11 +186,13 @@ impl Reply {
             })
         };
         match self {
-            Reply::Chosen(Choice::Once) => of(&[AllowOnce]),
-            Reply::Chosen(Choice::Session | Choice::Remember) => of(&[AllowAlways, AllowOnce]),
-            Reply::Chosen(Choice::No | Choice::NoBecause) => of(&[RejectOnce]),
-            Reply::Chosen(Choice::Stop) => of(&[Stop, RejectOnce]),
-            Reply::Chosen(Choice::Named(number)) => match options.get(*number) {
+            Reply::Chosen(QuestionChoice::Once) => of(&[AllowOnce]),
+            Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
+                of(&[AllowAlways, AllowOnce])
+            }
+            Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => of(&[RejectOnce]),
+            Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),
+            Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {
                 Some(option) => QuestionAnswer::Chosen(option.id.clone()),
                 None => QuestionAnswer::Declined,
             },
@@ -223,24 +239,24 @@ mod tests {
             );
         };
         let own = named();
-        check(&own, Choice::Once, Some("one"));
+        check(&own, QuestionChoice::Once, Some("one"));
         // What the user allowed here for the session lasts here, not there.
-        check(&own, Choice::Session, Some("one"));
-        check(&own, Choice::No, Some("no"));
-        check(&own, Choice::Stop, Some("no"));
-        check(&own, Choice::Named(1), Some("like"));
-        check(&own, Choice::Named(9), None);
-        check(&own[..2], Choice::Once, None);
-        check(&own[..2], Choice::Session, None);
-        check(&own[..3], Choice::No, None);
+        check(&own, QuestionChoice::Session, Some("one"));
+        check(&own, QuestionChoice::No, Some("no"));
+        check(&own, QuestionChoice::Stop, Some("no"));
+        check(&own, QuestionChoice::Named(1), Some("like"));
+        check(&own, QuestionChoice::Named(9), None);
+        check(&own[..2], QuestionChoice::Once, None);
+        check(&own[..2], QuestionChoice::Session, None);
+        check(&own[..3], QuestionChoice::No, None);
         let about = Subject::Command {
             command: "x".into(),
             cwd: "/".into(),
             reason: None,
         };
         let usual = about.usual_options();
-        check(&usual, Choice::Session, Some("allow_always"));
-        check(&usual, Choice::Stop, Some("stop"));
+        check(&usual, QuestionChoice::Session, Some("allow_always"));
+        check(&usual, QuestionChoice::Stop, Some("stop"));
     }
 
     #[test]
@@ -251,10 +267,10 @@ mod tests {
             reason: None,
         });
         let mut question = Question::usual(1, about);
-        use Choice::{No, NoBecause, Once, Session, Stop};
+        use QuestionChoice::{No, NoBecause, Once, Session, Stop};
         assert_eq!(question.choices(), [Once, Session, No, NoBecause, Stop]);
         (question.options, question.reasons) = (named(), false);
-        let all: Vec<Choice> = (0..4).map(Choice::Named).collect();
+        let all: Vec<QuestionChoice> = (0..4).map(QuestionChoice::Named).collect();
         assert_eq!(question.choices(), all);
     }
 }

@@ -1,6 +1,6 @@
 //! Replaying: cells run again and exchanges recorded again, step by step, without anybody typing them.
 //!
-//! In: a [`Replay`]; out: a run with a [`Step`](BeginEvent::Step) before each step, the cell's own events
+//! In: a [`Replay`]; out: a run with a [`ReplayStep`](BeginEvent::Step) before each step, the cell's own events
 //! and one [`EndEvent::Replay`]. Invariants: one step at a time and nothing between two; the first
 //! cell that does not end well stops it, except when the user skipped it; a cell that runs under its old number is
 //! not recorded again. Nobody answers `input()` here, and a cell that asks to leave the shell or to fill the editor is
@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use crate::dialog::Dialog;
-use crate::history::{Outcome, PromptStart};
+use crate::history::{PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
 use crate::runtime::{Ending, Execute, Place, RuntimeRequest};
 use crate::session::cell::{CellRun, Remains, Whose};
@@ -26,14 +26,14 @@ pub struct Replay {
     /// What it comes from, for messages: `startup.ipynb`, `session 43`.
     pub name: String,
     /// In this order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReplayStep>,
     /// What cells show is told only of the one that fails.
     pub quiet: bool,
 }
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ReplayStep {
     /// A cell is run.
     Cell {
         /// Python, as typed.
@@ -134,7 +134,7 @@ impl Replayed {
 /// A replay in progress: which step is next, and how it went so far.
 #[derive(Debug)]
 pub(super) struct ReplayRun {
-    steps: VecDeque<Step>,
+    steps: VecDeque<ReplayStep>,
     quiet: bool,
     last_code: u32,
     /// In number of the cell that runs.
@@ -184,7 +184,7 @@ impl ReplayRun {
     }
 
     /// The next step; `None`: the replay is over.
-    pub(super) fn next(&mut self) -> Option<Step> {
+    pub(super) fn next(&mut self) -> Option<ReplayStep> {
         match self.so_far.stopped {
             Some(_) => None,
             None => self.steps.pop_front(),
@@ -262,7 +262,7 @@ impl ReplayRun {
 impl Session {
     /// Begins a replay of cells and exchanges.
     pub(super) fn begin_replay(&mut self, replay: Replay, purpose: Purpose, out: &RunSender) {
-        let asks = |step: &Step| matches!(step, Step::Prompt { after: None, .. });
+        let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
         if !replay.steps.iter().any(asks) {
             return self.go_on(ReplayRun::new(replay, 0, purpose, out.clone()).into());
         }
@@ -293,12 +293,12 @@ impl Session {
     pub(super) fn go_on(&mut self, mut replay: Box<ReplayRun>) {
         while let Some(step) = replay.next() {
             match step {
-                Step::Cell {
+                ReplayStep::Cell {
                     source,
                     again,
                     place,
                 } => return self.replay_cell(replay, source, again, place),
-                Step::Prompt {
+                ReplayStep::Prompt {
                     prompt,
                     response,
                     after,
@@ -362,7 +362,7 @@ impl Session {
         let start = PromptStart::new(line, after, prompt);
         let key = self.history.begin_prompt(start);
         self.history
-            .finish_prompt(key, Outcome::Complete, response, None);
+            .finish_prompt(key, RecordedOutcome::Complete, response, None);
         replay.so_far.ran += 1;
     }
 
@@ -374,10 +374,10 @@ impl Session {
 }
 
 /// First and last number of steps that are cells of the record.
-fn rest(steps: &VecDeque<Step>) -> Option<(u32, u32)> {
-    let line = |step: &Step| match step {
-        Step::Cell { again, .. } => *again,
-        Step::Prompt { .. } => None,
+fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
+    let line = |step: &ReplayStep| match step {
+        ReplayStep::Cell { again, .. } => *again,
+        ReplayStep::Prompt { .. } => None,
     };
     Some((line(steps.front()?)?, line(steps.back()?)?))
 }

@@ -13,10 +13,10 @@ use crate::history::{Earlier, RecordedCell, TakenUp};
 use crate::magics::Again;
 use crate::output::mime::MimeBundle;
 use crate::report::Report;
-use crate::runtime::{Answer, RuntimeRequest};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::Command;
 use crate::session::events::{Notice, SessionEvent, ToldEvent};
-use crate::session::replay::{Purpose, Replay, Step};
+use crate::session::replay::{Purpose, Replay, ReplayStep};
 use crate::session::run::RunSender;
 use crate::session::slots::Waiter;
 use crate::session::task::{Session, notice};
@@ -91,7 +91,9 @@ impl Session {
         }
         async move {
             match told.await {
-                Ok(Answer::Missing(names)) if !names.is_empty() => Some(offer(&names, &chosen)),
+                Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => {
+                    Some(offer(&names, &chosen))
+                }
                 _ => None,
             }
         }
@@ -114,7 +116,7 @@ impl Session {
             if !chosen.left_out.is_empty() {
                 out.send(Notice::note(left_out(&chosen.left_out)));
             }
-            let steps = chosen.cells.into_iter().map(|cell| Step::Cell {
+            let steps = chosen.cells.into_iter().map(|cell| ReplayStep::Cell {
                 source: cell.source,
                 again: Some(cell.line),
                 place: None,

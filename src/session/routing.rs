@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::runtime::{Answer, RecordPlace, RequestId, RuntimeEvent};
+use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent};
 use crate::session::Command;
 use crate::session::cell::CellStep;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
@@ -77,13 +77,13 @@ impl Session {
         }
     }
 
-    pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: Answer) {
+    pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: RuntimeAnswer) {
         if let Some(waiter) = self.asked.remove(&(role, id)) {
             self.on_answer_for(waiter, answer);
         }
     }
 
-    pub(super) fn on_answer_for(&mut self, waiter: Waiter, answer: Answer) {
+    pub(super) fn on_answer_for(&mut self, waiter: Waiter, answer: RuntimeAnswer) {
         match waiter {
             // Whoever asked may have gone.
             Waiter::Asker(asker) => drop(asker.send(answer)),

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::runtime::{Capabilities, Interrupter, RequestId, Runtime, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{
+    Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeRequest,
+};
 use crate::session::slots::{PlannedRuntime, Slot};
 
 /// Whose runtime it is.
@@ -31,7 +33,7 @@ pub(super) struct Runtimes {
 /// A runtime that may not be connected yet.
 pub(super) struct RuntimeSlot {
     slot: Slot<dyn Runtime, RuntimeEvent>,
-    able: Capabilities,
+    able: RuntimeCapabilities,
 }
 
 impl Runtimes {
@@ -101,7 +103,7 @@ impl RuntimeSlot {
     }
 
     /// What it can do: as it says itself once it is connected, as was planned before.
-    pub(super) fn able(&self) -> &Capabilities {
+    pub(super) fn able(&self) -> &RuntimeCapabilities {
         &self.able
     }
 

@@ -75,7 +75,7 @@ impl FileForm {
 
 /// A file to write.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct SaveTarget {
     /// Where.
     pub path: PathBuf,
     /// Its form.
@@ -95,7 +95,7 @@ pub struct Target {
 pub fn write_file(
     session: &SavedSession,
     title: &str,
-    target: &Target,
+    target: &SaveTarget,
     done: impl FnMut(usize),
 ) -> Result<(), Report> {
     let path = &target.path;
@@ -127,7 +127,7 @@ pub fn write_file(
 }
 
 /// Refuses when the file that is there holds what the new one does not.
-fn check_replaced(session: &SavedSession, target: &Target) -> Result<(), Report> {
+fn check_replaced(session: &SavedSession, target: &SaveTarget) -> Result<(), Report> {
     let Some(old) = read_text(&target.path).map_err(|report| spared(report, target))? else {
         return Ok(());
     };
@@ -169,7 +169,7 @@ fn check_replaced(session: &SavedSession, target: &Target) -> Result<(), Report>
     }
 }
 
-fn spared(report: Report, target: &Target) -> Report {
+fn spared(report: Report, target: &SaveTarget) -> Report {
     report
         .hint(format!("`{}` replaces it", target.forcing))
         .hint("or choose another name")
@@ -214,8 +214,8 @@ mod tests {
         SavedSession::new(cells.collect(), vec![])
     }
 
-    fn target(path: PathBuf) -> Target {
-        Target {
+    fn target(path: PathBuf) -> SaveTarget {
+        SaveTarget {
             form: FileForm::of(&path).unwrap(),
             path,
             force: false,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    fn write(session: &SavedSession, target: &Target) -> Result<(), String> {
+    fn write(session: &SavedSession, target: &SaveTarget) -> Result<(), String> {
         write_file(session, "Session 1", target, |_| {}).map_err(|report| report.to_string())
     }
 
@@ -241,7 +241,7 @@ mod tests {
         );
         assert!(error.contains("`save -f x` replaces it"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        let forced = Target {
+        let forced = SaveTarget {
             force: true,
             ..target
         };
@@ -276,7 +276,7 @@ mod tests {
     fn the_snapshot_gives_way_but_not_what_was_added_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config/startup.ipynb");
-        let target = Target {
+        let target = SaveTarget {
             private: true,
             ..target(path.clone())
         };

@@ -11,7 +11,7 @@ use crate::runtime::Display;
 
 /// Collects one cell's output.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct CellCollector {
     transcript: Transcript,
     bundles: Vec<MimeBundle>,
     layout: Layout,
@@ -19,10 +19,10 @@ pub(super) struct Shown {
     named: Vec<(String, usize)>,
 }
 
-impl Shown {
+impl CellCollector {
     /// Keeps at most about `bytes` of the text.
     pub(super) fn new(bytes: usize) -> Self {
-        Shown {
+        CellCollector {
             transcript: Transcript::new(bytes),
             bundles: Vec::new(),
             layout: Layout::default(),
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_updated_display_stands_where_the_first_one_was() {
-        let mut shown = Shown::new(1 << 16);
+        let mut shown = CellCollector::new(1 << 16);
         shown.display(&display("0 %", Some("bar"), false));
         shown.push(b"working\n");
         shown.display(&display("100 %", Some("bar"), true));

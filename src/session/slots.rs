@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
-use crate::runtime::{Answer, Capabilities, Runtime, RuntimeEvent};
+use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent};
 use crate::session::floor::Ticket;
 use crate::session::kernels::KernelWish;
 use crate::session::toolbox::CallId;
@@ -19,7 +19,7 @@ pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<Runtim
 /// A runtime that is connected when it is first needed.
 pub struct PlannedRuntime {
     /// What it can do, as far as that is known before.
-    pub able: Capabilities,
+    pub able: RuntimeCapabilities,
     /// Connects it.
     pub connect: ConnectRuntime,
 }
@@ -40,7 +40,7 @@ pub(super) type Connect<P, E> = Box<dyn FnOnce() -> (Box<P>, Receiver<E>) + Send
 /// Who waits for an answer of the runtime.
 pub(super) enum Waiter {
     /// Somebody outside the loop.
-    Asker(oneshot::Sender<Answer>),
+    Asker(oneshot::Sender<RuntimeAnswer>),
     /// The prompt that has the floor by this ticket.
     Prompt(Ticket),
     /// The call of a tool.

@@ -38,7 +38,7 @@ pub struct Suggesting {
 pub type TakeSuggestion = Box<dyn FnOnce(Result<String, AgentFailure>) + Send>;
 
 /// A request on its way through the loop.
-pub(super) struct Wish {
+pub(super) struct SuggestionWish {
     draft: Draft,
     take: TakeSuggestion,
     /// Ends when nobody waits any more.
@@ -91,7 +91,7 @@ impl SessionHandle {
     /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
     pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
         let (open, dropped) = oneshot::channel();
-        let wish = Wish {
+        let wish = SuggestionWish {
             draft,
             take,
             dropped,
@@ -104,7 +104,7 @@ impl SessionHandle {
 
 impl Session {
     /// Reads what the completion's context is made of.
-    pub(super) fn suggest(&mut self, mut wish: Box<Wish>) {
+    pub(super) fn suggest(&mut self, mut wish: Box<SuggestionWish>) {
         let blank = |text: &str| text.trim().is_empty();
         if blank(&wish.draft.before) && blank(&wish.draft.after) {
             return (wish.take)(Ok(String::new()));
@@ -122,8 +122,8 @@ impl Session {
     }
 
     /// The record has been read: asks the agent.
-    pub(super) fn suggest_from(&mut self, dialog: &Dialog, wish: Wish) {
-        let Wish {
+    pub(super) fn suggest_from(&mut self, dialog: &Dialog, wish: SuggestionWish) {
+        let SuggestionWish {
             draft,
             take,
             mut dropped,

@@ -17,7 +17,7 @@ use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
 use crate::runtime::{RequestId, RuntimeRequest, SetUp, Stdin};
-use crate::session::asking::{Asking, AskingEvent};
+use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::recorded_sessions;
 use crate::session::events::{EndEvent, Notice};
 use crate::session::exchange::Exchanges;
@@ -50,7 +50,7 @@ pub(super) struct Session {
     pub(super) numbering: Numbering,
     pub(super) asked: HashMap<(Role, RequestId), Waiter>,
     pub(super) shared: Arc<Shared>,
-    pub(super) asking: Asking,
+    pub(super) asking: OpenQuestions,
     /// Why no interpreter could be started, when no input was there to tell it to.
     pub(super) unsaid: Option<Notice>,
     /// What was too long for the model.
@@ -152,7 +152,7 @@ pub(super) fn run(
         numbering: Numbering::new(resumed, Arc::clone(&shared.next_line)),
         asked: HashMap::new(),
         shared,
-        asking: Asking::default(),
+        asking: OpenQuestions::default(),
         unsaid: None,
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),

@@ -4,7 +4,7 @@
 use reedline::ReedlineEvent;
 
 use crate::config::KeyAction;
-use crate::terminal::blocks::Wish;
+use crate::terminal::blocks::BlockWish;
 use crate::terminal::complete;
 
 /// Begins the name of a [`Action::Change`].
@@ -20,7 +20,7 @@ pub(super) enum Action {
     /// Draw everything again: other programs had the terminal.
     Resumed,
     /// Something of the last answer.
-    Wish(Wish),
+    Wish(BlockWish),
     /// Complete what stands before the cursor.
     Complete,
     /// Signature and documentation of what stands at the cursor.
@@ -69,7 +69,7 @@ impl Action {
             "open_editor" => Some(Action::OpenEditor),
             name => match name.strip_prefix(CHANGE) {
                 Some(action) => KeyAction::named(action).map(Action::Change),
-                None => Wish::named(name).map(Action::Wish),
+                None => BlockWish::named(name).map(Action::Wish),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! The last answer at the editor's disposal: its Python blocks, and its prompt.
 //!
-//! Pure: what a key may want ([`Wish`]), and what it gets of the last exchange. Cycling starts over with another
+//! Pure: what a key may want ([`BlockWish`]), and what it gets of the last exchange. Cycling starts over with another
 //! answer. Absent on purpose: which key that is, and the editor's buffer.
 
 use crate::dialog::display_form;
@@ -9,7 +9,7 @@ use crate::session::LastExchange;
 
 /// What a key wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum BlockWish {
     /// All blocks, at the cursor.
     All,
     /// The nth block from 1, at the cursor.
@@ -37,31 +37,31 @@ pub(super) enum Got {
     Nothing(&'static str),
 }
 
-impl Wish {
+impl BlockWish {
     /// The wish as the name of an editor's command.
     pub(super) fn name(self) -> String {
         match self {
-            Wish::All => "blocks".into(),
-            Wish::Nth(number) => format!("block {number}"),
-            Wish::Next => "block next".into(),
-            Wish::Previous => "block previous".into(),
-            Wish::Recall => "recall".into(),
-            Wish::Unfold => "unfold".into(),
+            BlockWish::All => "blocks".into(),
+            BlockWish::Nth(number) => format!("block {number}"),
+            BlockWish::Next => "block next".into(),
+            BlockWish::Previous => "block previous".into(),
+            BlockWish::Recall => "recall".into(),
+            BlockWish::Unfold => "unfold".into(),
         }
     }
 
     /// And back.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
-            "blocks" => Some(Wish::All),
-            "block next" => Some(Wish::Next),
-            "block previous" => Some(Wish::Previous),
-            "recall" => Some(Wish::Recall),
-            "unfold" => Some(Wish::Unfold),
+            "blocks" => Some(BlockWish::All),
+            "block next" => Some(BlockWish::Next),
+            "block previous" => Some(BlockWish::Previous),
+            "recall" => Some(BlockWish::Recall),
+            "unfold" => Some(BlockWish::Unfold),
             name => name
                 .strip_prefix("block ")
                 .and_then(|number| number.parse().ok())
-                .map(Wish::Nth),
+                .map(BlockWish::Nth),
         }
     }
 }
@@ -75,11 +75,11 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Grants a wish from the last exchange.
-    pub(super) fn grant(&mut self, wish: Wish, last: Option<LastExchange>) -> Got {
+    pub(super) fn grant(&mut self, wish: BlockWish, last: Option<LastExchange>) -> Got {
         let Some(last) = last else {
             return Got::Nothing("there is no answer yet");
         };
-        if wish == Wish::Recall {
+        if wish == BlockWish::Recall {
             return Got::Prompt(last.line, format!(".{}", last.prompt));
         }
         // Reasoning is quoted in this form, and what is quoted is not offered.
@@ -88,8 +88,8 @@ impl Blocks {
             return Got::Nothing("the last answer has no Python block");
         };
         match wish {
-            Wish::All => Got::Insert(blocks.join("\n")),
-            Wish::Nth(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
+            BlockWish::All => Got::Insert(blocks.join("\n")),
+            BlockWish::Nth(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
                 Some(block) => Got::Insert(block.clone()),
                 None => Got::Nothing("the last answer has fewer Python blocks"),
             },
@@ -100,8 +100,8 @@ impl Blocks {
                     .filter(|(known, _)| *known == last)
                     .map(|(_, at)| at);
                 let at = match (wish, known) {
-                    (Wish::Previous, None | Some(0)) => newest,
-                    (Wish::Previous, Some(at)) => at - 1,
+                    (BlockWish::Previous, None | Some(0)) => newest,
+                    (BlockWish::Previous, Some(at)) => at - 1,
                     (_, Some(at)) if at < newest => at + 1,
                     _ => 0,
                 };
@@ -119,17 +119,17 @@ mod tests {
     #[test]
     fn wishes_are_named() {
         for wish in [
-            Wish::All,
-            Wish::Nth(1),
-            Wish::Nth(9),
-            Wish::Next,
-            Wish::Previous,
-            Wish::Recall,
-            Wish::Unfold,
+            BlockWish::All,
+            BlockWish::Nth(1),
+            BlockWish::Nth(9),
+            BlockWish::Next,
+            BlockWish::Previous,
+            BlockWish::Recall,
+            BlockWish::Unfold,
         ] {
-            assert_eq!(Wish::named(&wish.name()), Some(wish));
+            assert_eq!(BlockWish::named(&wish.name()), Some(wish));
         }
-        assert_eq!(Wish::named("indent"), None);
+        assert_eq!(BlockWish::named("indent"), None);
     }
 
     fn exchange(line: u32, response: &str) -> Option<LastExchange> {
@@ -146,40 +146,40 @@ mod tests {
     #[test]
     fn blocks_go_in_one_by_one_or_together() {
         let mut blocks = Blocks::default();
-        let mut check = |wish: Wish, got: Got| {
+        let mut check = |wish: BlockWish, got: Got| {
             assert_eq!(blocks.grant(wish, exchange(4, ANSWER)), got, "{wish:?}");
         };
         let insert = |text: &str| Got::Insert(text.into());
         let replace = |text: &str| Got::Replace(text.into());
-        check(Wish::All, insert("a = 1\nb = 2\nc = 3"));
-        check(Wish::Nth(2), insert("b = 2"));
+        check(BlockWish::All, insert("a = 1\nb = 2\nc = 3"));
+        check(BlockWish::Nth(2), insert("b = 2"));
         check(
-            Wish::Nth(4),
+            BlockWish::Nth(4),
             Got::Nothing("the last answer has fewer Python blocks"),
         );
         for text in ["a = 1", "b = 2", "c = 3", "a = 1"] {
-            check(Wish::Next, replace(text));
+            check(BlockWish::Next, replace(text));
         }
         for text in ["c = 3", "b = 2"] {
-            check(Wish::Previous, replace(text));
+            check(BlockWish::Previous, replace(text));
         }
-        check(Wish::Recall, Got::Prompt(4, ".how?".into()));
+        check(BlockWish::Recall, Got::Prompt(4, ".how?".into()));
         let other = "```py\nz = 9\n```\n```py\ny = 8\n```";
         assert_eq!(
-            blocks.grant(Wish::Next, exchange(5, other)),
+            blocks.grant(BlockWish::Next, exchange(5, other)),
             replace("z = 9")
         );
         let mut fresh = Blocks::default();
         assert_eq!(
-            fresh.grant(Wish::Previous, exchange(5, other)),
+            fresh.grant(BlockWish::Previous, exchange(5, other)),
             replace("y = 8")
         );
         assert_eq!(
-            fresh.grant(Wish::All, exchange(6, "none")),
+            fresh.grant(BlockWish::All, exchange(6, "none")),
             Got::Nothing("the last answer has no Python block")
         );
         assert_eq!(
-            fresh.grant(Wish::Recall, None),
+            fresh.grant(BlockWish::Recall, None),
             Got::Nothing("there is no answer yet")
         );
     }

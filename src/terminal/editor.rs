@@ -22,7 +22,7 @@ use crate::session::LastExchange;
 use crate::terminal::action::Action;
 use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
-use crate::terminal::blocks::{Blocks, Got, Wish};
+use crate::terminal::blocks::{BlockWish, Blocks, Got};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
 use crate::terminal::ground::Ground;
@@ -30,13 +30,13 @@ use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::hint::{Ask, Hints};
 use crate::terminal::keys::edits::{self, Change};
 use crate::terminal::keys::gate::{SharedGate, pass};
-use crate::terminal::keys::typed::Typed;
+use crate::terminal::keys::typed::TypedText;
 use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::reverse_search::{LookBack, Taken};
 use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::waiting::{self, Waiting};
+use crate::terminal::waiting::{self, EditorWait};
 use crate::text::escape::editable;
 use crate::text::keys::Decoder;
 
@@ -77,7 +77,7 @@ pub(super) struct Editor {
 }
 
 /// What the editor is made of.
-pub(super) struct Options {
+pub(super) struct EditorOptions {
     pub recall: Recall,
     /// The writer.
     pub screen: Screen,
@@ -108,7 +108,7 @@ pub(super) struct Options {
 }
 
 impl Editor {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: EditorOptions) -> Self {
         let (snapshot, gate) = (options.snapshot, options.gate);
         let ring = SharedRing::default();
         let setup = Setup {
@@ -157,7 +157,7 @@ impl Editor {
             });
         }
         let (bell, sources) = (options.bell, options.sources);
-        let waiting = Waiting {
+        let waiting = EditorWait {
             bell: bell.clone(),
             gate: Arc::clone(&gate),
             guard: options.external.guard.clone(),
@@ -338,7 +338,7 @@ impl Editor {
     /// A change that the keys did not know the text for.
     fn change(&mut self, action: KeyAction) {
         let text = self.line.current_buffer_contents().to_owned();
-        let typed = Typed::new(text, self.line.current_insertion_point());
+        let typed = TypedText::new(text, self.line.current_insertion_point());
         let selected: Option<Range<usize>> = self
             .line
             .current_selection()
@@ -410,8 +410,8 @@ impl Editor {
     }
 
     /// Does what a key wants; returns the In number of a prompt that was recalled.
-    fn grant(&mut self, wish: Wish) -> Option<u32> {
-        if wish == Wish::Unfold {
+    fn grant(&mut self, wish: BlockWish) -> Option<u32> {
+        if wish == BlockWish::Unfold {
             match &self.folded {
                 Some(folded) => self.background.say(folded),
                 None => self.background.say("nothing was shortened"),

@@ -33,7 +33,7 @@ use edits::Change;
 use gate::{SharedGate, pass};
 use machine::Machine;
 use ring::Ring;
-use typed::Typed;
+use typed::TypedText;
 
 /// A key this soon after Esc is one with Alt.
 const PREFIX: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ pub(super) struct Keys {
     /// When Esc was pressed last: it makes the next key one with Alt.
     escaped: Option<Instant>,
     /// The text the next key meets, as far as it is known.
-    typed: Option<Typed>,
+    typed: Option<TypedText>,
     /// Something is selected.
     selecting: bool,
 }
@@ -282,7 +282,7 @@ impl Keys {
     }
 
     /// A change that needs the text, when that is known and nothing is selected.
-    fn change(&self, of: impl Fn(&Typed) -> Option<Change>) -> Option<ReedlineEvent> {
+    fn change(&self, of: impl Fn(&TypedText) -> Option<Change>) -> Option<ReedlineEvent> {
         let typed = self.typed.as_ref().filter(|_| !self.selecting)?;
         of(typed).map(|change| edit(change.commands()))
     }
@@ -374,7 +374,7 @@ impl EditMode for Keys {
             if fresh {
                 // Painted since the last key: the reading goes on.
                 gate.open();
-                self.typed = Some(Typed::new(snapshot.text.clone(), snapshot.cursor));
+                self.typed = Some(TypedText::new(snapshot.text.clone(), snapshot.cursor));
             }
             fresh
         };
@@ -404,7 +404,7 @@ impl EditMode for Keys {
 }
 
 fn cuts(action: KeyAction) -> bool {
-    edits::cut(action, &Typed::new(String::new(), 0)).is_some()
+    edits::cut(action, &TypedText::new(String::new(), 0)).is_some()
 }
 
 fn edit(commands: Vec<EditCommand>) -> ReedlineEvent {
@@ -420,14 +420,14 @@ fn newline(indent: usize) -> ReedlineEvent {
 }
 
 /// How far a line begun at the cursor is indented.
-fn indent_at(typed: &Typed, mode: Mode) -> usize {
+fn indent_at(typed: &TypedText, mode: Mode) -> usize {
     match completeness(&typed.text[..typed.cursor], mode) {
         Completeness::Incomplete { indent } => indent,
         Completeness::Complete | Completeness::Invalid => 0,
     }
 }
 
-fn enter(typed: &Typed, mode: Mode) -> ReedlineEvent {
+fn enter(typed: &TypedText, mode: Mode) -> ReedlineEvent {
     let after = &typed.text[typed.cursor..];
     if !after.trim().is_empty() && after.contains('\n') {
         return newline(indent_at(typed, mode));

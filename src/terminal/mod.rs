@@ -67,7 +67,7 @@ use signals::{Attached, Listeners};
 use snapshot::Snapshot;
 use startup::{Early, Startup};
 use told::Told;
-use typing::Target;
+use typing::KeyTarget;
 use wishes::Wishes;
 
 /// Lines of background output that may wait in the editor.
@@ -77,7 +77,7 @@ const PRINTER_LINES: usize = 1024;
 const LEAVE: Duration = Duration::from_secs(4);
 
 /// What the REPL is given.
-pub struct Options {
+pub struct ReplOptions {
     /// The writer.
     pub screen: Screen,
     /// How markdown looks.
@@ -118,7 +118,7 @@ pub struct Options {
 ///
 /// # Errors
 /// When the terminal cannot be read or written.
-pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result<i32, Report> {
+pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Result<i32, Report> {
     let guard = TerminalGuard::acquire().map(Arc::new);
     if let Some(guard) = &guard {
         guard.restore_on_panic();
@@ -163,7 +163,7 @@ pub fn run(session: &SessionHandle, background: Run, options: Options) -> Result
     let asked = session.clone();
     let answered = session.clone();
     let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
-    let mut editor = Editor::new(editor::Options {
+    let mut editor = Editor::new(editor::EditorOptions {
         recall: options.recall,
         screen: options.screen.clone(),
         theme: options.appearance.theme,
@@ -391,7 +391,7 @@ impl Shell {
                 let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
                 say(&self.screen, &Notice::note(note))?;
             }
-            let target = Target::Replay(self.showing.cells());
+            let target = KeyTarget::Replay(self.showing.cells());
             let (_, typed) = self.showing.show_from(&rest.run, Some(target))?;
             self.showing.early.extend(typed);
         }

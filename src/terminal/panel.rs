@@ -1,8 +1,8 @@
 //! The whole terminal, lent for a while: lines on the alternate screen, keys one by one.
 //!
-//! In: a [`Frame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode are
-//! as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the guard.
-//! Ctrl-Z stops the program here too; whoever shows frames hears of a new size when it goes on.
+//! In: a [`PanelFrame`] for the size of the moment. Out: events. Invariant: when it is dropped, screen, cursor and mode
+//! are as they were, so the editor finds its line where it left it; a signal or a panic meanwhile goes through the
+//! guard. Ctrl-Z stops the program here too; whoever shows frames hears of a new size when it goes on.
 //!
 //! Absent on purpose: what is on the lines, and what keys mean.
 
@@ -22,7 +22,7 @@ use crate::text::{Line, split_at_columns};
 
 /// What the terminal is to show.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct PanelFrame {
     /// From the top; what the terminal has no room for is left out.
     pub(super) lines: Vec<Line>,
     /// Row and column of the cursor, from 0; `None`: hidden.
@@ -71,7 +71,7 @@ impl<'a> Panel<'a> {
     ///
     /// # Errors
     /// The terminal cannot be written.
-    pub(super) fn show(&self, frame: &Frame) -> Result<(), Report> {
+    pub(super) fn show(&self, frame: &PanelFrame) -> Result<(), Report> {
         let bytes = painted(frame, self.size(), self.screen.colour());
         self.screen.trusted(bytes.as_bytes())?;
         self.screen.flush()?;
@@ -135,7 +135,7 @@ fn unreadable(error: std::io::Error) -> Report {
 }
 
 /// The bytes that show a frame; each line is cut at the right edge.
-fn painted(frame: &Frame, size: TerminalSize, colour: bool) -> String {
+fn painted(frame: &PanelFrame, size: TerminalSize, colour: bool) -> String {
     let mut out = String::from("\x1b[?2026h\x1b[?25l");
     let none = Line::default();
     for row in 0..usize::from(size.rows) {
@@ -190,7 +190,7 @@ mod tests {
         };
         let mut terminal =
             vt100::Parser::new(NonZeroU16::new(3).unwrap(), NonZeroU16::new(6).unwrap(), 9);
-        let long = Frame {
+        let long = PanelFrame {
             lines: vec![
                 Line::of(Look::Plain, "123456789"),
                 Line::of(Look::Match, "漢字漢字"),
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(terminal.screen().contents(), "123456\n漢字漢\nabcdef");
         assert_eq!(terminal.screen().cursor_position(), (2, 5));
         assert!(terminal.screen().cell(2, 5).unwrap().inverse());
-        let short = Frame {
+        let short = PanelFrame {
             lines: vec![Line::default(), Line::of(Look::Plain, "x")],
             cursor: None,
         };

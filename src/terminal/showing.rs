@@ -19,7 +19,7 @@ use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::query;
 use crate::terminal::signals::Attached;
 use crate::terminal::told::Told;
-use crate::terminal::typing::{Signal, Target, Typing};
+use crate::terminal::typing::{KeyTarget, Signal, Typing};
 
 /// The screen and the keyboard while something runs.
 pub(super) struct Showing {
@@ -52,7 +52,7 @@ impl Showing {
     pub(super) fn show_from(
         &mut self,
         run: &Run,
-        target: Option<Target>,
+        target: Option<KeyTarget>,
     ) -> Result<(Aftermath, Vec<u8>), Report> {
         let hands = Hands::new(self.session.clone(), Arc::clone(&self.gate));
         if pass(&self.gate).take_interrupt() {
@@ -76,7 +76,7 @@ impl Showing {
                     typing = self.begin_typing(*kind, &hands);
                 }
                 SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
-                    typing = self.type_at(Target::Replay(self.cells()), &hands);
+                    typing = self.type_at(KeyTarget::Replay(self.cells()), &hands);
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
                     // In a turn nobody knew that a cell comes.
@@ -157,13 +157,13 @@ impl Showing {
     fn begin_typing(&self, kind: RunKind, hands: &Arc<Hands>) -> Option<Typing> {
         let target = match kind {
             RunKind::Command => return None,
-            RunKind::Prompt => Target::Turn,
-            RunKind::Cell => self.cells().map_or(Target::Turn, Target::Cell),
+            RunKind::Prompt => KeyTarget::Turn,
+            RunKind::Cell => self.cells().map_or(KeyTarget::Turn, KeyTarget::Cell),
         };
         self.type_at(target, hands)
     }
 
-    fn type_at(&self, target: Target, hands: &Arc<Hands>) -> Option<Typing> {
+    fn type_at(&self, target: KeyTarget, hands: &Arc<Hands>) -> Option<Typing> {
         let (screen, guard) = (self.screen.clone(), self.guard.clone());
         let on_signal = move |signal| {
             let said = match signal {

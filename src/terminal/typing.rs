@@ -44,7 +44,7 @@ const BACKGROUND_PAUSE: Timespec = Timespec {
 };
 
 /// Where the keys go.
-pub(super) enum Target {
+pub(super) enum KeyTarget {
     /// To the cell's own terminal.
     Cell(Arc<dyn CellTerminal>),
     /// Nowhere: Ctrl-C stops the turn, the rest is kept.
@@ -79,7 +79,7 @@ impl Typing {
     /// # Errors
     /// When no pipe or thread can be had.
     pub(super) fn start(
-        target: Target,
+        target: KeyTarget,
         hands: &Arc<Hands>,
         told: &Told,
         on_signal: impl Fn(Signal) + Send + 'static,
@@ -93,9 +93,9 @@ impl Typing {
             let early = pass(&state.gate).take_interrupt();
             state.interrupted |= early;
             match target {
-                Target::Cell(terminal) => state.cell = Some(terminal),
-                Target::Turn => state.turn = true,
-                Target::Replay(terminal) => {
+                KeyTarget::Cell(terminal) => state.cell = Some(terminal),
+                KeyTarget::Turn => state.turn = true,
+                KeyTarget::Replay(terminal) => {
                     state.cell = terminal;
                     (state.turn, state.replay) = (true, true);
                 }

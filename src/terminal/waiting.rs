@@ -31,14 +31,14 @@ const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NV
 const ANSWERS: usize = 4;
 
 /// What the editor waits for.
-pub(super) struct Waiting {
+pub(super) struct EditorWait {
     pub(super) bell: Bell,
     pub(super) gate: SharedGate,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) background: Background,
 }
 
-impl Waiting {
+impl EditorWait {
     /// Returns when there is something for the editor to do.
     fn wait(&self) -> std::io::Result<()> {
         self.background.hand_over();
@@ -88,7 +88,7 @@ pub(super) fn heard() -> std::io::Result<bool> {
 /// A completer; the editor asks it how it goes on right before it looks for events, and waits there.
 pub(super) struct Patient<C> {
     pub(super) completer: C,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: EditorWait,
 }
 
 impl<C: Completer> Completer for Patient<C> {

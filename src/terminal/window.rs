@@ -8,10 +8,11 @@
 //! measures as nothing. Rows below the window are left out. In front of the window stands the continuation label
 //! instead of `In [n]:`, or nothing when its first row is the middle of a wrapped line.
 //!
-//! In: text, cursor, size of the terminal, columns of the labels. Out: [`Shown`]. Invariants: rows are those the whole
-//! text would wrap to; a window is at most one row less than the screen (at the screen's height the painter changes to
-//! another way of drawing) and keeps some rows free below the cursor for a menu; the cursor is in it; it moves only as
-//! far as it must. When the text is submitted the window is erased and all of the text printed once (`echo`).
+//! In: text, cursor, size of the terminal, columns of the labels. Out: [`WindowShown`]. Invariants: rows are those the
+//! whole text would wrap to; a window is at most one row less than the screen (at the screen's height the painter
+//! changes to another way of drawing) and keeps some rows free below the cursor for a menu; the cursor is in it; it
+//! moves only as far as it must. When the text is submitted the window is erased and all of the text printed once
+//! (`echo`).
 //!
 //! Absent on purpose: the search in the history, which the painter draws without asking us.
 
@@ -49,7 +50,7 @@ pub(super) enum Front {
 
 /// What is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct WindowShown {
     /// Bytes of the text.
     pub(super) range: Range<usize>,
     /// What stands in front of it.
@@ -60,9 +61,14 @@ pub(super) struct Shown {
 
 impl Window {
     /// What to show of `text` on a terminal of these columns and rows.
-    pub(super) fn show(&mut self, text: &str, cursor: usize, (columns, rows): (u16, u16)) -> Shown {
+    pub(super) fn show(
+        &mut self,
+        text: &str,
+        cursor: usize,
+        (columns, rows): (u16, u16),
+    ) -> WindowShown {
         let (columns, rows) = (usize::from(columns), usize::from(rows));
-        let whole = Shown {
+        let whole = WindowShown {
             range: 0..text.len(),
             front: Front::Label,
             rows: None,
@@ -106,7 +112,7 @@ impl Window {
         debug_assert!(top <= cursor && cursor <= end);
         self.top = top;
         let at_line = top == 0 || text.as_bytes()[top - 1] == b'\n';
-        Shown {
+        WindowShown {
             range: top..if all { text.len() } else { end },
             front: match (top, at_line) {
                 (0, _) => Front::Label,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
-    Activity, Agent, AgentEvent, AgentFailure, AgentReply, Approvals, CommandRun, Effort, Exchange,
-    Facts, FileChange, InputPart, Lookup, News, PlanStep, Question, Sandbox, Search, Threads,
-    ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage,
+    Activity, Agent, AgentEvent, AgentFailure, AgentQuestion, AgentReply, Approvals, CommandRun,
+    Effort, Exchange, Facts, FileChange, InputPart, Lookup, News, PlanStep, Sandbox, Threads,
+    ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage, WebSearchUse,
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(crate) struct Told {
     pub(crate) restarted: Vec<u64>,
     pub(crate) thoughts: BTreeMap<u64, String>,
     pub(crate) calls: Vec<ToolCall>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<AgentQuestion>,
     pub(crate) withdrawn: Vec<String>,
     pub(crate) news: Vec<News>,
     pub(crate) started: Vec<String>,
@@ -222,7 +222,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
         settings: TurnSettings {
             model: None,
             effort: Effort::Low,
-            search: Search::Off,
+            search: WebSearchUse::Off,
             cwd: cwd.into(),
             threads: Threads::Session,
             approvals: Approvals::Never,

@@ -6,7 +6,7 @@ mod mcp;
 use std::path::PathBuf;
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Approvals, Change, Decision, Question, QuestionAnswer, Sandbox,
+    AgentEvent, AgentQuestion, AgentReply, Approvals, Change, Decision, QuestionAnswer, Sandbox,
     Subject, TurnId,
 };
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn ask(real: &Real, bench: &mut Bench, text: &str, answers: &[QuestionAnswer]) -
     })
 }
 
-fn answered(question: &Question, answer: QuestionAnswer) -> AgentReply {
+fn answered(question: &AgentQuestion, answer: QuestionAnswer) -> AgentReply {
     AgentReply::Answered {
         question: question.id.clone(),
         answer,

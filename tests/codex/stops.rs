@@ -1,6 +1,6 @@
 //! The real app-server when something ends before its time: tool calls, turns, threads, processes.
 
-use ipycodex::agent::{AgentEvent, AgentReply, FailureKind, InputPart, Search};
+use ipycodex::agent::{AgentEvent, AgentReply, FailureKind, InputPart, WebSearchUse};
 use serde_json::json;
 
 use super::bench::exchange;
@@ -97,7 +97,7 @@ fn searching_is_a_property_of_the_thread() {
     let mut bench = real.bench();
     let thread = bench.run(real.request("first?")).thread();
     let mut second = real.request("second?");
-    second.settings.search = Search::High;
+    second.settings.search = WebSearchUse::High;
     second.thread = Some(thread.clone());
     second.history = vec![exchange("first?", "a")];
     assert_ne!(bench.run(second).thread(), thread);

@@ -46,7 +46,7 @@ fn an_answer_is_written_once_not_once_a_piece() {
     assert!(forced < 33 * size / 20, "{forced} bytes for {}", size / 2);
     let streamed = log() - before;
     assert!(streamed < 3 * size, "{streamed} bytes for {size}");
-    history.finish_prompt(turn, Outcome::Complete, &answer, None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, &answer, None);
     wait(history.flush());
     let whole = log() - before;
     assert!(whole < 4 * size, "{whole} bytes for {size}");

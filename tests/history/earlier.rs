@@ -25,14 +25,14 @@ fn talk(history: &History) {
     cell(history, 1, "a = 1", "");
     history.input(2, ".what is a?", ".what is a?");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "what is a?"));
-    history.finish_prompt(turn, Outcome::Complete, "one", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "one", None);
     history.input(3, "%ipycodex usage", "%ipycodex usage");
     history.input(4, "1/0", "1/0");
     let failed = "ZeroDivisionError: division by zero";
     history.output(4, failed, vec![], CellEnd::Failed, 1);
     history.input(5, ".bad", ".bad");
     let turn = history.begin_prompt(PromptStart::new(5, 4, "bad"));
-    history.finish_prompt(turn, Outcome::Failed, "", None);
+    history.finish_prompt(turn, RecordedOutcome::Failed, "", None);
     cell(history, 6, "b", "2");
     history.hide(2..=2, true);
     history.rename("demo");

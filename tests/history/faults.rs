@@ -202,7 +202,12 @@ fn work(history: &History, from: u32) {
     for line in from + 20..from + 23 {
         history.input(line, ".p", ".p");
         let turn = history.begin_prompt(PromptStart::new(line, line - 1, "p"));
-        history.finish_prompt(turn, Outcome::Complete, &"answer".repeat(1000), None);
+        history.finish_prompt(
+            turn,
+            RecordedOutcome::Complete,
+            &"answer".repeat(1000),
+            None,
+        );
     }
 }
 

@@ -101,7 +101,7 @@ fn ipythons_own_file_keeps_working_in_ipython() {
     cell(&history, 1, "ours = 2", "");
     history.input(2, ".p", ".p");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     wait(history.flush());
     // Both have it open at once.
     let found = ipython(&home, &python, &path, "%history -g\nafter = 3");

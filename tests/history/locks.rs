@@ -39,7 +39,7 @@ fn a_fresh_session_gets_its_number_when_the_lock_goes() {
     cell(&history, 1, "x", "7");
     history.input(2, ".p", ".p");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "p"));
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     assert_eq!(wait(history.dialog()).prompts.len(), 1);
     let warning = wait(reports.recv()).unwrap();
     assert!(warning.message.contains("locked"), "{warning}");
@@ -69,7 +69,7 @@ fn a_resumed_session_that_was_locked_is_not_written_over() {
     cell(&history, 2, "four", "4");
     history.input(3, ".p", ".p");
     let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     history.hide(2..=2, true);
     lock.execute_batch("ROLLBACK").unwrap();
     wait(history.flush());
@@ -128,7 +128,7 @@ fn a_reset_while_locked_is_done_later() {
     lock.execute_batch("ROLLBACK").unwrap();
     let (history, reports) = start(&path, Some(1));
     let turn = history.begin_prompt(PromptStart::new(3, 2, "p"));
-    history.finish_prompt(turn, Outcome::Complete, "answer", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "answer", None);
     wait(history.flush());
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(wait(history.reset()), 1);
@@ -165,7 +165,7 @@ fn typing_never_waits_for_a_lock() {
     // All calls came back though the lock is still held, and what they said is known.
     assert!(!lock.is_autocommit());
     assert_eq!(wait(history.dialog()).cells.len(), 1000);
-    history.finish_prompt(turn, Outcome::Complete, &answer, None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, &answer, None);
     assert!(wait(reports.recv()).unwrap().message.contains("locked"));
     lock.execute_batch("ROLLBACK").unwrap();
     wait(history.flush());

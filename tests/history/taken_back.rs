@@ -13,13 +13,21 @@ use super::*;
 /// Cell 1, prompt 2, cell 3, prompt 4, cell 5.
 fn session(history: &History) {
     cell(history, 1, "a", "");
-    answered(history, PromptStart::new(2, 1, "first"), Outcome::Complete);
+    answered(
+        history,
+        PromptStart::new(2, 1, "first"),
+        RecordedOutcome::Complete,
+    );
     cell(history, 3, "b", "");
-    answered(history, PromptStart::new(4, 3, "second"), Outcome::Complete);
+    answered(
+        history,
+        PromptStart::new(4, 3, "second"),
+        RecordedOutcome::Complete,
+    );
     cell(history, 5, "c", "");
 }
 
-fn answered(history: &History, start: PromptStart, outcome: Outcome) {
+fn answered(history: &History, start: PromptStart, outcome: RecordedOutcome) {
     let source = format!(".{}", start.prompt);
     history.input(start.line, &source, &source);
     let answer = format!("to {}", start.prompt);
@@ -93,14 +101,14 @@ fn hidden_and_shown() {
 #[test]
 fn what_is_replaced_leaves_when_its_replacement_is_there() {
     let replace = |outcome| move |history: &History| answered(history, replacing(2..=5), outcome);
-    check(replace(Outcome::Complete), &["a better", ""]);
+    check(replace(RecordedOutcome::Complete), &["a better", ""]);
     check(
-        |history| answered(history, replacing(4..=4), Outcome::Complete),
+        |history| answered(history, replacing(4..=4), RecordedOutcome::Complete),
         &["a first", "b c better", ""],
     );
     check(
         |history| {
-            answered(history, replacing(2..=5), Outcome::Complete);
+            answered(history, replacing(2..=5), RecordedOutcome::Complete);
             history.hide(2..=5, false);
         },
         &["a first", "b second", "c better", ""],
@@ -108,7 +116,7 @@ fn what_is_replaced_leaves_when_its_replacement_is_there() {
     let (_directory, path) = directory();
     let (history, reports) = start(&path, None);
     session(&history);
-    replace(Outcome::Failed)(&history);
+    replace(RecordedOutcome::Failed)(&history);
     assert_eq!(told(&wait(history.dialog())), ["a first", "b second", "c"]);
     end(history, reports);
 }
@@ -155,7 +163,7 @@ fn what_was_sent_with_a_prompt_is_sent_again() {
         expansion: expansion.clone(),
         ..PromptStart::new(3, 2, "what is it?")
     };
-    answered(&history, start_of, Outcome::Complete);
+    answered(&history, start_of, RecordedOutcome::Complete);
     let turn = &wait(history.dialog()).exchanges()[0];
     assert!(
         turn.user
@@ -198,7 +206,7 @@ fn nothing_is_forgotten_while_it_waits_to_be_written() {
         replaces: Some(2..=5),
         ..PromptStart::new(7, 6, "look")
     });
-    history.finish_prompt(turn, Outcome::Complete, "seen", Some(usage));
+    history.finish_prompt(turn, RecordedOutcome::Complete, "seen", Some(usage));
     let dialog = wait(history.dialog());
     assert_eq!(
         told(&dialog),
@@ -230,9 +238,9 @@ fn tokens_are_counted_for_every_turn() {
         window: Some(258_400),
     };
     for (line, outcome) in [
-        (1, Outcome::Complete),
-        (2, Outcome::Failed),
-        (3, Outcome::Interrupted),
+        (1, RecordedOutcome::Complete),
+        (2, RecordedOutcome::Failed),
+        (3, RecordedOutcome::Interrupted),
     ] {
         history.input(line, ".p", ".p");
         let turn = history.begin_prompt(PromptStart::new(line, 0, "p"));
@@ -265,7 +273,7 @@ fn what_an_answer_tells_of_and_what_was_decided_is_kept() {
         subject: "y = 1".into(),
         decision: "no: not now".into(),
     });
-    history.finish_prompt(turn, Outcome::Complete, "done", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "done", None);
     cell(&history, 4, "z", "");
     let context = "<context><code>z</code></context>\n";
     assert_eq!(wait(history.dialog()).next_context(), context);

@@ -2,7 +2,8 @@
 
 use ipycodex::output::mime::MimeBundle;
 use ipycodex::runtime::{
-    Answer, InputReply, RequestId, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable, parts,
+    InputReply, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Snapshot, Stdin, Variable,
+    parts,
 };
 
 use crate::support::{await_true, peers};
@@ -30,7 +31,7 @@ fn ask_while(
     bench: &mut Bench,
     request: RuntimeRequest,
     mut act: impl FnMut(&mut Bench, RequestId, &RuntimeEvent),
-) -> (Answer, String) {
+) -> (RuntimeAnswer, String) {
     let asked = bench.runtime().submit(request);
     let mut printed = Vec::new();
     loop {
@@ -48,7 +49,7 @@ fn ask_while(
     }
 }
 
-fn ask(bench: &mut Bench, request: RuntimeRequest) -> (Answer, String) {
+fn ask(bench: &mut Bench, request: RuntimeRequest) -> (RuntimeAnswer, String) {
     ask_while(bench, request, |_, _, _| {})
 }
 
@@ -63,7 +64,7 @@ fn evaluate(
         shells: owned(shells),
     };
     match ask(bench, request).0 {
-        Answer::Evaluated { variables, shells } => (variables, shells),
+        RuntimeAnswer::Evaluated { variables, shells } => (variables, shells),
         other => panic!("{other:?}"),
     }
 }
@@ -74,7 +75,7 @@ fn look(bench: &mut Bench, code: &str) -> (String, Result<MimeBundle, String>) {
         unprotected: false,
     };
     match ask(bench, request).0 {
-        Answer::Snapshot(Snapshot::Ran { printed, result }) => {
+        RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
             let told = |error: ipycodex::output::traceback::CellError| {
                 format!("{}: {}", error.name, error.value)
             };
@@ -208,7 +209,7 @@ fn an_interrupted_snapshot_leaves_nothing_behind() {
             RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
             _ => None,
         });
-        let Answer::Snapshot(Snapshot::Ran { printed, result }) = answer else {
+        let RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) = answer else {
             panic!("{which} {answer:?}")
         };
         assert_eq!(printed, "before\n", "{which}");
@@ -270,10 +271,10 @@ fn a_tool_asks_or_is_refused_and_never_reads_the_terminal() {
 }
 
 /// A tool's text, or the name of what it raised.
-fn text(answer: &Answer) -> String {
+fn text(answer: &RuntimeAnswer) -> String {
     match answer {
-        Answer::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
-        Answer::ToolResult(Err(error)) => error.name.clone(),
+        RuntimeAnswer::ToolResult(Ok(bundle)) => bundle.text("text/plain").unwrap_or_default(),
+        RuntimeAnswer::ToolResult(Err(error)) => error.name.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -310,7 +311,7 @@ fn one_interrupt_ends_a_tool_wherever_it_is() {
             _ => None,
         });
         match &ended {
-            Answer::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
+            RuntimeAnswer::Failed(why) => assert_eq!(why, "interrupted", "{which}"),
             ended => assert_eq!(text(ended), "KeyboardInterrupt", "{which}"),
         }
         assert_eq!(bench.run("6").shown(), ["6"], "{which}");
@@ -327,7 +328,7 @@ fn results_keep_their_pictures_in_order() {
     ));
     let mut shown = |name: &str| -> Vec<String> {
         let (answer, _) = ask(&mut bench, tool(name, Stdin::Refuse));
-        let Answer::ToolResult(Ok(bundle)) = answer else {
+        let RuntimeAnswer::ToolResult(Ok(bundle)) = answer else {
             panic!("{answer:?}")
         };
         let parts = parts(&bundle);
@@ -409,7 +410,7 @@ fn without_protection_nothing_runs_unless_told_so() {
     let made = bench.folder.path().join("made");
     let (answer, _) = ask(&mut bench, snapshot(false));
     assert!(
-        matches!(&answer, Answer::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
+        matches!(&answer, RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) if why.contains("IPYCODEX_NO_LANDLOCK")),
         "{answer:?}"
     );
     assert!(!made.exists());
@@ -417,7 +418,7 @@ fn without_protection_nothing_runs_unless_told_so() {
     assert!(
         matches!(
             &answer,
-            Answer::Snapshot(Snapshot::Ran { result: Ok(_), .. })
+            RuntimeAnswer::Snapshot(Snapshot::Ran { result: Ok(_), .. })
         ),
         "{answer:?}"
     );

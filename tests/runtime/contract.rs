@@ -1,7 +1,7 @@
 //! What the contract adds to a cell and to its displays, on the real interpreter.
 
 use ipycodex::runtime::{
-    Answer, Completeness, Display, Execute, RequestId, RuntimeEvent, RuntimeRequest,
+    Completeness, Display, Execute, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest,
 };
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn completeness(bench: &mut Bench, code: &str) -> Completeness {
     loop {
         match bench.next() {
             RuntimeEvent::Answered { id, answer } if id == asked => match answer {
-                Answer::Completeness(completeness) => return completeness,
+                RuntimeAnswer::Completeness(completeness) => return completeness,
                 other => panic!("{other:?}"),
             },
             _ => {}

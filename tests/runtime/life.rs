@@ -1,6 +1,6 @@
 //! How interpreters start, fail to start, die, are replaced and end.
 
-use ipycodex::runtime::{Answer, Death, Ending, RuntimeEvent, RuntimeRequest, Stdin};
+use ipycodex::runtime::{Death, Ending, RuntimeAnswer, RuntimeEvent, RuntimeRequest, Stdin};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
@@ -55,7 +55,7 @@ fn two_deaths_stop_the_restarts_until_a_cell_comes() {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
-    assert!(matches!(failed, Answer::Failed(_)), "{failed:?}");
+    assert!(matches!(failed, RuntimeAnswer::Failed(_)), "{failed:?}");
     assert_eq!(bench.run("3").shown(), ["3"]);
 }
 
@@ -157,7 +157,7 @@ fn a_shutdown_runs_exit_functions_and_a_drop_is_prompt() {
         RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
         _ => None,
     });
-    assert!(matches!(answer, Answer::Done));
+    assert!(matches!(answer, RuntimeAnswer::Done));
     assert!(bench.folder.path().join("left").exists());
     assert_eq!(
         bench.run("1").shown(),

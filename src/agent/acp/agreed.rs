@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::agent::{Capabilities, Login, Offering};
+use crate::agent::{AgentCapabilities, Login, Offering};
 
 /// The version of the protocol that is spoken here.
 pub(super) const VERSION: u64 = 1;
@@ -57,8 +57,8 @@ impl Agreed {
     }
 
     /// The same for the session.
-    pub(super) fn capabilities(&self, name: &str) -> Capabilities {
-        Capabilities {
+    pub(super) fn capabilities(&self, name: &str) -> AgentCapabilities {
+        AgentCapabilities {
             images: self.images,
             files: self.embedded,
             resumes: self.load || self.resume,
@@ -73,8 +73,8 @@ impl Agreed {
 }
 
 /// What an agent may be able to that has not been started.
-pub(super) fn unknown(name: &str) -> Capabilities {
-    Capabilities {
+pub(super) fn unknown(name: &str) -> AgentCapabilities {
+    AgentCapabilities {
         images: true,
         files: true,
         // Nothing is said of instructions in the protocol: they stand before the first input, which is placed here.
@@ -86,7 +86,7 @@ pub(super) fn unknown(name: &str) -> Capabilities {
         models: true,
         modes: true,
         commands: true,
-        ..Capabilities::text_only(name)
+        ..AgentCapabilities::text_only(name)
     }
 }
 

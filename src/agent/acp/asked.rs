@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use crate::agent::{Choosable, Decision, Question, QuestionAnswer, Subject};
+use crate::agent::{AgentQuestion, Choosable, Decision, QuestionAnswer, Subject};
 use crate::rpc::RpcError;
 
 /// The answer to a request that does not say what it wants.
@@ -27,7 +27,7 @@ pub(super) fn question(
     params: &Value,
     call: &Call,
     cwd: &str,
-) -> Result<Question, RpcError> {
+) -> Result<AgentQuestion, RpcError> {
     let options = params["options"].as_array().into_iter().flatten();
     let options: Vec<Choosable> = options.filter_map(option).collect();
     if options.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn question(
             reason: None,
         },
     };
-    Ok(Question {
+    Ok(AgentQuestion {
         id,
         subject,
         options,
@@ -76,7 +76,7 @@ fn option(option: &Value) -> Option<Choosable> {
 }
 
 /// The answer for the agent, and whether it is a yes.
-pub(super) fn answer(question: &Question, answer: &QuestionAnswer) -> (Value, bool) {
+pub(super) fn answer(question: &AgentQuestion, answer: &QuestionAnswer) -> (Value, bool) {
     let chosen = match answer {
         QuestionAnswer::Chosen(id) => question.options.iter().find(|option| option.id == *id),
         // A no in words of its own: there is no place for them.
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::agent::acp::calls::Calls;
 
-    fn ask(call: Value, options: Value) -> Result<Question, RpcError> {
+    fn ask(call: Value, options: Value) -> Result<AgentQuestion, RpcError> {
         let mut calls = Calls::default();
         let mut told = call;
         told["toolCallId"] = json!("c");

@@ -13,9 +13,9 @@ use super::files::Allowed;
 use super::telling::Telling;
 use super::terminals::Wanted;
 use crate::agent::{
-    AgentEvent, Decision, Question, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
+    AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
 };
-use crate::rpc::{Id, RpcError};
+use crate::rpc::{RpcError, RpcId};
 
 /// See the module.
 pub(super) struct Current {
@@ -38,8 +38,8 @@ pub(super) struct Current {
 
 /// A question that is open, and whom to answer.
 struct Open {
-    id: Id,
-    question: Question,
+    id: RpcId,
+    question: AgentQuestion,
     about: About,
 }
 
@@ -53,9 +53,9 @@ enum About {
 /// What an answer of the user comes to.
 pub(super) enum Answered {
     /// This goes to the agent.
-    Answer(Id, Result<Value, RpcError>),
+    Answer(RpcId, Result<Value, RpcError>),
     /// The command runs; its terminal is the answer.
-    Run(Id, Box<Wanted>),
+    Run(RpcId, Box<Wanted>),
 }
 
 impl Current {
@@ -91,7 +91,11 @@ impl Current {
     ///
     /// # Errors
     /// The answer to a request that does not say what it wants.
-    pub(super) fn permission(&mut self, id: &Id, params: &Value) -> Result<Question, RpcError> {
+    pub(super) fn permission(
+        &mut self,
+        id: &RpcId,
+        params: &Value,
+    ) -> Result<AgentQuestion, RpcError> {
         let told = &params["toolCall"];
         let Some(call) = told["toolCallId"].as_str().map(str::to_owned) else {
             return Err(asked::invalid("a permission request without a tool call"));
@@ -110,9 +114,9 @@ impl Current {
     /// The command, when it may run without one.
     pub(super) fn command(
         &mut self,
-        id: &Id,
+        id: &RpcId,
         wanted: Box<Wanted>,
-    ) -> Result<Question, Box<Wanted>> {
+    ) -> Result<AgentQuestion, Box<Wanted>> {
         let free = self.request.settings.sandbox == Sandbox::FullAccess;
         if free || self.allowed.contains(&wanted.line) {
             return Err(wanted);
@@ -122,7 +126,7 @@ impl Current {
             cwd: wanted.cwd().display().to_string(),
             reason: None,
         };
-        let mut question = Question::usual(self.number(), subject);
+        let mut question = AgentQuestion::usual(self.number(), subject);
         question.reasons = false;
         Ok(self.open(id, question, About::Terminal(wanted)))
     }
@@ -132,7 +136,7 @@ impl Current {
         format!("question-{}", self.asked)
     }
 
-    fn open(&mut self, id: &Id, question: Question, about: About) -> Question {
+    fn open(&mut self, id: &RpcId, question: AgentQuestion, about: About) -> AgentQuestion {
         let open = Open {
             id: id.clone(),
             question: question.clone(),
@@ -162,10 +166,10 @@ impl Current {
     }
 
     /// The agent no longer waits for the answer to this request: its id, and what the session is told.
-    pub(super) fn withdraw(&mut self, request: &Value) -> Option<(Id, AgentEvent)> {
+    pub(super) fn withdraw(&mut self, request: &Value) -> Option<(RpcId, AgentEvent)> {
         let id = match request {
-            Value::String(id) => Id::Text(id.clone()),
-            number => Id::Number(number.as_i64()?),
+            Value::String(id) => RpcId::Text(id.clone()),
+            number => RpcId::Number(number.as_i64()?),
         };
         let mut open = self.questions.iter();
         let name = open.find(|(_, open)| open.id == id)?.0.clone();
@@ -182,7 +186,7 @@ impl Current {
     }
 
     /// Nobody answers any more: what each request is told.
-    pub(super) fn refuse_all(&mut self) -> Vec<(Id, Result<Value, RpcError>)> {
+    pub(super) fn refuse_all(&mut self) -> Vec<(RpcId, Result<Value, RpcError>)> {
         let open = std::mem::take(&mut self.questions).into_values();
         let refused = open.map(|open| match open.about {
             About::Call(..) => (open.id, Ok(asked::refusal())),

@@ -24,7 +24,7 @@ use crate::agent::trouble;
 use crate::agent::{
     AgentEvent, AgentFailure, AgentReply, Decision, News, QuestionAnswer, TurnId, TurnRequest,
 };
-use crate::rpc::{Id, Message, RpcError};
+use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 /// See the module.
 pub(super) struct Driver {
@@ -291,16 +291,16 @@ impl Driver {
         }
     }
 
-    async fn hear(&mut self, message: Message) {
+    async fn hear(&mut self, message: RpcMessage) {
         match message {
-            Message::Response { id, outcome } => {
+            RpcMessage::Response { id, outcome } => {
                 let purpose = self.link.as_mut().and_then(|link| link.close(&id));
                 if let Some(purpose) = purpose {
                     self.answered(purpose, outcome).await;
                 }
             }
-            Message::Request { id, method, params } => self.asked(id, &method, params).await,
-            Message::Notification { method, params } => match method.as_str() {
+            RpcMessage::Request { id, method, params } => self.asked(id, &method, params).await,
+            RpcMessage::Notification { method, params } => match method.as_str() {
                 "session/update" => self.updated(&params).await,
                 "$/cancel_request" => {
                     let current = self.current.as_mut();
@@ -339,14 +339,14 @@ impl Driver {
         }
     }
 
-    fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
+    fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
         if let Some(link) = &self.link {
             link.answer(id, outcome);
         }
     }
 
     /// Takes a request of the agent.
-    async fn asked(&mut self, id: Id, method: &str, params: Value) {
+    async fn asked(&mut self, id: RpcId, method: &str, params: Value) {
         let session = params["sessionId"].as_str().unwrap_or_default();
         let current = self.current.as_mut();
         let current = current.filter(|it| it.runs_in(session) && it.cancelled.is_none());

@@ -13,7 +13,7 @@ use super::program::Program;
 use crate::agent::TurnId;
 use crate::agent::plan::ProcessPlan;
 use crate::rpc::{
-    ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
+    ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
 
 /// A turn has no limit of time.
@@ -117,7 +117,7 @@ impl Link {
             _ => self.patience,
         };
         let id = self.pending.open(purpose, Instant::now() + patience);
-        self.peer.send(Message::Request {
+        self.peer.send(RpcMessage::Request {
             id,
             method: method.into(),
             params,
@@ -126,19 +126,19 @@ impl Link {
 
     /// Sends a notification.
     pub(super) fn notify(&self, method: &str, params: Value) {
-        self.peer.send(Message::Notification {
+        self.peer.send(RpcMessage::Notification {
             method: method.into(),
             params,
         });
     }
 
     /// Answers a request of the process.
-    pub(super) fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
-        self.peer.send(Message::Response { id, outcome });
+    pub(super) fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+        self.peer.send(RpcMessage::Response { id, outcome });
     }
 
     /// What the request that is answered was for; `None` for an id that was made up.
-    pub(super) fn close(&mut self, id: &Id) -> Option<Purpose> {
+    pub(super) fn close(&mut self, id: &RpcId) -> Option<Purpose> {
         self.pending.close(id)
     }
 
@@ -169,7 +169,7 @@ impl Link {
 }
 
 /// The next message of the process; never returns while there is no process.
-pub(super) async fn next_of(link: &mut Option<Link>) -> Option<Message> {
+pub(super) async fn next_of(link: &mut Option<Link>) -> Option<RpcMessage> {
     match link {
         Some(link) => link.incoming.recv().await,
         None => std::future::pending().await,

@@ -39,7 +39,7 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::plan::ProcessPlan;
 use crate::agent::{
-    Agent, AgentFailure, AgentReply, Capabilities, Facts, Lookup, SuggestRequest, Suggested,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Lookup, SuggestRequest, Suggested,
     TurnId, TurnRequest,
 };
 use driver::Driver;
@@ -63,7 +63,7 @@ pub(crate) fn connect(program: Program, plan: ProcessPlan) -> (Acp, AgentEvents)
 }
 
 impl Agent for Acp {
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> AgentCapabilities {
         self.known.get()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::Capabilities;
+use crate::agent::AgentCapabilities;
 
 /// What is run, and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,21 +17,21 @@ pub struct Program {
 
 /// What the agent can, as far as it is known: the driver learns it, the handle tells it.
 #[derive(Debug, Clone)]
-pub(super) struct Known(Arc<Mutex<Capabilities>>);
+pub(super) struct Known(Arc<Mutex<AgentCapabilities>>);
 
 impl Known {
-    pub(super) fn new(able: Capabilities) -> Self {
+    pub(super) fn new(able: AgentCapabilities) -> Self {
         Known(Arc::new(Mutex::new(able)))
     }
 
-    pub(super) fn get(&self) -> Capabilities {
+    pub(super) fn get(&self) -> AgentCapabilities {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    pub(super) fn set(&self, able: Capabilities) {
+    pub(super) fn set(&self, able: AgentCapabilities) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = able;
     }
 }

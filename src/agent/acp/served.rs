@@ -10,22 +10,22 @@ use super::asked::{invalid, refusal};
 use super::current::{Answered, Current};
 use super::files;
 use super::terminals::{Shows, Terminals, Wanted};
-use crate::agent::Question;
+use crate::agent::AgentQuestion;
 use crate::agent::plan::ProcessPlan;
-use crate::rpc::{Id, RpcError};
+use crate::rpc::{RpcError, RpcId};
 
 /// What is to be done.
 pub(super) enum Does {
     /// Answer the agent.
-    Answer(Id, Result<Value, RpcError>),
+    Answer(RpcId, Result<Value, RpcError>),
     /// Ask the user.
-    Ask(Question),
+    Ask(AgentQuestion),
     /// A terminal shows more.
     Output { terminal: String, delta: String },
 }
 
 /// What was done with a file, for the request of this id.
-type FileDone = (Id, Result<Value, RpcError>);
+type FileDone = (RpcId, Result<Value, RpcError>);
 
 /// See the module.
 pub(super) struct Served {
@@ -67,7 +67,7 @@ impl Served {
     /// Takes a request; `current` is the turn it belongs to, if that still runs.
     pub(super) fn asked(
         &mut self,
-        id: Id,
+        id: RpcId,
         method: &str,
         params: Value,
         current: Option<&mut Current>,
@@ -120,7 +120,7 @@ impl Served {
     }
 
     /// Does something with a file on another thread: a disk may not answer.
-    fn on_file(&self, id: Id, work: impl FnOnce() -> Result<Value, RpcError> + Send + 'static) {
+    fn on_file(&self, id: RpcId, work: impl FnOnce() -> Result<Value, RpcError> + Send + 'static) {
         let done = self.done.clone();
         tokio::task::spawn_blocking(move || {
             // A driver that has ended does not want to know.

@@ -22,7 +22,7 @@ use super::asked::invalid;
 use super::calls::Shown;
 use crate::agent::plan::ProcessPlan;
 use crate::process::{Group, Leadership, Plan, spawn};
-use crate::rpc::{Id, RpcError};
+use crate::rpc::{RpcError, RpcId};
 
 /// Bytes that are kept when the agent names no limit, and at most.
 const KEPT: usize = 8 << 20;
@@ -47,7 +47,7 @@ struct Terminal {
     group: Group,
     screen: Arc<Mutex<Screen>>,
     /// Who waits for the end.
-    waiting: Vec<Id>,
+    waiting: Vec<RpcId>,
     /// The agent has no more use for it; what it showed is still told with its call.
     released: bool,
 }
@@ -238,7 +238,7 @@ impl Terminals {
     /// Does `terminal/output`, `kill` or `release`; `wait_for_exit` is answered when the command has ended.
     pub(super) fn asked(
         &mut self,
-        id: &Id,
+        id: &RpcId,
         method: &str,
         params: &Value,
     ) -> Option<Result<Value, RpcError>> {
@@ -282,7 +282,7 @@ impl Terminals {
     }
 
     /// The command of this one has ended: who waited for that, and what they are answered.
-    pub(super) fn ended(&mut self, terminal: &str) -> Vec<(Id, Value)> {
+    pub(super) fn ended(&mut self, terminal: &str) -> Vec<(RpcId, Value)> {
         let Some(terminal) = self.open.get_mut(terminal) else {
             return Vec::new();
         };

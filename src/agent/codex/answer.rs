@@ -10,11 +10,11 @@ use crate::agent::{AgentEvent, TurnId};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct TurnAnswer {
     turn: TurnId,
     messages: HashMap<String, Message>,
     next_message: u64,
-    parts: HashMap<(String, Source, u64), u64>,
+    parts: HashMap<(String, ReasoningSource, u64), u64>,
     next_part: u64,
 }
 
@@ -29,16 +29,16 @@ struct Message {
 
 /// Where a piece of reasoning comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Source {
+pub(super) enum ReasoningSource {
     /// The summary.
     Summary,
     /// The raw chain, only when the user's configuration asks for it.
     Raw,
 }
 
-impl Answer {
+impl TurnAnswer {
     pub(super) fn new(turn: TurnId) -> Self {
-        Answer {
+        TurnAnswer {
             turn,
             messages: HashMap::new(),
             next_message: 0,
@@ -111,14 +111,14 @@ impl Answer {
     pub(super) fn think(
         &mut self,
         id: &str,
-        source: Source,
+        source: ReasoningSource,
         index: u64,
         delta: String,
         out: &mut Vec<AgentEvent>,
     ) {
         let other = match source {
-            Source::Summary => Source::Raw,
-            Source::Raw => Source::Summary,
+            ReasoningSource::Summary => ReasoningSource::Raw,
+            ReasoningSource::Raw => ReasoningSource::Summary,
         };
         // Both tell the same; the first to come is shown.
         let known = |source| {
@@ -149,7 +149,7 @@ impl Answer {
             return;
         }
         for (index, text) in (0..).zip(summary) {
-            self.think(id, Source::Summary, index, text, out);
+            self.think(id, ReasoningSource::Summary, index, text, out);
         }
     }
 
@@ -176,7 +176,7 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Source};
+    use super::{ReasoningSource, TurnAnswer};
     use crate::agent::{AgentEvent, TurnId};
 
     const TURN: TurnId = TurnId(1);
@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    fn check(play: impl FnOnce(&mut Answer, &mut Vec<AgentEvent>), expected: &[AgentEvent]) {
-        let mut answer = Answer::new(TURN);
+    fn check(play: impl FnOnce(&mut TurnAnswer, &mut Vec<AgentEvent>), expected: &[AgentEvent]) {
+        let mut answer = TurnAnswer::new(TURN);
         let mut out = Vec::new();
         play(&mut answer, &mut out);
         assert_eq!(out, expected);
@@ -279,10 +279,10 @@ mod tests {
         };
         check(
             |answer, out| {
-                answer.think("r", Source::Summary, 0, "a".into(), out);
-                answer.think("r", Source::Raw, 0, "raw".into(), out);
-                answer.think("r", Source::Summary, 1, "b".into(), out);
-                answer.think("r", Source::Summary, 0, "a".into(), out);
+                answer.think("r", ReasoningSource::Summary, 0, "a".into(), out);
+                answer.think("r", ReasoningSource::Raw, 0, "raw".into(), out);
+                answer.think("r", ReasoningSource::Summary, 1, "b".into(), out);
+                answer.think("r", ReasoningSource::Summary, 0, "a".into(), out);
                 answer.thought("r", vec!["again".into()], out);
                 answer.thought("s", vec!["c".into(), String::new(), "d".into()], out);
             },

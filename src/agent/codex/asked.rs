@@ -10,7 +10,7 @@ use serde_json::{Value, from_value, json};
 use super::current::Current;
 use super::images::checked;
 use super::link::{Link, Purpose};
-use super::questions::{self, Asking, Outcome};
+use super::questions::{self, AnswerForm, AnswerOutcome};
 use super::request::{Wanted, result};
 use super::seed;
 use super::turn::Edits;
@@ -18,17 +18,17 @@ use super::wire::request::DynamicToolCallParams;
 use super::wire::turn::TurnSteerParams;
 use crate::agent::trouble::joined_and_cut;
 use crate::agent::{
-    AgentEvent, AgentReply, Approvals, Decision, InputPart, Question, QuestionAnswer, Sandbox,
+    AgentEvent, AgentQuestion, AgentReply, Approvals, Decision, InputPart, QuestionAnswer, Sandbox,
     Subject, ToolCall, TurnSettings,
 };
-use crate::rpc::{Id, RpcError};
+use crate::rpc::{RpcError, RpcId};
 use crate::text::cut;
 
 /// Takes a request; what the session is told. `current` is the turn it is of, if that runs.
 pub(super) fn asked(
     link: &Link,
     current: Option<&mut Current>,
-    id: Id,
+    id: RpcId,
     method: &str,
     params: Value,
 ) -> Option<AgentEvent> {
@@ -134,7 +134,7 @@ fn answer_question(
         }
     }
     let outcome = match asked.asking.answer(answer) {
-        Outcome::Again(why) if current.cancelled.is_none() => {
+        AnswerOutcome::Again(why) if current.cancelled.is_none() => {
             asked_again(asked.question, asked.asking, &why);
             let question = asked.question.clone();
             return Replied::Again(AgentEvent::Asked { turn, question });
@@ -143,8 +143,8 @@ fn answer_question(
     };
     if let Some((id, refusal)) = current.requests.settle(number) {
         let value = match outcome {
-            Outcome::Answer(value) => value,
-            Outcome::Again(_) => refusal,
+            AnswerOutcome::Answer(value) => value,
+            AnswerOutcome::Again(_) => refusal,
         };
         link.answer(id, Ok(value));
     }
@@ -176,8 +176,8 @@ pub(super) fn explained(
 /// Takes `serverRequest/resolved`.
 pub(super) fn resolved(current: &mut Current, params: &Value) -> Option<AgentEvent> {
     let id = match params.get("requestId")? {
-        Value::String(id) => Id::Text(id.clone()),
-        id => Id::Number(id.as_i64()?),
+        Value::String(id) => RpcId::Text(id.clone()),
+        id => RpcId::Number(id.as_i64()?),
     };
     let turn = current.turn;
     let id = current.requests.withdraw(&id)?;
@@ -185,7 +185,7 @@ pub(super) fn resolved(current: &mut Current, params: &Value) -> Option<AgentEve
 }
 
 /// What a request wants of the session.
-fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wanted, RpcError> {
+fn wanted(current: &Current, id: &RpcId, method: &str, params: Value) -> Result<Wanted, RpcError> {
     if method == "item/tool/call" {
         let params: DynamicToolCallParams =
             from_value(params).map_err(|error| questions::invalid(&error.to_string()))?;
@@ -213,17 +213,21 @@ fn wanted(current: &Current, id: &Id, method: &str, params: Value) -> Result<Wan
         *cwd = current.request.settings.cwd.display().to_string();
     }
     let id = match id {
-        Id::Number(number) => number.to_string(),
-        Id::Text(text) => format!("\"{text}\""),
+        RpcId::Number(number) => number.to_string(),
+        RpcId::Text(text) => format!("\"{text}\""),
     };
-    Ok(Wanted::Question(Question::usual(id, subject), asking, item))
+    Ok(Wanted::Question(
+        AgentQuestion::usual(id, subject),
+        asking,
+        item,
+    ))
 }
 
 /// The answer of a user who is not to be asked, and a line for them. No more is granted than the sandbox allows.
 fn settled(
     settings: &TurnSettings,
     subject: &Subject,
-    asking: &Asking,
+    asking: &AnswerForm,
 ) -> Option<(Decision, Value, String)> {
     if settings.approvals == Approvals::Ask || !asking.is_approval() {
         return None;
@@ -245,8 +249,8 @@ fn settled(
         }
     };
     let answer = match asking.answer(&QuestionAnswer::usual(decision)) {
-        Outcome::Answer(value) => value,
-        Outcome::Again(_) => asking.refusal(),
+        AnswerOutcome::Answer(value) => value,
+        AnswerOutcome::Again(_) => asking.refusal(),
     };
     let message = joined_and_cut(&format!("{verdict} {what}"));
     Some((decision, answer, message))
@@ -268,9 +272,11 @@ fn denied(subject: &Subject, why: &str) -> String {
 }
 
 /// Makes `question` one that says why it is asked again, under an id of its own.
-fn asked_again(question: &mut Question, asking: &Asking, why: &str) {
+fn asked_again(question: &mut AgentQuestion, asking: &AnswerForm, why: &str) {
     question.id.push('+');
-    if let (Subject::Form { message, .. }, Asking::Form(_, own)) = (&mut question.subject, asking) {
+    if let (Subject::Form { message, .. }, AnswerForm::Form(_, own)) =
+        (&mut question.subject, asking)
+    {
         *message = match own.as_str() {
             "" => why.to_owned(),
             own => format!("{why}\n\n{own}"),

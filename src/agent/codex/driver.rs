@@ -24,7 +24,7 @@ use crate::agent::handle::{Command, Orders};
 use crate::agent::plan::ProcessPlan;
 use crate::agent::trouble;
 use crate::agent::{AgentEvent, AgentFailure, AgentReply, TurnId, TurnRequest};
-use crate::rpc::{Message, RpcError};
+use crate::rpc::{RpcError, RpcMessage};
 
 /// See the module.
 pub(super) struct Driver {
@@ -292,15 +292,15 @@ impl Driver {
         }
     }
 
-    async fn hear(&mut self, message: Message) {
+    async fn hear(&mut self, message: RpcMessage) {
         match message {
-            Message::Response { id, outcome } => {
+            RpcMessage::Response { id, outcome } => {
                 let purpose = self.link.as_mut().and_then(|link| link.pending.close(&id));
                 if let Some(purpose) = purpose {
                     self.answered(purpose, outcome).await;
                 }
             }
-            Message::Request { id, method, params } => {
+            RpcMessage::Request { id, method, params } => {
                 let runs = |it: &&mut Current| {
                     let running = it.running.as_ref();
                     running.is_some_and(|running| running.concerns(&params))
@@ -310,7 +310,7 @@ impl Driver {
                 let event = link.and_then(|it| asked::asked(it, current, id, &method, params));
                 self.tell(event).await;
             }
-            Message::Notification { method, params } => {
+            RpcMessage::Notification { method, params } => {
                 match (method.as_str(), &mut self.link) {
                     ("serverRequest/resolved", _) => {
                         let current = self.current.as_mut();

@@ -15,9 +15,9 @@ use super::limits::Limits;
 use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::plan::ProcessPlan;
-use crate::agent::{Approvals, Sandbox, Search, TurnId};
+use crate::agent::{Approvals, Sandbox, TurnId, WebSearchUse};
 use crate::rpc::{
-    ChildPeer, Dialect, Id, Incoming, Launch, Message, Pending, RpcError, SpawnFailure,
+    ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
 
 /// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
@@ -64,7 +64,7 @@ impl Purpose {
 /// A loaded thread and the settings it last ran with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loaded {
-    pub(super) search: Search,
+    pub(super) search: WebSearchUse,
     pub(super) cwd: PathBuf,
     pub(super) approvals: Approvals,
     pub(super) sandbox: Sandbox,
@@ -132,7 +132,7 @@ impl Link {
     }
 
     /// The next message; `None` when the process has closed its output.
-    pub(super) async fn next(&mut self) -> Option<Message> {
+    pub(super) async fn next(&mut self) -> Option<RpcMessage> {
         self.incoming.recv().await
     }
 
@@ -149,7 +149,7 @@ impl Link {
         patience: Duration,
     ) {
         let id = self.pending.open(purpose, Instant::now() + patience);
-        self.peer.send(Message::Request {
+        self.peer.send(RpcMessage::Request {
             id,
             method: method.into(),
             params: plain(params),
@@ -158,15 +158,15 @@ impl Link {
 
     /// Sends a notification.
     pub(super) fn notify(&self, method: &str) {
-        self.peer.send(Message::Notification {
+        self.peer.send(RpcMessage::Notification {
             method: method.into(),
             params: Value::Null,
         });
     }
 
     /// Answers a request of the process.
-    pub(super) fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
-        self.peer.send(Message::Response { id, outcome });
+    pub(super) fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+        self.peer.send(RpcMessage::Response { id, outcome });
     }
 }
 

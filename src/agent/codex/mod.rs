@@ -38,8 +38,8 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::plan::ProcessPlan;
 use crate::agent::{
-    Agent, AgentFailure, AgentReply, Capabilities, Facts, Login, Lookup, SuggestRequest, Suggested,
-    TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Login, Lookup, SuggestRequest,
+    Suggested, TurnId, TurnRequest,
 };
 use driver::Driver;
 pub(crate) use program::Program;
@@ -66,15 +66,15 @@ pub(crate) fn connect(program: Program, plan: ProcessPlan) -> (Codex, AgentEvent
 }
 
 impl Agent for Codex {
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> AgentCapabilities {
         // The offline agent speaks the same protocol, and there is less behind it.
         let real = self.name == "codex";
-        Capabilities {
+        AgentCapabilities {
             images: real,
             resumes: real,
             beside_tools: images::TOLD,
             login: self.login.clone(),
-            ..Capabilities::full(self.name)
+            ..AgentCapabilities::full(self.name)
         }
     }
 

@@ -23,7 +23,7 @@ use crate::rpc::RpcError;
 
 /// How the answer to a question is worded.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Asking {
+pub(super) enum AnswerForm {
     /// A command; whether a yes may hold for the session.
     Command { lasting: bool },
     /// An edit of files.
@@ -42,7 +42,7 @@ pub(super) enum Asking {
 
 /// What comes of an answer.
 #[derive(Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum AnswerOutcome {
     /// This goes to the app-server.
     Answer(Value),
     /// It does not fit: ask again, saying this.
@@ -57,7 +57,7 @@ pub(super) fn read(
     method: &str,
     params: Value,
     edits: &Edits,
-) -> Result<(Subject, Asking), RpcError> {
+) -> Result<(Subject, AnswerForm), RpcError> {
     match method {
         "item/commandExecution/requestApproval" => command(typed(params)?),
         "item/fileChange/requestApproval" => edit(typed(params)?, edits),
@@ -81,7 +81,9 @@ pub(super) fn invalid(message: &str) -> RpcError {
     }
 }
 
-fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, Asking), RpcError> {
+fn command(
+    params: CommandExecutionRequestApprovalParams,
+) -> Result<(Subject, AnswerForm), RpcError> {
     let listed = params
         .available_decisions
         .iter()
@@ -99,7 +101,7 @@ fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, As
             cwd: params.cwd,
             reason,
         };
-        return Ok((subject, Asking::Command { lasting: listed }));
+        return Ok((subject, AnswerForm::Command { lasting: listed }));
     }
     let Some(command) = params.command.filter(|command| !command.is_empty()) else {
         return Err(invalid("an approval of a command without the command"));
@@ -111,7 +113,7 @@ fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, As
             cwd: params.cwd,
             reason,
         };
-        return Ok((subject, Asking::Command { lasting: listed }));
+        return Ok((subject, AnswerForm::Command { lasting: listed }));
     }
     let plain = params.kind.is_empty() || params.kind == "command";
     let command = if plain { script(command) } else { command };
@@ -135,13 +137,13 @@ fn command(params: CommandExecutionRequestApprovalParams) -> Result<(Subject, As
             reason,
         }
     };
-    Ok((subject, Asking::Command { lasting }))
+    Ok((subject, AnswerForm::Command { lasting }))
 }
 
 fn edit(
     params: FileChangeRequestApprovalParams,
     edits: &Edits,
-) -> Result<(Subject, Asking), RpcError> {
+) -> Result<(Subject, AnswerForm), RpcError> {
     let changes = edits.get(&params.item_id).cloned().unwrap_or_default();
     let mut reasons: Vec<String> = given(params.reason).into_iter().collect();
     if let Some(root) = given(params.grant_root) {
@@ -151,7 +153,7 @@ fn edit(
                 cwd: root,
                 reason: reasons.pop(),
             };
-            return Ok((subject, Asking::Edit));
+            return Ok((subject, AnswerForm::Edit));
         }
         reasons.push(format!("(it also wants: write {root})"));
     }
@@ -159,10 +161,12 @@ fn edit(
         return Err(invalid("an approval of changes that were not told"));
     }
     let reason = (!reasons.is_empty()).then(|| reasons.join(" "));
-    Ok((Subject::Edit { changes, reason }, Asking::Edit))
+    Ok((Subject::Edit { changes, reason }, AnswerForm::Edit))
 }
 
-fn permissions(params: PermissionsRequestApprovalParams) -> Result<(Subject, Asking), RpcError> {
+fn permissions(
+    params: PermissionsRequestApprovalParams,
+) -> Result<(Subject, AnswerForm), RpcError> {
     let wanted = wanted(typed(params.permissions.clone())?);
     if wanted.is_empty() {
         return Err(invalid("a request for permissions that names none"));
@@ -172,7 +176,7 @@ fn permissions(params: PermissionsRequestApprovalParams) -> Result<(Subject, Ask
         cwd: params.cwd,
         reason: given(params.reason),
     };
-    Ok((subject, Asking::Permissions(params.permissions)))
+    Ok((subject, AnswerForm::Permissions(params.permissions)))
 }
 
 /// One line for each permission.
@@ -199,7 +203,7 @@ fn wanted(profile: RequestPermissionProfile) -> Vec<String> {
     lines
 }
 
-fn input(params: ToolRequestUserInputParams) -> Result<(Subject, Asking), RpcError> {
+fn input(params: ToolRequestUserInputParams) -> Result<(Subject, AnswerForm), RpcError> {
     if params.questions.is_empty() {
         return Err(invalid("no question"));
     }
@@ -222,10 +226,12 @@ fn input(params: ToolRequestUserInputParams) -> Result<(Subject, Asking), RpcErr
         message: String::new(),
         fields: params.questions.into_iter().map(field).collect(),
     };
-    Ok((subject, Asking::Input))
+    Ok((subject, AnswerForm::Input))
 }
 
-fn elicitation(params: McpServerElicitationRequestParams) -> Result<(Subject, Asking), RpcError> {
+fn elicitation(
+    params: McpServerElicitationRequestParams,
+) -> Result<(Subject, AnswerForm), RpcError> {
     let (server, message) = (params.server_name, params.message);
     if params.mode == "url" {
         if params.url.is_empty() {
@@ -237,7 +243,7 @@ fn elicitation(params: McpServerElicitationRequestParams) -> Result<(Subject, As
             message,
             url,
         };
-        return Ok((subject, Asking::Link));
+        return Ok((subject, AnswerForm::Link));
     }
     if params.meta.codex_approval_kind == "mcp_tool_call" {
         let meta = params.meta;
@@ -262,7 +268,7 @@ fn elicitation(params: McpServerElicitationRequestParams) -> Result<(Subject, As
             cwd: String::new(),
             reason: given(Some(message)),
         };
-        return Ok((subject, Asking::Tool { lasting }));
+        return Ok((subject, AnswerForm::Tool { lasting }));
     }
     if !["form", "openai/form", "openaiForm"].contains(&params.mode.as_str()) {
         return Err(invalid("a kind of question that is not known here"));
@@ -275,40 +281,40 @@ fn elicitation(params: McpServerElicitationRequestParams) -> Result<(Subject, As
         message: message.clone(),
         fields: form.fields(),
     };
-    Ok((subject, Asking::Form(form, message)))
+    Ok((subject, AnswerForm::Form(form, message)))
 }
 
 fn given(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
-impl Asking {
+impl AnswerForm {
     /// True for "may I?", which a user who is never asked has settled by the choice of the sandbox.
     pub(super) fn is_approval(&self) -> bool {
         match self {
-            Asking::Command { .. }
-            | Asking::Edit
-            | Asking::Permissions(_)
-            | Asking::Tool { .. } => true,
-            Asking::Input | Asking::Form(..) | Asking::Link => false,
+            AnswerForm::Command { .. }
+            | AnswerForm::Edit
+            | AnswerForm::Permissions(_)
+            | AnswerForm::Tool { .. } => true,
+            AnswerForm::Input | AnswerForm::Form(..) | AnswerForm::Link => false,
         }
     }
 
     /// The answer when nobody answers.
     pub(super) fn refusal(&self) -> Value {
         match self.answer(&QuestionAnswer::Declined) {
-            Outcome::Answer(value) => value,
-            Outcome::Again(_) => Value::Null,
+            AnswerOutcome::Answer(value) => value,
+            AnswerOutcome::Again(_) => Value::Null,
         }
     }
 
     /// The user's answer; one that does not fit the question counts as no.
-    pub(super) fn answer(&self, answer: &QuestionAnswer) -> Outcome {
+    pub(super) fn answer(&self, answer: &QuestionAnswer) -> AnswerOutcome {
         let decision = answer.decision().unwrap_or(Decision::RejectOnce);
         let value = match self {
-            Asking::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),
-            Asking::Edit => json!({"decision": reviewed(decision, true)}),
-            Asking::Permissions(wanted) => match decision {
+            AnswerForm::Command { lasting } => json!({"decision": reviewed(decision, *lasting)}),
+            AnswerForm::Edit => json!({"decision": reviewed(decision, true)}),
+            AnswerForm::Permissions(wanted) => match decision {
                 Decision::AllowOnce => json!({"permissions": granted(wanted), "scope": "turn"}),
                 Decision::AllowAlways => {
                     json!({"permissions": granted(wanted), "scope": "session"})
@@ -317,15 +323,15 @@ impl Asking {
                     json!({"permissions": {}, "scope": "turn"})
                 }
             },
-            Asking::Tool { lasting } => {
+            AnswerForm::Tool { lasting } => {
                 let meta = match decision {
                     Decision::AllowAlways if *lasting => json!({"persist": "session"}),
                     _ => Value::Null,
                 };
                 elicited(decision, json!({}), meta)
             }
-            Asking::Link => elicited(decision, json!({}), Value::Null),
-            Asking::Input => {
+            AnswerForm::Link => elicited(decision, json!({}), Value::Null),
+            AnswerForm::Input => {
                 let mut response = ToolRequestUserInputResponse::default();
                 if let QuestionAnswer::Filled(fields) = answer {
                     let given: BTreeMap<_, _> = fields
@@ -340,18 +346,18 @@ impl Asking {
                 }
                 plain(&response)
             }
-            Asking::Form(form, _) => {
+            AnswerForm::Form(form, _) => {
                 let QuestionAnswer::Filled(fields) = answer else {
-                    return Outcome::Answer(elicited(decision, Value::Null, Value::Null));
+                    return AnswerOutcome::Answer(elicited(decision, Value::Null, Value::Null));
                 };
                 match form.fill(fields) {
                     Ok(Some(content)) => elicited(Decision::AllowOnce, content, Value::Null),
                     Ok(None) => elicited(Decision::RejectOnce, Value::Null, Value::Null),
-                    Err(why) => return Outcome::Again(why),
+                    Err(why) => return AnswerOutcome::Again(why),
                 }
             }
         };
-        Outcome::Answer(value)
+        AnswerOutcome::Answer(value)
     }
 }
 

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::link::plain;
-use super::questions::Asking;
+use super::questions::AnswerForm;
 use super::wire::request::{DynamicToolCallOutputContentItem, DynamicToolCallResponse};
-use crate::agent::{AgentEvent, InputPart, Question, ToolCall, TurnId};
-use crate::rpc::Id;
+use crate::agent::{AgentEvent, AgentQuestion, InputPart, ToolCall, TurnId};
+use crate::rpc::RpcId;
 
 /// Something the session answers.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(super) enum Wanted {
     /// A call of one of our tools.
     Call(ToolCall),
     /// A question, how its answer is worded, and the item it is about (empty: none).
-    Question(Question, Asking, String),
+    Question(AgentQuestion, AnswerForm, String),
 }
 
 impl Wanted {
@@ -51,7 +51,7 @@ impl Wanted {
 pub(super) struct Requests {
     open: Vec<Open>,
     /// Ids of all requests of the turn: as many as its last number.
-    seen: HashSet<Id>,
+    seen: HashSet<RpcId>,
 }
 
 /// One request.
@@ -60,13 +60,13 @@ struct Open {
     /// Ours.
     number: usize,
     /// The app-server's.
-    id: Id,
+    id: RpcId,
     wanted: Wanted,
 }
 
 impl Requests {
     /// Takes a request; returns what the session is to be told.
-    pub(super) fn open(&mut self, id: Id, wanted: Wanted) -> Option<&Wanted> {
+    pub(super) fn open(&mut self, id: RpcId, wanted: Wanted) -> Option<&Wanted> {
         if !self.seen.insert(id.clone()) {
             // An answer to a second request under the same id could not be told from that to the first.
             return None;
@@ -77,7 +77,7 @@ impl Requests {
     }
 
     /// Takes the session's answer to a call; returns whom to answer. `None` for a call that is not open.
-    pub(super) fn settle_call(&mut self, call: &str) -> Option<Id> {
+    pub(super) fn settle_call(&mut self, call: &str) -> Option<RpcId> {
         let at = self
             .open
             .iter()
@@ -101,14 +101,14 @@ impl Requests {
     }
 
     /// Takes the request of this number away: whom to answer, and how when nobody does.
-    pub(super) fn settle(&mut self, number: usize) -> Option<(Id, Value)> {
+    pub(super) fn settle(&mut self, number: usize) -> Option<(RpcId, Value)> {
         let at = self.open.iter().position(|open| open.number == number)?;
         let open = self.open.remove(at);
         Some((open.id, open.wanted.refusal()))
     }
 
     /// The other side no longer waits for this one; how the session calls it.
-    pub(super) fn withdraw(&mut self, id: &Id) -> Option<String> {
+    pub(super) fn withdraw(&mut self, id: &RpcId) -> Option<String> {
         let at = self.open.iter().position(|open| open.id == *id)?;
         Some(match self.open.remove(at).wanted {
             Wanted::Call(call) => call.id,
@@ -120,8 +120,8 @@ impl Requests {
 /// A question that is open.
 pub(super) struct AskedOf<'a> {
     pub(super) number: usize,
-    pub(super) question: &'a mut Question,
-    pub(super) asking: &'a mut Asking,
+    pub(super) question: &'a mut AgentQuestion,
+    pub(super) asking: &'a mut AnswerForm,
     /// The item it is about; empty: none.
     pub(super) item: &'a str,
 }
@@ -148,9 +148,9 @@ pub(super) fn result(success: bool, content: Vec<InputPart>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{Requests, Wanted, result};
-    use crate::agent::codex::questions::Asking;
-    use crate::agent::{InputPart, Question, Subject, ToolCall};
-    use crate::rpc::Id;
+    use crate::agent::codex::questions::AnswerForm;
+    use crate::agent::{AgentQuestion, InputPart, Subject, ToolCall};
+    use crate::rpc::RpcId;
     use serde_json::json;
 
     fn call(id: &str) -> Wanted {
@@ -166,24 +166,34 @@ mod tests {
             changes: Vec::new(),
             reason: None,
         };
-        Wanted::Question(Question::usual(id, subject), Asking::Edit, String::new())
+        Wanted::Question(
+            AgentQuestion::usual(id, subject),
+            AnswerForm::Edit,
+            String::new(),
+        )
     }
 
     #[test]
     fn requests_are_answered_once_in_any_order() {
         let mut requests = Requests::default();
-        assert!(requests.open(Id::Number(0), call("a")).is_some());
-        assert!(requests.open(Id::Number(1), question("b")).is_some());
-        assert!(requests.open(Id::Number(1), call("c")).is_none(), "in use");
+        assert!(requests.open(RpcId::Number(0), call("a")).is_some());
+        assert!(requests.open(RpcId::Number(1), question("b")).is_some());
+        assert!(
+            requests.open(RpcId::Number(1), call("c")).is_none(),
+            "in use"
+        );
         assert_eq!(requests.settle_call("b"), None, "a question, no call");
         let number = requests.question("b").expect("open").number;
-        assert_eq!(requests.settle(number).map(|it| it.0), Some(Id::Number(1)));
+        assert_eq!(
+            requests.settle(number).map(|it| it.0),
+            Some(RpcId::Number(1))
+        );
         assert!(requests.settle(number).is_none());
         assert!(requests.question("b").is_none());
-        assert_eq!(requests.settle_call("a"), Some(Id::Number(0)));
+        assert_eq!(requests.settle_call("a"), Some(RpcId::Number(0)));
         assert_eq!(requests.settle_call("a"), None);
         assert!(
-            requests.open(Id::Number(0), call("a")).is_none(),
+            requests.open(RpcId::Number(0), call("a")).is_none(),
             "was used"
         );
     }
@@ -191,11 +201,11 @@ mod tests {
     #[test]
     fn what_is_withdrawn_is_named_as_the_session_knows_it() {
         let mut requests = Requests::default();
-        requests.open(Id::Number(0), question("a"));
-        requests.open(Id::Number(1), call("b"));
-        assert_eq!(requests.withdraw(&Id::Number(1)), Some("b".to_owned()));
-        assert_eq!(requests.withdraw(&Id::Number(1)), None);
-        assert_eq!(requests.withdraw(&Id::Number(0)), Some("a".to_owned()));
+        requests.open(RpcId::Number(0), question("a"));
+        requests.open(RpcId::Number(1), call("b"));
+        assert_eq!(requests.withdraw(&RpcId::Number(1)), Some("b".to_owned()));
+        assert_eq!(requests.withdraw(&RpcId::Number(1)), None);
+        assert_eq!(requests.withdraw(&RpcId::Number(0)), Some("a".to_owned()));
         assert!(requests.question("a").is_none());
     }
 

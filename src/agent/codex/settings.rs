@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::{Approvals, Effort, Sandbox, Search};
+use crate::agent::{Approvals, Effort, Sandbox, WebSearchUse};
 
 /// Skills are told by us, once; the model's tool for questions to the user works; searching needs both keys.
-pub(super) fn config(search: Search) -> Value {
+pub(super) fn config(search: WebSearchUse) -> Value {
     let mut config = json!({
         "skills": {"include_instructions": false},
         "features": {"default_mode_request_user_input": true},
         "suppress_unstable_features_warning": true,
     });
     let size = match search {
-        Search::Off => None,
-        Search::Low => Some("low"),
-        Search::Medium => Some("medium"),
-        Search::High => Some("high"),
+        WebSearchUse::Off => None,
+        WebSearchUse::Low => Some("low"),
+        WebSearchUse::Medium => Some("medium"),
+        WebSearchUse::High => Some("high"),
     };
     match size {
         None => config["web_search"] = json!("disabled"),

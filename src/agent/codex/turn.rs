@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Value, from_value};
 
 use super::activity::{activity, changes as changes_of, plan};
-use super::answer::{Answer, Source};
+use super::answer::{ReasoningSource, TurnAnswer};
 use super::wire::error::{ErrorNotification, TurnError};
 use super::wire::item::{DeltaNotification, ItemNotification, ThreadItem};
 use super::wire::thread::{ThreadTokenUsageUpdatedNotification, TokenUsageBreakdown};
@@ -32,7 +32,7 @@ pub(super) struct Running {
     pub(super) edits: Edits,
     /// What the user knows to be denied, by its item, and the reason they gave (empty: none).
     pub(super) denied: HashMap<String, String>,
-    answer: Answer,
+    answer: TurnAnswer,
     /// The thread's tokens before this turn.
     before: Option<TokenUsageBreakdown>,
     /// The last error that is not retried.
@@ -55,7 +55,7 @@ impl Running {
             wire: None,
             edits: Edits::new(),
             denied: HashMap::new(),
-            answer: Answer::new(turn),
+            answer: TurnAnswer::new(turn),
             before: None,
             error: None,
         }
@@ -122,8 +122,8 @@ impl Running {
     fn delta(&mut self, method: &str, params: Value, out: &mut Vec<AgentEvent>) {
         let source = match method {
             "item/agentMessage/delta" | "item/commandExecution/outputDelta" => None,
-            "item/reasoning/summaryTextDelta" => Some(Source::Summary),
-            "item/reasoning/textDelta" => Some(Source::Raw),
+            "item/reasoning/summaryTextDelta" => Some(ReasoningSource::Summary),
+            "item/reasoning/textDelta" => Some(ReasoningSource::Raw),
             _ => return,
         };
         let Ok(delta) = from_value::<DeltaNotification>(params) else {
@@ -132,8 +132,8 @@ impl Running {
         match source {
             Some(source) => {
                 let index = match source {
-                    Source::Summary => delta.summary_index,
-                    Source::Raw => delta.content_index,
+                    ReasoningSource::Summary => delta.summary_index,
+                    ReasoningSource::Raw => delta.content_index,
                 };
                 self.answer
                     .think(&delta.item_id, source, index, delta.delta, out);

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::compose::{Answer, compose};
+use super::compose::{DemoAnswer, compose};
 use super::perform::pieces;
-use crate::rpc::{Dialect, Frame, Id, Message, RpcError, encode, read_frame};
+use crate::rpc::{Dialect, RpcError, RpcFrame, RpcId, RpcMessage, encode, read_frame};
 
 /// A pause of a prompt that says "slowly".
 const PAUSE: Duration = Duration::from_millis(50);
@@ -33,13 +33,13 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
         let mut line = Vec::new();
         let outcome = loop {
             let message = match read_frame(&mut input, &mut line) {
-                Ok(Some(Frame::Message(message))) => message,
-                Ok(Some(Frame::Junk)) => continue,
+                Ok(Some(RpcFrame::Message(message))) => message,
+                Ok(Some(RpcFrame::Junk)) => continue,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             };
             match message {
-                Message::Request { id, method, params } => {
+                RpcMessage::Request { id, method, params } => {
                     let session = text(&params["sessionId"]);
                     match (method.as_str(), sessions.get_mut(&session)) {
                         ("session/prompt", Some(earlier)) => {
@@ -63,15 +63,15 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
                         _ => stage.answer(id, Err(RpcError::unknown_method(&method))),
                     }
                 }
-                Message::Response { id, outcome } => {
+                RpcMessage::Response { id, outcome } => {
                     stage.lock().answers.insert(id, outcome.unwrap_or_default());
                     stage.shared.1.notify_all();
                 }
-                Message::Notification { method, params } if method == "session/cancel" => {
+                RpcMessage::Notification { method, params } if method == "session/cancel" => {
                     stage.lock().cancelled = Some(text(&params["sessionId"]));
                     stage.shared.1.notify_all();
                 }
-                Message::Notification { .. } => {}
+                RpcMessage::Notification { .. } => {}
             }
         };
         stage.lock().left = true;
@@ -122,7 +122,7 @@ struct Shared {
     /// A session whose prompt is to stop.
     cancelled: Option<String>,
     /// What the client answered.
-    answers: HashMap<Id, Value>,
+    answers: HashMap<RpcId, Value>,
     left: bool,
 }
 
@@ -134,19 +134,19 @@ impl<W: Write> Stage<W> {
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, message: Message) {
+    fn say(&self, message: RpcMessage) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let line = encode(message, Dialect::Versioned);
         // A client that has left ends the input, too.
         let _ = output.write_all(&line).and_then(|()| output.flush());
     }
 
-    fn answer(&self, id: Id, outcome: Result<Value, RpcError>) {
-        self.say(Message::Response { id, outcome });
+    fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+        self.say(RpcMessage::Response { id, outcome });
     }
 
     fn update(&self, session: &str, update: Value) {
-        self.say(Message::Notification {
+        self.say(RpcMessage::Notification {
             method: "session/update".into(),
             params: json!({"sessionId": session, "update": update}),
         });
@@ -176,7 +176,7 @@ impl<W: Write> Stage<W> {
         }
     }
 
-    fn perform(&self, session: &str, id: Id, answer: &Answer) {
+    fn perform(&self, session: &str, id: RpcId, answer: &DemoAnswer) {
         let reason = match self.tell(session, &id, answer) {
             Ok(()) => "end_turn",
             Err(Stopped) => "cancelled",
@@ -185,7 +185,7 @@ impl<W: Write> Stage<W> {
         self.answer(id, Ok(json!({"stopReason": reason})));
     }
 
-    fn tell(&self, session: &str, id: &Id, answer: &Answer) -> Result<(), Stopped> {
+    fn tell(&self, session: &str, id: &RpcId, answer: &DemoAnswer) -> Result<(), Stopped> {
         let chunk = |kind: &str, delta: &str| {
             let content = json!({"type": "text", "text": delta});
             json!({"sessionUpdate": kind, "content": content})
@@ -223,11 +223,11 @@ impl<W: Write> Stage<W> {
     }
 
     /// Asks whether a command may run; the id of what was chosen.
-    fn approval(&self, session: &str, prompt: &Id, command: &str) -> Result<String, Stopped> {
+    fn approval(&self, session: &str, prompt: &RpcId, command: &str) -> Result<String, Stopped> {
         // A prompt asks once: its own id tells its question from those of others.
-        let id = Id::Text(format!("permission-{prompt:?}"));
+        let id = RpcId::Text(format!("permission-{prompt:?}"));
         let option = |kind: &str, name: &str| json!({"optionId": kind, "name": name, "kind": kind});
-        self.say(Message::Request {
+        self.say(RpcMessage::Request {
             id: id.clone(),
             method: "session/request_permission".into(),
             params: json!({

@@ -7,7 +7,7 @@ use super::threads::Tool;
 
 /// What is performed for one prompt.
 #[derive(Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct DemoAnswer {
     /// Shown as reasoning.
     pub(super) thought: String,
     /// Called one after the other before the answer: name and arguments.
@@ -23,7 +23,7 @@ pub(super) struct Answer {
 }
 
 /// Answers `input`, given the number of exchanges before it and the functions offered.
-pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
+pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer {
     let context = Context::read(input);
     let mut calls: Vec<(String, Value)> = named_tools(&context.request)
         .into_iter()
@@ -43,7 +43,7 @@ pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> Answer {
             count => format!("{} named.", counted_is(count, "tool")),
         }
     );
-    Answer {
+    DemoAnswer {
         thought,
         calls,
         approval: context.request.contains("approve").then_some("echo hello"),

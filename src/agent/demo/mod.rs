@@ -18,7 +18,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::rpc::{Dialect, Frame, Message, RpcError, encode, read_frame};
+use crate::rpc::{Dialect, RpcError, RpcFrame, RpcMessage, encode, read_frame};
 use perform::{Job, Performer, Stage};
 use threads::ThreadTable;
 
@@ -46,8 +46,8 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
         let mut outcome = Ok(());
         loop {
             match read_frame(&mut input, &mut line) {
-                Ok(Some(Frame::Message(message))) => server.hear(message),
-                Ok(Some(Frame::Junk)) => {}
+                Ok(Some(RpcFrame::Message(message))) => server.hear(message),
+                Ok(Some(RpcFrame::Junk)) => {}
                 Ok(None) => break,
                 Err(error) => {
                     outcome = Err(error);
@@ -64,7 +64,7 @@ pub fn serve(mut input: impl BufRead, output: impl Write + Send) -> io::Result<(
     })
 }
 
-fn write(mut output: impl Write, lines: &mpsc::Receiver<Message>) -> io::Result<()> {
+fn write(mut output: impl Write, lines: &mpsc::Receiver<RpcMessage>) -> io::Result<()> {
     while let Ok(message) = lines.recv() {
         match output
             .write_all(&encode(message, Dialect::Bare))
@@ -86,7 +86,7 @@ enum Then {
 }
 
 struct Server {
-    out: mpsc::Sender<Message>,
+    out: mpsc::Sender<RpcMessage>,
     jobs: mpsc::Sender<Job>,
     stage: Stage,
     threads: ThreadTable,
@@ -95,14 +95,14 @@ struct Server {
 }
 
 impl Server {
-    fn hear(&mut self, message: Message) {
+    fn hear(&mut self, message: RpcMessage) {
         match message {
-            Message::Request { id, method, params } => {
+            RpcMessage::Request { id, method, params } => {
                 let (outcome, then) = match self.answer(&method, &params) {
                     Ok((result, then)) => (Ok(result), then),
                     Err(error) => (Err(error), None),
                 };
-                self.say(Message::Response { id, outcome });
+                self.say(RpcMessage::Response { id, outcome });
                 match then {
                     None => {}
                     // The performer lives as long as this side of the channel.
@@ -110,17 +110,17 @@ impl Server {
                     Some(Then::Tell(notices)) => {
                         for (method, params) in notices {
                             let method = method.to_owned();
-                            self.say(Message::Notification { method, params });
+                            self.say(RpcMessage::Notification { method, params });
                         }
                     }
                 }
             }
-            Message::Response { id, outcome } => self.stage.answered(&id, outcome),
-            Message::Notification { .. } => {}
+            RpcMessage::Response { id, outcome } => self.stage.answered(&id, outcome),
+            RpcMessage::Notification { .. } => {}
         }
     }
 
-    fn say(&self, message: Message) {
+    fn say(&self, message: RpcMessage) {
         // A writer that failed has told why; the input ends soon.
         let _ = self.out.send(message);
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::compose::Answer;
-use crate::rpc::{Id, Message, RpcError};
+use super::compose::DemoAnswer;
+use crate::rpc::{RpcError, RpcId, RpcMessage};
 
 /// A pause of a prompt that says "slowly".
 const PAUSE: Duration = Duration::from_millis(50);
@@ -24,7 +24,7 @@ const DELTA: usize = 12;
 pub(super) struct Job {
     pub(super) thread: String,
     pub(super) turn: String,
-    pub(super) answer: Answer,
+    pub(super) answer: DemoAnswer,
     /// Characters of the input.
     pub(super) input_length: usize,
 }
@@ -32,7 +32,7 @@ pub(super) struct Job {
 /// What both threads see.
 #[derive(Clone)]
 pub(super) struct Stage {
-    out: mpsc::Sender<Message>,
+    out: mpsc::Sender<RpcMessage>,
     shared: Arc<(Mutex<Shared>, Condvar)>,
 }
 
@@ -44,7 +44,7 @@ struct Shared {
     /// What the user said while a turn ran.
     steered: Vec<String>,
     /// The call that waits, and its answer.
-    call: Option<(Id, Option<Result<Value, RpcError>>)>,
+    call: Option<(RpcId, Option<Result<Value, RpcError>>)>,
     calls: i64,
     left: bool,
 }
@@ -53,7 +53,7 @@ struct Shared {
 struct Stopped;
 
 impl Stage {
-    pub(super) fn new(out: mpsc::Sender<Message>) -> Self {
+    pub(super) fn new(out: mpsc::Sender<RpcMessage>) -> Self {
         Stage {
             out,
             shared: Arc::default(),
@@ -91,7 +91,7 @@ impl Stage {
     }
 
     /// Takes the client's answer to a call.
-    pub(super) fn answered(&self, id: &Id, outcome: Result<Value, RpcError>) {
+    pub(super) fn answered(&self, id: &RpcId, outcome: Result<Value, RpcError>) {
         if let Some((waiting, answer)) = &mut self.lock().call
             && waiting == id
         {
@@ -318,12 +318,12 @@ impl Performer {
     ) -> Result<Result<Value, RpcError>, Stopped> {
         let id = {
             let mut shared = self.stage.lock();
-            let id = Id::Number(shared.calls);
+            let id = RpcId::Number(shared.calls);
             shared.calls += 1;
             shared.call = Some((id.clone(), None));
             id
         };
-        self.say(Message::Request {
+        self.say(RpcMessage::Request {
             id,
             method: method.into(),
             params,
@@ -365,13 +365,13 @@ impl Performer {
     }
 
     fn tell(&self, method: &str, params: Value) {
-        self.say(Message::Notification {
+        self.say(RpcMessage::Notification {
             method: method.into(),
             params,
         });
     }
 
-    fn say(&self, message: Message) {
+    fn say(&self, message: RpcMessage) {
         // The reading side notices a client that has left.
         let _ = self.stage.out.send(message);
     }

@@ -15,8 +15,8 @@ macro_rules! actions {
         }
 
         /// The actions in the order they are told, under their headlines.
-        pub const GROUPS: &[(&str, &[Row])] = &[
-            $(($title, &[$(Row {
+        pub const GROUPS: &[(&str, &[ActionRow])] = &[
+            $(($title, &[$(ActionRow {
                 action: KeyAction::$action,
                 name: $name,
                 chords: &[$($chord),*],
@@ -28,7 +28,7 @@ macro_rules! actions {
 
 /// An action as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct ActionRow {
     /// The action.
     pub action: KeyAction,
     /// Its name in the setting `keys`.
@@ -126,7 +126,7 @@ actions! {
 
 impl KeyAction {
     /// Every action with its row.
-    pub fn rows() -> impl Iterator<Item = &'static Row> {
+    pub fn rows() -> impl Iterator<Item = &'static ActionRow> {
         GROUPS.iter().flat_map(|(_, rows)| rows.iter())
     }
 

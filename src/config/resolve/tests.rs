@@ -1,9 +1,9 @@
 //! Settings from files, environments and flags, through one `check`; broken files named with their line.
 
 use super::*;
-use crate::agent::{Approvals, Effort, Sandbox, Search, Threads};
+use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
 use crate::config::{
-    AgentChoice, Choice, EditMode, Images, KernelMode, KeyAction, RunCells, RuntimeChoice,
+    AgentChoice, ChoiceSetting, EditMode, Images, KernelMode, KeyAction, RunCells, RuntimeChoice,
 };
 use crate::screen::ColorChoice;
 use serde_json::json;
@@ -40,7 +40,7 @@ fn defaults_and_nothing_created() {
     assert_eq!(settings.choices.model, "");
     assert_eq!(
         (settings.choices.think, settings.choices.search),
-        (Effort::Low, Search::Low)
+        (Effort::Low, WebSearchUse::Low)
     );
     assert_eq!(settings.choices.code_theme, "monokai");
     assert_eq!(settings.choices.agent, AgentChoice::Codex);
@@ -90,7 +90,7 @@ fn every_key_of_the_file_is_read() {
     assert_eq!(settings.choices.completion_model, "m2");
     assert_eq!(
         (settings.choices.think, settings.choices.search),
-        (Effort::ExtraHigh, Search::Off)
+        (Effort::ExtraHigh, WebSearchUse::Off)
     );
     assert_eq!(settings.choices.code_theme, "github");
     assert_eq!(settings.choices.ipython_profile, "sci");
@@ -298,14 +298,14 @@ fn the_users_system_prompt_replaces_ours() {
 
 #[test]
 fn words_and_values_match() {
-    fn check<T: Choice + std::fmt::Debug>() {
+    fn check<T: ChoiceSetting + std::fmt::Debug>() {
         for &(word, value) in T::WORDS {
             assert_eq!(T::parse(word), Ok(value));
             assert_eq!(value.word(), word);
         }
     }
     check::<Effort>();
-    check::<Search>();
+    check::<WebSearchUse>();
     check::<Threads>();
     check::<Approvals>();
     check::<Sandbox>();

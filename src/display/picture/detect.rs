@@ -88,7 +88,7 @@ impl Signs {
     pub(super) fn method(
         &self,
         choice: Images,
-        ask: impl FnOnce() -> Option<tmux::Answer>,
+        ask: impl FnOnce() -> Option<tmux::TmuxAnswer>,
     ) -> Method {
         let blocks = Method::Blocks {
             true_colour: self.true_colour(),
@@ -279,7 +279,7 @@ mod tests {
     fn terminals_behind_tmux() {
         let check =
             |choice, variable: (&'static str, &str), answer: Option<(bool, &str)>, expected| {
-                let answer = answer.map(|(passthrough, terminal)| tmux::Answer {
+                let answer = answer.map(|(passthrough, terminal)| tmux::TmuxAnswer {
                     passthrough,
                     terminal: terminal.to_owned(),
                 });

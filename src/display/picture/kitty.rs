@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::fit::Fit;
-use super::placeholder::{Id, rows};
+use super::placeholder::{PictureId, rows};
 use super::reserve::{below, reserve};
 use super::tmux;
 
@@ -16,7 +16,7 @@ use super::tmux;
 const CHUNK: usize = 4096;
 
 /// A picture drawn by the terminal itself. It is scaled to its cells unless their size in pixels is known.
-pub(super) fn draw(png: &[u8], fit: Fit, id: Id, exact: bool) -> Vec<u8> {
+pub(super) fn draw(png: &[u8], fit: Fit, id: PictureId, exact: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(png.len() * 4 / 3 + 1024);
     let size = if exact {
         String::new()
@@ -31,12 +31,12 @@ pub(super) fn draw(png: &[u8], fit: Fit, id: Id, exact: bool) -> Vec<u8> {
 }
 
 /// Takes a picture that `draw` has drawn off the screen and out of the terminal's memory.
-pub(super) fn remove(id: Id) -> Vec<u8> {
+pub(super) fn remove(id: PictureId) -> Vec<u8> {
     format!("\x1b_Ga=d,d=I,i={},q=2\x1b\\", id.number()).into_bytes()
 }
 
 /// A picture that tmux hands to the terminal, and the text it stands for.
-pub(super) fn draw_in_tmux(png: &[u8], fit: Fit, id: Id) -> Vec<u8> {
+pub(super) fn draw_in_tmux(png: &[u8], fit: Fit, id: PictureId) -> Vec<u8> {
     let mut out = Vec::with_capacity(png.len() * 4 / 3 + 4096);
     let (number, columns, lines) = (id.number(), fit.columns, fit.rows);
     let control = format!("a=T,U=1,i={number},c={columns},r={lines},f=100,q=2");
@@ -74,7 +74,7 @@ mod tests {
         rows: 3,
     };
 
-    const ID: Id = Id {
+    const ID: PictureId = PictureId {
         colour: 42,
         highest: 1,
     };

@@ -37,13 +37,13 @@ use crate::output::picture_type;
 use crate::screen::Screen;
 
 pub(super) use animation::Animation;
-pub(super) use source::Source;
+pub(super) use source::PictureSource;
 
 use blocks::Palette;
 use detect::{Method, Signs};
 use fit::{Cell, Fit, Room};
 use pixels::Pixels;
-use placeholder::{Id, MARKS};
+use placeholder::{MARKS, PictureId};
 use svg::Drawing;
 use trouble::Trouble;
 
@@ -75,7 +75,7 @@ struct Facts {
 
 /// What becomes of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum PictureShown {
     /// Drawn by these bytes.
     Drawn(Drawn),
     /// Said in one line.
@@ -129,12 +129,12 @@ impl Pictures {
     }
 
     /// What an answer points at: a local file or a `data:` URL that holds a picture.
-    pub(super) fn find(&self, target: &str) -> Option<Source> {
-        Source::find(target, self.facts.cwd.as_deref())
+    pub(super) fn find(&self, target: &str) -> Option<PictureSource> {
+        PictureSource::find(target, self.facts.cwd.as_deref())
     }
 
     /// Draws a picture, or says what it is.
-    pub(super) fn draw(&self, source: &Source, screen: &Screen) -> Shown {
+    pub(super) fn draw(&self, source: &PictureSource, screen: &Screen) -> PictureShown {
         let method = if self.are_drawn(screen) {
             self.method()
         } else {
@@ -154,7 +154,7 @@ impl Pictures {
         };
         match draw(source, method, room, self.ground) {
             Ok(shown) => shown,
-            Err(trouble) => Shown::Told(format!("[{}: {trouble}]", source.kind())),
+            Err(trouble) => PictureShown::Told(format!("[{}: {trouble}]", source.kind())),
         }
     }
 
@@ -214,10 +214,15 @@ impl Opened<'_> {
     }
 }
 
-fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<Shown, Trouble> {
+fn draw(
+    source: &PictureSource,
+    method: Method,
+    room: Room,
+    ground: [u8; 3],
+) -> Result<PictureShown, Trouble> {
     let opened = match source {
-        Source::File(file) => Opened::File(file, decode::size(file)?),
-        Source::Drawing(text) => Opened::Drawing(Box::new(Drawing::read(text)?)),
+        PictureSource::File(file) => Opened::File(file, decode::size(file)?),
+        PictureSource::Drawing(text) => Opened::Drawing(Box::new(Drawing::read(text)?)),
     };
     let size = opened.size();
     let fit = room.fit(size);
@@ -225,10 +230,13 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
     let (bytes, rows) = match method {
         Method::Off => {
             let (width, height) = size;
-            return Ok(Shown::Told(format!("[{} {width}x{height}]", source.kind())));
+            return Ok(PictureShown::Told(format!(
+                "[{} {width}x{height}]",
+                source.kind()
+            )));
         }
         Method::Kitty => {
-            let id = Id::next();
+            let id = PictureId::next();
             removal = kitty::remove(id);
             let png = opened.png(fit, ground)?;
             (kitty::draw(&png, fit, id, room.cell.known), fit.rows)
@@ -241,13 +249,13 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
             };
             let fit = narrow.fit(size);
             (
-                kitty::draw_in_tmux(&opened.png(fit, ground)?, fit, Id::next()),
+                kitty::draw_in_tmux(&opened.png(fit, ground)?, fit, PictureId::next()),
                 fit.rows,
             )
         }
         Method::Iterm2 { tmux } => {
             let file = match source {
-                Source::File(file) if passes(file) => {
+                PictureSource::File(file) if passes(file) => {
                     // As above: only what is whole is handed on.
                     match ground::needed(&decode::pixels(file)?, ground) {
                         Some(_) if !moves(file) => opened.png(fit, ground)?,
@@ -263,7 +271,7 @@ fn draw(source: &Source, method: Method, room: Room, ground: [u8; 3]) -> Result<
         }
         Method::Blocks { true_colour } => blocks(&opened, room, ground, true_colour)?,
     };
-    Ok(Shown::Drawn(Drawn {
+    Ok(PictureShown::Drawn(Drawn {
         bytes,
         rows,
         removal,

@@ -19,21 +19,21 @@ static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// The id of a picture: a lowest byte that is a colour, a highest byte, nothing between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Id {
+pub(super) struct PictureId {
     pub(super) colour: u8,
     pub(super) highest: u8,
 }
 
-impl Id {
+impl PictureId {
     /// One that this process has not used for its last 60,000 pictures; another process is unlikely to use it.
     pub(super) fn next() -> Self {
-        Id::of(std::process::id(), TAKEN.fetch_add(1, Ordering::Relaxed))
+        PictureId::of(std::process::id(), TAKEN.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Colours below 16 are left out: they may be written in a shorter form on the way.
     fn of(process: u32, n: u32) -> Self {
         let n = process.wrapping_mul(37).wrapping_add(n);
-        Id {
+        PictureId {
             colour: 16 + (n % 240) as u8,
             highest: (n / 240) as u8,
         }
@@ -45,7 +45,7 @@ impl Id {
 }
 
 /// Appends the rows of the picture, each with its newline.
-pub(super) fn rows(id: Id, columns: u32, rows: u32, out: &mut Vec<u8>) {
+pub(super) fn rows(id: PictureId, columns: u32, rows: u32, out: &mut Vec<u8>) {
     let highest = mark(u32::from(id.highest));
     for row in 0..rows.min(MARKS) {
         out.extend_from_slice(format!("\x1b[38;5;{}m", id.colour).as_bytes());
@@ -180,8 +180,9 @@ mod tests {
 
     #[test]
     fn ids_are_colours_and_differ() {
-        let ids: std::collections::HashSet<u32> =
-            (0..240 * 256).map(|n| Id::of(7, n).number()).collect();
+        let ids: std::collections::HashSet<u32> = (0..240 * 256)
+            .map(|n| PictureId::of(7, n).number())
+            .collect();
         assert_eq!(ids.len(), 240 * 256);
         assert!(ids.iter().all(|id| (16..=255).contains(&(id & 0xff_ffff))));
     }
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn a_row_names_itself_in_every_cell() {
         let mut out = Vec::new();
-        let id = Id {
+        let id = PictureId {
             colour: 42,
             highest: 1,
         };

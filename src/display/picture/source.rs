@@ -1,8 +1,8 @@
 //! Where pictures come from: the data of a value, a `data:` URL, a local file.
 //!
-//! In: base64 or text of a MIME bundle, or what an answer writes between the brackets of `![…](…)`. Out: a [`Source`].
-//! Invariants: nothing is fetched; only regular files are read, and no more of them than a picture may have. Documents:
-//! RFC 2397 (`data:`), RFC 8089 (`file:`).
+//! In: base64 or text of a MIME bundle, or what an answer writes between the brackets of `![…](…)`. Out: a
+//! [`PictureSource`]. Invariants: nothing is fetched; only regular files are read, and no more of them than a picture
+//! may have. Documents: RFC 2397 (`data:`), RFC 8089 (`file:`).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,20 +25,20 @@ const SVG: &str = "image/svg+xml";
 
 /// A picture, not yet read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::display) enum Source {
+pub(in crate::display) enum PictureSource {
     /// A file's bytes.
     File(Vec<u8>),
     /// The text of a drawing.
     Drawing(String),
 }
 
-impl Source {
+impl PictureSource {
     /// The data of a bundle: base64 of a file, or the text of a drawing.
     pub(in crate::display) fn of_bundle(mime: &str, data: &str) -> Self {
         if mime == SVG {
-            return Source::Drawing(data.to_owned());
+            return PictureSource::Drawing(data.to_owned());
         }
-        Source::File(LENIENT.decode(data).unwrap_or_default())
+        PictureSource::File(LENIENT.decode(data).unwrap_or_default())
     }
 
     /// What `target` points at, when that is a picture here; relative paths start from `cwd`.
@@ -70,24 +70,24 @@ impl Source {
     /// Its MIME type.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Source::File(file) => picture_type(file).unwrap_or("image"),
-            Source::Drawing(_) => SVG,
+            PictureSource::File(file) => picture_type(file).unwrap_or("image"),
+            PictureSource::Drawing(_) => SVG,
         }
     }
 
     fn of_file(bytes: Vec<u8>) -> Option<Self> {
         if picture_type(&bytes).is_some() {
-            return Some(Source::File(bytes));
+            return Some(PictureSource::File(bytes));
         }
         let text = String::from_utf8(bytes).ok()?;
         let start = text.trim_start_matches('\u{feff}').trim_start();
         let drawn = start.starts_with("<svg")
             || (start.starts_with("<?xml") || start.starts_with("<!")) && start.contains("<svg");
-        drawn.then_some(Source::Drawing(text))
+        drawn.then_some(PictureSource::Drawing(text))
     }
 }
 
-fn read(path: &Path) -> Option<Source> {
+fn read(path: &Path) -> Option<PictureSource> {
     let file = std::fs::metadata(path).ok()?;
     if !file.is_file() || file.len() > MOST_BYTES as u64 {
         return None;
@@ -96,11 +96,11 @@ fn read(path: &Path) -> Option<Source> {
     let file = std::fs::File::open(path).ok()?;
     // It may grow meanwhile.
     file.take(MOST_BYTES as u64).read_to_end(&mut bytes).ok()?;
-    Source::of_file(bytes)
+    PictureSource::of_file(bytes)
 }
 
 /// What follows `data:`.
-fn of_data_url(rest: &str) -> Option<Source> {
+fn of_data_url(rest: &str) -> Option<PictureSource> {
     let (head, data) = rest.split_once(',')?;
     let mut words = head.split(';').map(str::trim);
     let mime = words.next().unwrap_or_default().to_ascii_lowercase();
@@ -113,7 +113,7 @@ fn of_data_url(rest: &str) -> Option<Source> {
     } else {
         unescaped(data).into_bytes()
     };
-    Source::of_file(bytes)
+    PictureSource::of_file(bytes)
 }
 
 fn strip_scheme<'a>(target: &'a str, scheme: &str) -> Option<&'a str> {
@@ -180,10 +180,10 @@ mod tests {
         std::fs::write(cwd.join("50%.svg"), "<?xml version='1.0'?>\n<svg/>").unwrap();
         std::fs::write(cwd.join("secret.png"), "password").unwrap();
         std::fs::create_dir(cwd.join("folder.png")).unwrap();
-        let file = Some(Source::File(PNG.to_vec()));
-        let drawing = |text: &str| Some(Source::Drawing(text.to_owned()));
-        let check = |target: &str, expected: Option<Source>| {
-            assert_eq!(Source::find(target, Some(cwd)), expected, "{target}");
+        let file = Some(PictureSource::File(PNG.to_vec()));
+        let drawing = |text: &str| Some(PictureSource::Drawing(text.to_owned()));
+        let check = |target: &str, expected: Option<PictureSource>| {
+            assert_eq!(PictureSource::find(target, Some(cwd)), expected, "{target}");
         };
         check("a b.png", file.clone());
         check("./a%20b.png", file.clone());
@@ -210,7 +210,7 @@ mod tests {
 
         #[test]
         fn any_data_url_is_read(rest in "[a-z/;,%=A-Z0-9+ é]{0,40}") {
-            let _ = Source::find(&format!("data:image/png{rest}"), None);
+            let _ = PictureSource::find(&format!("data:image/png{rest}"), None);
         }
     }
 }

@@ -20,9 +20,9 @@ const ROOM: Room = Room {
     },
 };
 
-fn drawn(source: &Source, method: Method) -> (String, u32) {
+fn drawn(source: &PictureSource, method: Method) -> (String, u32) {
     match draw(source, method, ROOM, [0; 3]) {
-        Ok(Shown::Drawn(drawn)) => (String::from_utf8(drawn.bytes).unwrap(), drawn.rows),
+        Ok(PictureShown::Drawn(drawn)) => (String::from_utf8(drawn.bytes).unwrap(), drawn.rows),
         other => panic!("not drawn: {other:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[test]
 fn two_by_two_pixels_by_each_method() {
-    let file = Source::File(png());
+    let file = PictureSource::File(png());
     let data = base64(&png());
     let (bytes, rows) = drawn(&file, Method::Kitty);
     let (before, after) = bytes.split_once(",f=100").unwrap();
@@ -66,14 +66,14 @@ fn two_by_two_pixels_by_each_method() {
 
     assert_eq!(
         draw(&file, Method::Off, ROOM, [0; 3]),
-        Ok(Shown::Told("[image/png 2x2]".into()))
+        Ok(PictureShown::Told("[image/png 2x2]".into()))
     );
 }
 
 #[test]
 fn a_large_picture_is_made_to_fit() {
     let pixels = Pixels::new(1600, 1200, vec![200; 1600 * 1200 * 4]).unwrap();
-    let file = Source::File(pixels.to_png().unwrap());
+    let file = PictureSource::File(pixels.to_png().unwrap());
     let (bytes, rows) = drawn(&file, Method::Kitty);
     assert_eq!(rows, 16);
     let data: String = bytes
@@ -81,8 +81,8 @@ fn a_large_picture_is_made_to_fit() {
         .skip(1)
         .map(|sequence| sequence.split([';', '\x1b']).nth(1).unwrap())
         .collect();
-    let sent = super::source::Source::of_bundle("image/png", &data);
-    let Source::File(sent) = sent else {
+    let sent = super::source::PictureSource::of_bundle("image/png", &data);
+    let PictureSource::File(sent) = sent else {
         panic!("a file");
     };
     assert_eq!(decode::size(&sent), Ok((427, 320)));
@@ -94,12 +94,12 @@ fn a_large_picture_is_made_to_fit() {
 fn a_drawing_is_made_at_its_size() {
     let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2">
         <rect width="2" height="2" fill="red"/></svg>"#;
-    let drawing = Source::Drawing(svg.to_owned());
+    let drawing = PictureSource::Drawing(svg.to_owned());
     let (bytes, _) = drawn(&drawing, Method::Blocks { true_colour: true });
     assert_eq!(bytes, "\x1b[38;2;255;0;0m\x1b[48;2;255;0;0m▀▀\x1b[0m\n");
     assert_eq!(
         draw(&drawing, Method::Off, ROOM, [0; 3]),
-        Ok(Shown::Told("[image/svg+xml 2x2]".into()))
+        Ok(PictureShown::Told("[image/svg+xml 2x2]".into()))
     );
 }
 
@@ -116,14 +116,14 @@ fn what_is_damaged_is_said_in_one_line() {
     let mut half = png();
     half.truncate(50);
     let check = |file: &[u8], expected: &str| {
-        let shown = pictures.draw(&Source::File(file.to_vec()), &screen);
-        assert_eq!(shown, Shown::Told(expected.to_owned()));
+        let shown = pictures.draw(&PictureSource::File(file.to_vec()), &screen);
+        assert_eq!(shown, PictureShown::Told(expected.to_owned()));
     };
     check(&half, "[image/png: the picture is damaged]");
     check(b"text", "[image: not a picture that can be drawn]");
     let off = pictures.drawn_as(Images::Off, Background::Dark);
-    let shown = off.draw(&Source::File(png()), &screen);
-    assert_eq!(shown, Shown::Told("[image/png 2x2]".into()));
+    let shown = off.draw(&PictureSource::File(png()), &screen);
+    assert_eq!(shown, PictureShown::Told("[image/png 2x2]".into()));
     assert!(!off.are_drawn(&screen));
 }
 
@@ -134,7 +134,7 @@ fn what_stands_in_the_clear_can_be_read_by_each_method() {
     let clear = Pixels::new(2, 1, bytes).unwrap();
     let own = base64(&clear.to_png().unwrap());
     let laid = base64(&clear.over([255; 3]).to_png().unwrap());
-    let file = Source::File(
+    let file = PictureSource::File(
         Pixels::new(2, 1, vec![0, 0, 0, 255, 0, 0, 0, 0])
             .unwrap()
             .to_png()
@@ -142,7 +142,7 @@ fn what_stands_in_the_clear_can_be_read_by_each_method() {
     );
     for method in [Method::Kitty, Method::Iterm2 { tmux: false }] {
         let on = |ground| match draw(&file, method, ROOM, ground) {
-            Ok(Shown::Drawn(drawn)) => String::from_utf8(drawn.bytes).unwrap(),
+            Ok(PictureShown::Drawn(drawn)) => String::from_utf8(drawn.bytes).unwrap(),
             other => panic!("not drawn: {other:?}"),
         };
         assert!(on([0; 3]).contains(&laid), "{method:?} on black");

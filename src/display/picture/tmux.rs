@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// What tmux tells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Answer {
+pub(super) struct TmuxAnswer {
     /// It lets sequences for the terminal through.
     pub(super) passthrough: bool,
     /// The outer terminal by its `TERM` and the name it gave itself, in lower case; may be empty.
@@ -23,7 +23,7 @@ pub(super) struct Answer {
 }
 
 /// Asks the tmux server about `pane`.
-pub(super) fn ask(pane: Option<&str>) -> Option<Answer> {
+pub(super) fn ask(pane: Option<&str>) -> Option<TmuxAnswer> {
     let mut command = Command::new("tmux");
     command.args(["display-message", "-p"]);
     if let Some(pane) = pane {
@@ -58,9 +58,9 @@ fn wait(mut child: Child) -> Option<String> {
     }
 }
 
-fn read_answer(line: &str) -> Option<Answer> {
+fn read_answer(line: &str) -> Option<TmuxAnswer> {
     let (option, terminal) = line.trim_end().split_once('|')?;
-    Some(Answer {
+    Some(TmuxAnswer {
         passthrough: matches!(option, "on" | "all" | "1"),
         terminal: terminal.trim().to_ascii_lowercase(),
     })

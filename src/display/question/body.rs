@@ -12,7 +12,7 @@ use crate::agent::{FileChange, Subject};
 use crate::display::diff;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
-use crate::session::{About, Choice, ProposedCell, Question};
+use crate::session::{About, ProposedCell, Question, QuestionChoice};
 use crate::text::Line;
 use crate::text::escape::visible;
 
@@ -107,25 +107,29 @@ pub(super) fn ask(about: &About) -> &'static str {
 }
 
 /// One choice: its key and its words.
-pub(super) fn choice(question: &Question, choice: Choice) -> (char, Cow<'static, str>) {
+pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<'static, str>) {
     let about = &question.about;
     let (key, words) = match choice {
-        Choice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
+        QuestionChoice::Once if matches!(about, About::Agent(Subject::Link { .. })) => {
             ('y', "yes, I open it")
         }
         // A yes is for all skills of the project.
-        Choice::Once if matches!(about, About::ProjectSkill { .. }) => ('y', "yes, all session"),
-        Choice::Once => ('y', "yes, this once"),
-        Choice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+        QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
+            ('y', "yes, all session")
+        }
+        QuestionChoice::Once => ('y', "yes, this once"),
+        QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             ('s', "yes, all of it")
         }
-        Choice::Session => ('s', "yes, all session"),
-        Choice::Remember if question.choices().contains(&Choice::Once) => ('a', "yes, always"),
-        Choice::Remember => ('y', "yes, always"),
-        Choice::No => ('n', "no"),
-        Choice::NoBecause => ('w', "no, say why"),
-        Choice::Stop => ('x', "no, and stop"),
-        Choice::Named(number) => {
+        QuestionChoice::Session => ('s', "yes, all session"),
+        QuestionChoice::Remember if question.choices().contains(&QuestionChoice::Once) => {
+            ('a', "yes, always")
+        }
+        QuestionChoice::Remember => ('y', "yes, always"),
+        QuestionChoice::No => ('n', "no"),
+        QuestionChoice::NoBecause => ('w', "no, say why"),
+        QuestionChoice::Stop => ('x', "no, and stop"),
+        QuestionChoice::Named(number) => {
             let digit = u32::try_from(number + 1).ok();
             let key = digit.and_then(|digit| char::from_digit(digit, 10));
             return (key.unwrap_or(' '), option(question, number).into());
@@ -143,19 +147,21 @@ fn option(question: &Question, number: usize) -> String {
 }
 
 /// What the line that stays says of the answer.
-pub(super) fn verdict(question: &Question, choice: Choice) -> Cow<'static, str> {
+pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'static, str> {
     let about = &question.about;
     let words = match choice {
-        Choice::Once if matches!(about, About::ProjectSkill { .. }) => "✓ allowed for this session",
-        Choice::Once => "✓ allowed once",
-        Choice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
+        QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
+            "✓ allowed for this session"
+        }
+        QuestionChoice::Once => "✓ allowed once",
+        QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             "✓ allowed, whatever it types there"
         }
-        Choice::Session => "✓ allowed for this session",
-        Choice::Remember => "✓ allowed always",
-        Choice::No | Choice::NoBecause => "✗ not allowed",
-        Choice::Stop => "✗ not allowed, stopped",
-        Choice::Named(number) => {
+        QuestionChoice::Session => "✓ allowed for this session",
+        QuestionChoice::Remember => "✓ allowed always",
+        QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
+        QuestionChoice::Stop => "✗ not allowed, stopped",
+        QuestionChoice::Named(number) => {
             let chosen = question.options.get(number);
             let allows = chosen.is_some_and(|option| option.kind.allows());
             let mark = if allows { '✓' } else { '✗' };
@@ -409,7 +415,7 @@ mod tests {
                 assert!(words.len() <= 16, "{words}");
                 assert_eq!(shown.iter().filter(|(other, _)| other == key).count(), 1);
             }
-            assert!(choices.contains(&Choice::No));
+            assert!(choices.contains(&QuestionChoice::No));
         }
     }
 }

@@ -6,7 +6,7 @@
 use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
-use super::frame::{Frame, Step};
+use super::frame::{FrameStep, QuestionFrame};
 use crate::agent::Field;
 use crate::display::rows::Rows;
 use crate::session::Reply;
@@ -101,11 +101,11 @@ impl Form {
     }
 
     /// What stands below it while it is being filled in.
-    pub(super) fn frame(&self, width: usize) -> Frame {
+    pub(super) fn frame(&self, width: usize) -> QuestionFrame {
         let mut rows = Rows::new(width);
         let Some(field) = self.field() else {
             rows.text(0, "y accepts, Esc declines", Style::new().dimmed());
-            return Frame {
+            return QuestionFrame {
                 rows: rows.into_rows(),
                 back: 0,
             };
@@ -133,7 +133,7 @@ impl Form {
             let runs = [(shown.to_owned(), Style::new())];
             rows.runs(("> ", Style::new()), "", &runs);
         }
-        Frame {
+        QuestionFrame {
             rows: rows.into_rows(),
             back,
         }
@@ -197,27 +197,29 @@ impl Form {
     }
 
     /// Takes a key.
-    pub(super) fn take(&mut self, key: &Event) -> Step {
+    pub(super) fn take(&mut self, key: &Event) -> FrameStep {
         self.hint = "";
         match plain(key) {
             KeyCode::Char('y' | 'Y') if self.fields.is_empty() => {
-                Step::Filled("✓ accepted".to_owned(), Reply::Filled(Vec::new()))
+                FrameStep::Filled("✓ accepted".to_owned(), Reply::Filled(Vec::new()))
             }
-            KeyCode::Char('n' | 'N') if self.fields.is_empty() => Step::Answered(Reply::Declined),
+            KeyCode::Char('n' | 'N') if self.fields.is_empty() => {
+                FrameStep::Answered(Reply::Declined)
+            }
             KeyCode::Esc if self.typing && self.count() > 0 => {
                 self.typing = false;
-                Step::Changed
+                FrameStep::Changed
             }
-            KeyCode::Esc => Step::Answered(Reply::Declined),
+            KeyCode::Esc => FrameStep::Answered(Reply::Declined),
             _ if self.typing => self.type_key(key),
             code => self.choose_key(code),
         }
     }
 
-    fn type_key(&mut self, key: &Event) -> Step {
+    fn type_key(&mut self, key: &Event) -> FrameStep {
         if plain(key) != KeyCode::Enter || self.field().is_none() {
             self.entry.take(key);
-            return Step::Changed;
+            return FrameStep::Changed;
         }
         let text = self.entry.text().to_owned();
         let optional = self.field().is_some_and(|field| field.optional);
@@ -227,12 +229,12 @@ impl Form {
         }
         if values.is_empty() && !optional {
             self.hint = "an answer is needed, Esc declines";
-            return Step::Changed;
+            return FrameStep::Changed;
         }
         self.give(values)
     }
 
-    fn choose_key(&mut self, key: KeyCode) -> Step {
+    fn choose_key(&mut self, key: KeyCode) -> FrameStep {
         let count = self.count();
         let several = self.field().is_some_and(|field| field.several);
         match key {
@@ -259,14 +261,14 @@ impl Form {
             KeyCode::Enter => return self.enter(several),
             _ => {}
         }
-        Step::Changed
+        FrameStep::Changed
     }
 
     /// An option was named.
-    fn pick(&mut self, at: usize) -> Step {
+    fn pick(&mut self, at: usize) -> FrameStep {
         self.marked = Some(at);
         let Some(field) = self.field() else {
-            return Step::Changed;
+            return FrameStep::Changed;
         };
         if at == field.options.len() {
             self.typing = true;
@@ -281,10 +283,10 @@ impl Form {
             let value = field.options[at].0.clone();
             return self.give(vec![value]);
         }
-        Step::Changed
+        FrameStep::Changed
     }
 
-    fn enter(&mut self, several: bool) -> Step {
+    fn enter(&mut self, several: bool) -> FrameStep {
         let optional = self.field().is_some_and(|field| field.optional);
         match (several, self.marked) {
             (true, _) if !self.chosen.is_empty() || optional => {
@@ -295,7 +297,7 @@ impl Form {
             (_, None) if optional => self.give(Vec::new()),
             _ => {
                 self.hint = "choose one first, Esc declines";
-                Step::Changed
+                FrameStep::Changed
             }
         }
     }
@@ -314,9 +316,9 @@ impl Form {
             .collect()
     }
 
-    fn give(&mut self, values: Vec<String>) -> Step {
+    fn give(&mut self, values: Vec<String>) -> FrameStep {
         let Some(field) = self.field() else {
-            return Step::Changed;
+            return FrameStep::Changed;
         };
         let shown = match (field.secret, values.is_empty()) {
             (_, true) => "nothing".to_owned(),
@@ -331,9 +333,9 @@ impl Form {
         let said = format!("✓ {}: {}", visible(name), visible(&shown));
         self.given.push((field.id.clone(), values));
         if self.given.len() == self.fields.len() {
-            return Step::Filled(said, Reply::Filled(std::mem::take(&mut self.given)));
+            return FrameStep::Filled(said, Reply::Filled(std::mem::take(&mut self.given)));
         }
         self.begin();
-        Step::Next(said)
+        FrameStep::Next(said)
     }
 }

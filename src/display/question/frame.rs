@@ -5,7 +5,7 @@ use crate::text::Line;
 
 /// What stands below a question while it is open.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::display) struct Frame {
+pub(in crate::display) struct QuestionFrame {
     /// Top to bottom, none wider than asked for.
     pub(in crate::display) rows: Vec<Line>,
     /// How many columns before the end of the last row the cursor stands.
@@ -14,7 +14,7 @@ pub(in crate::display) struct Frame {
 
 /// What became of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FrameStep {
     /// Something else is shown.
     Changed,
     /// A field was answered, the next one is up; this line stays.

@@ -1,8 +1,8 @@
 //! A question as a machine: keys in, rows and an answer out.
 //!
-//! Pure: no clock, no terminal, no session. What is asked in full is [`Asking::body`], to be printed once;
-//! [`Asking::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first changes
-//! nothing; pasted text never answers a yes-or-no question; one reply comes out.
+//! Pure: no clock, no terminal, no session. What is asked in full is [`OpenQuestion::body`], to be printed once;
+//! [`OpenQuestion::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first
+//! changes nothing; pasted text never answers a yes-or-no question; one reply comes out.
 //!
 //! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out.
 
@@ -17,12 +17,12 @@ use crossterm::event::{Event, KeyCode};
 use nu_ansi_term::{Color, Style};
 
 use self::form::Form;
-pub(super) use self::frame::Frame;
-use self::frame::Step;
+use self::frame::FrameStep;
+pub(super) use self::frame::QuestionFrame;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;
-use crate::session::{About, Choice, Question, Reply};
+use crate::session::{About, Question, QuestionChoice, Reply};
 use crate::text::entry::Entry;
 use crate::text::escape::visible;
 use crate::text::keys::{is_control, plain};
@@ -30,10 +30,10 @@ use crate::text::{Line, columns};
 
 /// What became of a key, for whoever shows the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum KeyOutcome {
     /// Still open; the frame may have changed.
     Open,
-    /// Still open; the line stays, then comes [`Asking::more`].
+    /// Still open; the line stays, then comes [`OpenQuestion::more`].
     Next(String),
     /// Answered; the line stays.
     Over(String, Reply),
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 
 /// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asking {
+pub(super) struct OpenQuestion {
     question: Question,
     stage: Stage,
 }
@@ -61,7 +61,7 @@ enum Stage {
     Form(Box<Form>),
 }
 
-impl Asking {
+impl OpenQuestion {
     /// The question, nothing pressed yet.
     pub(super) fn new(question: Question) -> Self {
         let stage = match &question.about {
@@ -70,7 +70,7 @@ impl Asking {
             }
             _ => choosing(&question),
         };
-        Asking { question, stage }
+        OpenQuestion { question, stage }
     }
 
     /// Names it.
@@ -94,7 +94,7 @@ impl Asking {
     }
 
     /// What stands below.
-    pub(super) fn frame(&self, width: usize) -> Frame {
+    pub(super) fn frame(&self, width: usize) -> QuestionFrame {
         let mut rows = Rows::new(width);
         let mut back = 0;
         match &self.stage {
@@ -122,7 +122,7 @@ impl Asking {
                 rows.runs((label, Style::new().bold()), "", &runs);
             }
         }
-        Frame {
+        QuestionFrame {
             rows: rows.into_rows(),
             back,
         }
@@ -153,40 +153,42 @@ impl Asking {
     }
 
     /// Takes a key.
-    pub(super) fn take(&mut self, key: &Event) -> Outcome {
+    pub(super) fn take(&mut self, key: &Event) -> KeyOutcome {
         if is_control(key, 'c') {
-            return Outcome::Interrupt;
+            return KeyOutcome::Interrupt;
         }
         let step = match &mut self.stage {
             Stage::Choosing { marked } => match choose(&self.question, marked, plain(key)) {
-                None => Step::Changed,
-                Some(Choice::NoBecause) => {
+                None => FrameStep::Changed,
+                Some(QuestionChoice::NoBecause) => {
                     self.stage = Stage::Why(Entry::new(false));
-                    Step::Changed
+                    FrameStep::Changed
                 }
-                Some(choice) => Step::Answered(Reply::Chosen(choice)),
+                Some(choice) => FrameStep::Answered(Reply::Chosen(choice)),
             },
             Stage::Why(entry) => match plain(key) {
                 KeyCode::Esc => {
                     self.stage = choosing(&self.question);
-                    Step::Changed
+                    FrameStep::Changed
                 }
                 KeyCode::Enter if entry.text().trim().is_empty() => {
-                    Step::Answered(Reply::Chosen(Choice::No))
+                    FrameStep::Answered(Reply::Chosen(QuestionChoice::No))
                 }
-                KeyCode::Enter => Step::Answered(Reply::NoBecause(entry.text().trim().to_owned())),
+                KeyCode::Enter => {
+                    FrameStep::Answered(Reply::NoBecause(entry.text().trim().to_owned()))
+                }
                 _ => {
                     entry.take(key);
-                    Step::Changed
+                    FrameStep::Changed
                 }
             },
             Stage::Form(form) => form.take(key),
         };
         match step {
-            Step::Changed => Outcome::Open,
-            Step::Next(said) => Outcome::Next(said),
-            Step::Filled(said, reply) => Outcome::Over(said, reply),
-            Step::Answered(reply) => Outcome::Over(self.said(&reply), reply),
+            FrameStep::Changed => KeyOutcome::Open,
+            FrameStep::Next(said) => KeyOutcome::Next(said),
+            FrameStep::Filled(said, reply) => KeyOutcome::Over(said, reply),
+            FrameStep::Answered(reply) => KeyOutcome::Over(self.said(&reply), reply),
         }
     }
 
@@ -225,9 +227,9 @@ impl Asking {
 /// The choices with a "no" marked.
 fn choosing(question: &Question) -> Stage {
     let choices = question.choices();
-    let rejects = |choice: &Choice| match choice {
-        Choice::No => true,
-        Choice::Named(number) => {
+    let rejects = |choice: &QuestionChoice| match choice {
+        QuestionChoice::No => true,
+        QuestionChoice::Named(number) => {
             let option = question.options.get(*number);
             option.is_some_and(|option| !option.kind.allows())
         }
@@ -239,14 +241,14 @@ fn choosing(question: &Question) -> Stage {
 }
 
 /// The choice a key makes, or moves to.
-fn choose(question: &Question, marked: &mut usize, key: KeyCode) -> Option<Choice> {
+fn choose(question: &Question, marked: &mut usize, key: KeyCode) -> Option<QuestionChoice> {
     let choices = question.choices();
     let count = choices.len().max(1);
     match key {
         KeyCode::Up | KeyCode::Left | KeyCode::BackTab => *marked = (*marked + count - 1) % count,
         KeyCode::Down | KeyCode::Right | KeyCode::Tab => *marked = (*marked + 1) % count,
         KeyCode::Enter => return choices.get(*marked).copied(),
-        KeyCode::Esc => return Some(Choice::No),
+        KeyCode::Esc => return Some(QuestionChoice::No),
         KeyCode::Char(c) => {
             let pressed = c.to_ascii_lowercase();
             return choices

@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::Signal;
 
 use super::super::{Interrupter, RequestId, RuntimeRequest};
-use super::map::Kind;
+use super::map::RequestKind;
 use crate::process::Group;
 
 /// Shared by the owner thread and all handles.
@@ -198,5 +198,5 @@ impl Interrupter for Control {
 }
 
 fn runs_code(request: &RuntimeRequest) -> bool {
-    Kind::of(request).is_some_and(Kind::runs_code)
+    RequestKind::of(request).is_some_and(RequestKind::runs_code)
 }

@@ -25,7 +25,7 @@ pub(super) struct Candidate {
 
 /// What the search found.
 #[derive(Debug, Default)]
-pub(super) struct Search {
+pub(super) struct InterpreterSearch {
     /// What can be started, best first.
     pub(super) candidates: Vec<Candidate>,
     /// What was named but cannot be started, one phrase each.
@@ -33,8 +33,12 @@ pub(super) struct Search {
 }
 
 /// Looks for interpreters.
-pub(super) fn find(configured: Option<&Path>, cwd: &Path, variables: &Variables) -> Search {
-    let mut search = Search::default();
+pub(super) fn find(
+    configured: Option<&Path>,
+    cwd: &Path,
+    variables: &Variables,
+) -> InterpreterSearch {
+    let mut search = InterpreterSearch::default();
     if let Some(configured) = configured {
         search.add_configured(configured, cwd, variables);
         return search;
@@ -60,7 +64,7 @@ pub(super) fn find(configured: Option<&Path>, cwd: &Path, variables: &Variables)
     search
 }
 
-impl Search {
+impl InterpreterSearch {
     fn add(&mut self, program: PathBuf, origin: &'static str, variables: Variables) -> bool {
         let usable = program.is_file() && access(&program, Access::EXEC_OK).is_ok();
         let known = self.candidates.iter().any(|known| known.program == program);
@@ -216,7 +220,7 @@ mod tests {
             configured: Option<&str>,
             variables: &[(&str, &str)],
             expected: &[&str],
-        ) -> Search {
+        ) -> InterpreterSearch {
             let configured = configured.map(Path::new);
             let search = find(
                 configured,

@@ -1,6 +1,6 @@
 //! One running interpreter: its process and the descriptors around it.
 //!
-//! In: lines for its request pipe. Out: what it writes, brought into order by [`Order`]. Invariants: no call blocks
+//! In: lines for its request pipe. Out: what it writes, brought into order by [`Sequencer`]. Invariants: no call blocks
 //! but [`Interpreter::step`], and that no longer than it was told; a stream that waits for a mark's frame is not read,
 //! so nothing here grows with what a cell prints. Absent on purpose: what requests and frames mean.
 
@@ -21,7 +21,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::super::{Death, OutputStream};
 use super::control::Control;
 use super::find::Candidate;
-use super::order::Order;
+use super::order::Sequencer;
 use super::plan::{Confinement, ScriptRun};
 use super::terminal::{InnerTerminal, is_raw};
 use super::wire::{Lines, parse_frame};
@@ -39,7 +39,7 @@ const PIPE: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Interpreter {
     /// What it said and printed, in order.
-    pub(super) order: Order,
+    pub(super) order: Sequencer,
     /// The first thing on the frame pipe that was not a frame.
     pub(super) confusion: Option<String>,
     child: Child,
@@ -74,7 +74,7 @@ enum Source {
 
 /// What a step found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PollStep {
     /// Something was read or written, or somebody called.
     Active,
     /// Nothing happened for as long as was allowed.
@@ -189,7 +189,7 @@ impl Interpreter {
             .and_then(Pid::from_raw)
             .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Ok(Interpreter {
-            order: Order::new(&kinds, &nonce),
+            order: Sequencer::new(&kinds, &nonce),
             confusion: None,
             child,
             exit,
@@ -226,7 +226,7 @@ impl Interpreter {
 
     /// Waits until something can be read or written, the process ends or `control` calls, at most `patience`; reads
     /// and writes what there is.
-    pub(super) fn step(&mut self, control: &Control, patience: Option<Duration>) -> Step {
+    pub(super) fn step(&mut self, control: &Control, patience: Option<Duration>) -> PollStep {
         let idle_tick = Duration::from_secs(1);
         // Without these two descriptors someone has to look now and then.
         let blind = self.exit.is_none() || control.wake_fd().is_none();
@@ -268,8 +268,8 @@ impl Interpreter {
         let happened: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
         if count == 0 {
             return match patience {
-                Some(patience) if wait == Some(patience) => Step::Idle,
-                _ => Step::Active,
+                Some(patience) if wait == Some(patience) => PollStep::Idle,
+                _ => PollStep::Active,
             };
         }
         let mut ended = false;
@@ -283,9 +283,9 @@ impl Interpreter {
             }
         }
         if ended || self.frames.is_none() || self.confusion.is_some() {
-            Step::Ended
+            PollStep::Ended
         } else {
-            Step::Active
+            PollStep::Active
         }
     }
 

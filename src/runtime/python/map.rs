@@ -14,10 +14,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::super::{Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
-use super::wire::{Frame, FrameId};
+use super::wire::{FrameId, RunnerFrame};
 use answers::{answer_of, bundle_of, cell_error, raised};
 
-pub(super) use kind::{Kind, finished, interrupted};
+pub(super) use kind::{RequestKind, finished, interrupted};
 
 /// True for a cell that does nothing but leave.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {
 /// The requests an interpreter has been given.
 #[derive(Debug, Default)]
 pub(super) struct Underway {
-    requests: VecDeque<(RequestId, Kind)>,
+    requests: VecDeque<(RequestId, RequestKind)>,
     /// Whose output it is at this moment.
     pub(super) current: Option<RequestId>,
     /// Questions of the runner: our number, the request, the runner's name for it.
@@ -39,7 +39,7 @@ pub(super) struct Underway {
 
 impl Underway {
     /// A request was sent.
-    pub(super) fn add(&mut self, id: RequestId, kind: Kind) {
+    pub(super) fn add(&mut self, id: RequestId, kind: RequestKind) {
         self.requests.push_back((id, kind));
     }
 
@@ -51,7 +51,7 @@ impl Underway {
             .count()
     }
 
-    fn kind(&self, id: RequestId) -> Option<Kind> {
+    fn kind(&self, id: RequestId) -> Option<RequestKind> {
         let found = self.requests.iter().find(|(known, _)| *known == id);
         found.map(|(_, kind)| *kind)
     }
@@ -73,14 +73,14 @@ impl Underway {
     }
 
     /// The interpreter is gone: the requests it did not answer.
-    pub(super) fn abandon(&mut self) -> VecDeque<(RequestId, Kind)> {
+    pub(super) fn abandon(&mut self) -> VecDeque<(RequestId, RequestKind)> {
         self.current = None;
         self.questions.clear();
         std::mem::take(&mut self.requests)
     }
 
     /// Ends request `id`; `None` when it is not under way.
-    fn end(&mut self, id: RequestId) -> Option<Kind> {
+    fn end(&mut self, id: RequestId) -> Option<RequestKind> {
         let at = self.requests.iter().position(|(known, _)| *known == id)?;
         let (_, kind) = self.requests.remove(at)?;
         if self.current == Some(id) {
@@ -91,7 +91,7 @@ impl Underway {
     }
 
     /// What a frame means; `None` for those that mean nothing to a session.
-    pub(super) fn event(&mut self, frame: Frame) -> Option<RuntimeEvent> {
+    pub(super) fn event(&mut self, frame: RunnerFrame) -> Option<RuntimeEvent> {
         let known = |FrameId(id): FrameId| {
             let id = id?;
             self.requests
@@ -100,17 +100,19 @@ impl Underway {
                 .then_some(id)
         };
         Some(match frame {
-            Frame::Ready { .. } | Frame::Typed { .. } | Frame::Unknown => return None,
-            Frame::Started { id } => {
+            RunnerFrame::Ready { .. } | RunnerFrame::Typed { .. } | RunnerFrame::Unknown => {
+                return None;
+            }
+            RunnerFrame::Started { id } => {
                 let id = known(id)?;
                 self.current = Some(id);
-                if self.kind(id) != Some(Kind::Execute) {
+                if self.kind(id) != Some(RequestKind::Execute) {
                     // Told by its output and its answer alone.
                     return None;
                 }
                 RuntimeEvent::Started { id }
             }
-            Frame::Result {
+            RunnerFrame::Result {
                 id,
                 bundle,
                 metadata,
@@ -124,7 +126,7 @@ impl Underway {
                     ..Display::of(bundle_of(bundle).with_metadata(*metadata))
                 },
             },
-            Frame::Display {
+            RunnerFrame::Display {
                 bundle,
                 metadata,
                 display_id,
@@ -140,15 +142,15 @@ impl Underway {
                     update,
                 },
             },
-            Frame::Clear { wait, .. } => RuntimeEvent::Clear {
+            RunnerFrame::Clear { wait, .. } => RuntimeEvent::Clear {
                 id: self.current?,
                 wait,
             },
-            Frame::Page { bundle, .. } => RuntimeEvent::Page {
+            RunnerFrame::Page { bundle, .. } => RuntimeEvent::Page {
                 id: self.current?,
                 bundle: bundle_of(bundle),
             },
-            Frame::InputRequest {
+            RunnerFrame::InputRequest {
                 id,
                 call,
                 prompt,
@@ -162,20 +164,20 @@ impl Underway {
                     password,
                 }
             }
-            Frame::RecordRequest { id, call } => {
+            RunnerFrame::RecordRequest { id, call } => {
                 let id = known(id)?;
                 let call = self.question(id, call);
                 RuntimeEvent::RecordRequested { id, call }
             }
-            Frame::NextInput { id, text } => RuntimeEvent::NextInput {
+            RunnerFrame::NextInput { id, text } => RuntimeEvent::NextInput {
                 id: known(id)?,
                 text,
             },
-            Frame::ExitRequested { id, code } => RuntimeEvent::ExitRequested {
+            RunnerFrame::ExitRequested { id, code } => RuntimeEvent::ExitRequested {
                 id: known(id)?,
                 code: exit_code(&code),
             },
-            Frame::Error { id, error } => match known(id) {
+            RunnerFrame::Error { id, error } => match known(id) {
                 Some(id) => RuntimeEvent::Error {
                     id,
                     error: cell_error(error),
@@ -185,8 +187,8 @@ impl Underway {
                     error.ename, error.evalue
                 )),
             },
-            Frame::Notice { text } => RuntimeEvent::Notice(text),
-            Frame::Done {
+            RunnerFrame::Notice { text } => RuntimeEvent::Notice(text),
+            RunnerFrame::Done {
                 id,
                 status,
                 cancelled,
@@ -211,7 +213,7 @@ impl Underway {
                     },
                 }
             }
-            Frame::Answer { id, answer } => {
+            RunnerFrame::Answer { id, answer } => {
                 let Some(id) = id.0 else {
                     let error = raised(&answer)?;
                     return Some(RuntimeEvent::Notice(format!(
@@ -220,7 +222,7 @@ impl Underway {
                     )));
                 };
                 let kind = self.end(id)?;
-                if kind == Kind::Execute {
+                if kind == RequestKind::Execute {
                     // Only a refusal answers a cell this way.
                     return Some(finished(id, Ending::Error));
                 }

@@ -1,8 +1,8 @@
 //! Finds the runner's marks in the cell's output and takes them out.
 //!
-//! In: chunks of one output stream as they were read, cut anywhere. Out: [`Piece`]s, in order: the bytes of the cell
-//! and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`, where WORD is a number (order against the
-//! frames), `own` (a program of the cell takes the screen) or `back` (it gave it back).
+//! In: chunks of one output stream as they were read, cut anywhere. Out: [`StreamPiece`]s, in order: the bytes of the
+//! cell and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`, where WORD is a number (order against
+//! the frames), `own` (a program of the cell takes the screen) or `back` (it gave it back).
 //!
 //! Invariant: the bytes and the marks do not depend on how the stream was cut. What looks like a mark but has another
 //! nonce or an unknown word is the cell's output. Cost: one substring search for every chunk, no copy of a chunk that
@@ -16,7 +16,7 @@ const LONGEST_WORD: usize = 20;
 
 /// What a stream is made of.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum StreamPiece {
     /// Output, never empty.
     Bytes(Vec<u8>),
     /// A mark.
@@ -70,7 +70,7 @@ impl MarkFilter {
     }
 
     /// The next piece that is certain; `None` until more is pushed.
-    pub(super) fn next(&mut self) -> Option<Piece> {
+    pub(super) fn next(&mut self) -> Option<StreamPiece> {
         loop {
             let rest = &self.buffer[self.at..];
             let searched = &rest[self.plain..];
@@ -87,7 +87,7 @@ impl MarkFilter {
                 Some(end) => match parse(&window[..end]) {
                     Some(mark) if start == 0 => {
                         self.at += word_at + end + 1;
-                        return Some(Piece::Mark(mark));
+                        return Some(StreamPiece::Mark(mark));
                     }
                     Some(_) => {
                         self.plain = 0;
@@ -105,21 +105,21 @@ impl MarkFilter {
     }
 
     /// What was held back because it might have become a mark; to be asked at the stream's end.
-    pub(super) fn finish(&mut self) -> Option<Piece> {
+    pub(super) fn finish(&mut self) -> Option<StreamPiece> {
         self.take(self.buffer.len() - self.at)
     }
 
     /// Takes the next `count` bytes as output; none when that is zero.
-    fn take(&mut self, count: usize) -> Option<Piece> {
+    fn take(&mut self, count: usize) -> Option<StreamPiece> {
         if count == 0 {
             return None;
         }
         if self.at == 0 && count == self.buffer.len() {
-            return Some(Piece::Bytes(std::mem::take(&mut self.buffer)));
+            return Some(StreamPiece::Bytes(std::mem::take(&mut self.buffer)));
         }
         let bytes = self.buffer[self.at..self.at + count].to_vec();
         self.at += count;
-        Some(Piece::Bytes(bytes))
+        Some(StreamPiece::Bytes(bytes))
     }
 
     /// How many bytes at the end of `text` may be the start of the prefix.
@@ -160,11 +160,11 @@ mod tests {
     }
 
     /// All output joined between marks, and the marks.
-    fn split(chunks: &[Vec<u8>]) -> Vec<Piece> {
+    fn split(chunks: &[Vec<u8>]) -> Vec<StreamPiece> {
         let mut filter = MarkFilter::new(NONCE);
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut add = |piece: Piece| match (pieces.last_mut(), piece) {
-            (Some(Piece::Bytes(before)), Piece::Bytes(more)) => before.extend(more),
+        let mut pieces: Vec<StreamPiece> = Vec::new();
+        let mut add = |piece: StreamPiece| match (pieces.last_mut(), piece) {
+            (Some(StreamPiece::Bytes(before)), StreamPiece::Bytes(more)) => before.extend(more),
             (_, piece) => pieces.push(piece),
         };
         for chunk in chunks {
@@ -180,8 +180,8 @@ mod tests {
         pieces
     }
 
-    fn bytes(text: &[u8]) -> Piece {
-        Piece::Bytes(text.to_vec())
+    fn bytes(text: &[u8]) -> StreamPiece {
+        StreamPiece::Bytes(text.to_vec())
     }
 
     #[test]
@@ -199,11 +199,11 @@ mod tests {
             split(&[text]),
             [
                 bytes(b"a"),
-                Piece::Mark(Mark::Sync(1)),
-                Piece::Mark(Mark::Own),
+                StreamPiece::Mark(Mark::Sync(1)),
+                StreamPiece::Mark(Mark::Own),
                 bytes(b"b\x1b[1m"),
-                Piece::Mark(Mark::Back),
-                Piece::Mark(Mark::Sync(u64::MAX)),
+                StreamPiece::Mark(Mark::Back),
+                StreamPiece::Mark(Mark::Sync(u64::MAX)),
             ]
         );
     }
@@ -227,7 +227,7 @@ mod tests {
             let with_mark = [text.to_vec(), mark("3")].concat();
             assert_eq!(
                 split(&[with_mark]),
-                [bytes(text), Piece::Mark(Mark::Sync(3))],
+                [bytes(text), StreamPiece::Mark(Mark::Sync(3))],
                 "{text:?} before a mark"
             );
         }
@@ -239,7 +239,7 @@ mod tests {
         let chunk = vec![b'x'; 65536];
         let address = chunk.as_ptr();
         filter.push(chunk);
-        let Some(Piece::Bytes(out)) = filter.next() else {
+        let Some(StreamPiece::Bytes(out)) = filter.next() else {
             panic!("nothing came out")
         };
         assert_eq!(out.as_ptr(), address);
@@ -282,10 +282,10 @@ mod tests {
             let mut rebuilt = Vec::new();
             for piece in split(std::slice::from_ref(&whole)) {
                 match piece {
-                    Piece::Bytes(bytes) => rebuilt.extend(bytes),
-                    Piece::Mark(Mark::Sync(n)) => rebuilt.extend(mark(&n.to_string())),
-                    Piece::Mark(Mark::Own) => rebuilt.extend(mark("own")),
-                    Piece::Mark(Mark::Back) => rebuilt.extend(mark("back")),
+                    StreamPiece::Bytes(bytes) => rebuilt.extend(bytes),
+                    StreamPiece::Mark(Mark::Sync(n)) => rebuilt.extend(mark(&n.to_string())),
+                    StreamPiece::Mark(Mark::Own) => rebuilt.extend(mark("own")),
+                    StreamPiece::Mark(Mark::Back) => rebuilt.extend(mark("back")),
                 }
             }
             prop_assert_eq!(rebuilt, whole);

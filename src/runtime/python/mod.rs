@@ -29,12 +29,12 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    Capabilities, CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeEvent,
+    CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
 use control::Control;
 use events::Events;
-use map::Kind;
+use map::RequestKind;
 use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
 use terminal::InnerTerminal;
@@ -68,12 +68,12 @@ pub(super) fn first(plan: &PythonPlan) -> Option<PathBuf> {
 }
 
 /// What it can do, with a terminal of its own or without.
-pub(super) fn capabilities(terminal: bool) -> Capabilities {
-    Capabilities {
+pub(super) fn capabilities(terminal: bool) -> RuntimeCapabilities {
+    RuntimeCapabilities {
         cells: "Magics, `!command` and top-level await work.".into(),
         terminal,
         comms: false,
-        ..Capabilities::all(LANGUAGE)
+        ..RuntimeCapabilities::all(LANGUAGE)
     }
 }
 
@@ -120,14 +120,14 @@ impl Stillborn {
 }
 
 impl Runtime for PythonRuntime {
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> RuntimeCapabilities {
         capabilities(self.terminal.is_some())
     }
 
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {
         self.last_id += 1;
         let id = RequestId(self.last_id);
-        match (&self.stillborn, Kind::of(&request)) {
+        match (&self.stillborn, RequestKind::of(&request)) {
             (None, _) => self.control.submit(id, request),
             (Some(stillborn), Some(kind)) => {
                 let death = Death::NotStarted(stillborn.failure.clone());

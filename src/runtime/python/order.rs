@@ -1,20 +1,20 @@
 //! Brings what came over separate channels into the order it happened in.
 //!
-//! In: chunks of the output streams and frames, each channel in its own order. Out: one sequence of [`Item`]s.
+//! In: chunks of the output streams and frames, each channel in its own order. Out: one sequence of [`SequenceItem`]s.
 //! Invariant: a frame with number N comes after everything that precedes mark N in every stream and before everything
 //! that follows it. A stream that reached a mark waits for the frame of that mark; a frame waits for its marks in all
 //! streams that are open. Absent on purpose: reading, time; who calls decides when waiting has become pointless and
-//! calls [`Order::force`].
+//! calls [`Sequencer::force`].
 
 use std::collections::VecDeque;
 
 use super::super::OutputStream;
-use super::marks::{Mark, MarkFilter, Piece};
-use super::wire::{Frame, SyncedFrame};
+use super::marks::{Mark, MarkFilter, StreamPiece};
+use super::wire::{RunnerFrame, SyncedFrame};
 
 /// One step of the sequence.
 #[derive(Debug)]
-pub(super) enum Item {
+pub(super) enum SequenceItem {
     /// Bytes of a stream.
     Output {
         /// Which.
@@ -25,12 +25,12 @@ pub(super) enum Item {
         foreign: bool,
     },
     /// A frame.
-    Frame(Frame),
+    Frame(RunnerFrame),
 }
 
 /// The sequencer of one interpreter.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct Sequencer {
     streams: Vec<Stream>,
     frames: VecDeque<SyncedFrame>,
     /// Number of the last frame that was let through.
@@ -50,7 +50,7 @@ struct Stream {
     owned: bool,
 }
 
-impl Order {
+impl Sequencer {
     /// For these streams and marks with this nonce.
     pub(super) fn new(streams: &[OutputStream], nonce: &str) -> Self {
         let stream = |which: &OutputStream| Stream {
@@ -61,7 +61,7 @@ impl Order {
             raw: false,
             owned: false,
         };
-        Order {
+        Sequencer {
             streams: streams.iter().map(stream).collect(),
             frames: VecDeque::new(),
             released: 0,
@@ -113,7 +113,7 @@ impl Order {
     }
 
     /// The next item that is certain.
-    pub(super) fn next(&mut self) -> Option<Item> {
+    pub(super) fn next(&mut self) -> Option<SequenceItem> {
         for stream in &mut self.streams {
             if let Some(item) = stream.next(self.released) {
                 return Some(item);
@@ -133,7 +133,7 @@ impl Order {
     }
 
     /// The next item although something is missing: the marks of the first frame, or the frame of a mark.
-    pub(super) fn force(&mut self) -> Option<Item> {
+    pub(super) fn force(&mut self) -> Option<SequenceItem> {
         if self.frames.is_empty() {
             for stream in &mut self.streams {
                 self.released = self.released.max(stream.at.take().unwrap_or(0));
@@ -143,7 +143,7 @@ impl Order {
         self.pop_frame()
     }
 
-    fn pop_frame(&mut self) -> Option<Item> {
+    fn pop_frame(&mut self) -> Option<SequenceItem> {
         let SyncedFrame { sync, frame } = self.frames.pop_front()?;
         if let Some(number) = sync {
             self.released = self.released.max(number);
@@ -151,30 +151,32 @@ impl Order {
                 stream.at = stream.at.filter(|at| *at > number);
             }
         }
-        Some(Item::Frame(frame))
+        Some(SequenceItem::Frame(frame))
     }
 }
 
 impl Stream {
     /// Hands out bytes up to the next mark whose frame has not been let through.
-    fn next(&mut self, released: u64) -> Option<Item> {
+    fn next(&mut self, released: u64) -> Option<SequenceItem> {
         while self.at.is_none() {
             let piece = match self.marks.next() {
                 None if self.closed => self.marks.finish()?,
                 piece => piece?,
             };
             match piece {
-                Piece::Bytes(bytes) => return Some(self.output(bytes)),
-                Piece::Mark(Mark::Own) => self.owned = true,
-                Piece::Mark(Mark::Back) => self.owned = false,
-                Piece::Mark(Mark::Sync(number)) => self.at = Some(number).filter(|n| *n > released),
+                StreamPiece::Bytes(bytes) => return Some(self.output(bytes)),
+                StreamPiece::Mark(Mark::Own) => self.owned = true,
+                StreamPiece::Mark(Mark::Back) => self.owned = false,
+                StreamPiece::Mark(Mark::Sync(number)) => {
+                    self.at = Some(number).filter(|n| *n > released)
+                }
             }
         }
         None
     }
 
-    fn output(&self, bytes: Vec<u8>) -> Item {
-        Item::Output {
+    fn output(&self, bytes: Vec<u8>) -> SequenceItem {
+        SequenceItem::Output {
             stream: self.which,
             bytes,
             foreign: self.owned || self.raw,
@@ -199,36 +201,36 @@ mod tests {
     fn started(sync: u64) -> SyncedFrame {
         SyncedFrame {
             sync: Some(sync),
-            frame: Frame::Started {
+            frame: RunnerFrame::Started {
                 id: FrameId(Some(RequestId(sync))),
             },
         }
     }
 
-    fn drain(order: &mut Order, into: &mut Vec<String>) {
+    fn drain(order: &mut Sequencer, into: &mut Vec<String>) {
         while let Some(item) = order.next() {
             into.push(match item {
-                Item::Output {
+                SequenceItem::Output {
                     stream: OutputStream::Stderr,
                     bytes,
                     ..
                 } => format!("err {}", String::from_utf8(bytes).unwrap()),
-                Item::Output { bytes, foreign, .. } => format!(
+                SequenceItem::Output { bytes, foreign, .. } => format!(
                     "{}{}",
                     if foreign { "foreign " } else { "" },
                     String::from_utf8(bytes).unwrap()
                 ),
-                Item::Frame(Frame::Started {
+                SequenceItem::Frame(RunnerFrame::Started {
                     id: FrameId(Some(id)),
                 }) => format!("frame {}", id.0),
-                Item::Frame(frame) => format!("{frame:?}"),
+                SequenceItem::Frame(frame) => format!("{frame:?}"),
             });
         }
     }
 
     #[test]
     fn screen_owners_are_told_apart_at_the_byte() {
-        let mut order = Order::new(&[OutputStream::Terminal], "n");
+        let mut order = Sequencer::new(&[OutputStream::Terminal], "n");
         let mut got = Vec::new();
         order.push_output(
             0,
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn missing_marks_and_frames_can_be_forced() {
-        let mut order = Order::new(&BOTH, "n");
+        let mut order = Sequencer::new(&BOTH, "n");
         let mut got = Vec::new();
         order.push_output(0, [mark(1), b"after".to_vec()].concat(), false);
         order.push_frame(started(1));
@@ -263,7 +265,7 @@ mod tests {
         assert!(got.is_empty() && order.is_waiting());
         assert!(matches!(
             order.force(),
-            Some(Item::Frame(Frame::Started { .. }))
+            Some(SequenceItem::Frame(RunnerFrame::Started { .. }))
         ));
         order.push_output(1, [mark(1), mark(2), b"late".to_vec()].concat(), false);
         drain(&mut order, &mut got);
@@ -271,7 +273,7 @@ mod tests {
         assert!(order.is_waiting() && !order.wants_output(1));
         assert!(matches!(
             order.force(),
-            Some(Item::Output {
+            Some(SequenceItem::Output {
                 stream: OutputStream::Stderr,
                 ..
             })
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_closed_stream_holds_nothing_up() {
-        let mut order = Order::new(&BOTH, "n");
+        let mut order = Sequencer::new(&BOTH, "n");
         let mut got = Vec::new();
         order.push_output(0, b"x\x1b]77".to_vec(), false);
         order.close(0);
@@ -325,7 +327,7 @@ mod tests {
                     }
                 }
             }
-            let mut order = Order::new(&BOTH, "n");
+            let mut order = Sequencer::new(&BOTH, "n");
             let mut got: Vec<(String, String)> = vec![Default::default()];
             let mut streams = [VecDeque::from(out), VecDeque::from(err)];
             let rest = (0..400).flat_map(|_| [(0, 50), (1, 50), (2, 1)]);
@@ -341,10 +343,12 @@ mod tests {
                 }
                 while let Some(item) = order.next() {
                     match item {
-                        Item::Output { stream: OutputStream::Stdout, bytes,
-                            .. } => got.last_mut().unwrap().0 += std::str::from_utf8(&bytes).unwrap(),
-                        Item::Output { bytes, .. } => got.last_mut().unwrap().1 += std::str::from_utf8(&bytes).unwrap(),
-                        Item::Frame(_) => got.push(Default::default()),
+                        SequenceItem::Output { stream, bytes, .. } => {
+                            let (out, err) = got.last_mut().unwrap();
+                            let text = if stream == OutputStream::Stdout { out } else { err };
+                            *text += std::str::from_utf8(&bytes).unwrap();
+                        }
+                        SequenceItem::Frame(_) => got.push(Default::default()),
                     }
                 }
             }

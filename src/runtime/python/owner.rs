@@ -12,19 +12,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use super::super::{
-    Answer, Death, RequestId, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
 use super::ends::Ends;
 use super::events::Events;
-use super::interpreter::{Interpreter, Step, death_of};
-use super::map::{Kind, Underway, interrupted, typed_bytes, wants_to_leave};
-use super::order::Item;
+use super::interpreter::{Interpreter, PollStep, death_of};
+use super::map::{RequestKind, Underway, interrupted, typed_bytes, wants_to_leave};
+use super::order::SequenceItem;
 use super::plan::PythonPlan;
 use super::set_up::Beginning;
 use super::start::{Early, Start, Starter};
 use super::terminal::InnerTerminal;
-use super::wire::{Frame, answered, reply_line, request_line, take_back_line};
+use super::wire::{RunnerFrame, answered, reply_line, request_line, take_back_line};
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -138,7 +138,7 @@ impl Owner {
                 self.events
                     .send(RuntimeEvent::ExitRequested { id, code: 0 });
             }
-            if let Some(kind) = Kind::of(&request) {
+            if let Some(kind) = RequestKind::of(&request) {
                 self.events.send(kind.end(id, death));
             }
         }
@@ -152,19 +152,19 @@ impl Owner {
             for (id, request) in self.control.take_cancelled() {
                 self.cancel(id, &request);
             }
-            if self.control.is_closing() || self.control.has_request(Kind::is_cell) {
+            if self.control.is_closing() || self.control.has_request(RequestKind::is_cell) {
                 return;
             }
             for (id, request) in self.control.take_requests() {
-                let answer = match Kind::of(&request) {
+                let answer = match RequestKind::of(&request) {
                     None => continue,
-                    Some(Kind::Execute) => {
+                    Some(RequestKind::Execute) => {
                         // Submitted between the two looks at the queue: runs with the next interpreter.
                         self.control.submit(id, request);
                         continue;
                     }
-                    Some(Kind::Shutdown) => Answer::Done,
-                    Some(_) => Answer::Failed("no Python interpreter is running".into()),
+                    Some(RequestKind::Shutdown) => RuntimeAnswer::Done,
+                    Some(_) => RuntimeAnswer::Failed("no Python interpreter is running".into()),
                 };
                 self.events.send(RuntimeEvent::Answered { id, answer });
             }
@@ -220,13 +220,13 @@ impl Owner {
             };
             let patience = patience.into_iter().chain(self.ends.left()).min();
             match interpreter.step(&self.control, patience) {
-                Step::Active => {}
-                Step::Idle => {
+                PollStep::Active => {}
+                PollStep::Idle => {
                     if let Some(item) = interpreter.order.force() {
                         self.emit(item, &mut interpreter);
                     }
                 }
-                Step::Ended => return self.bury(interpreter, !matches!(leaving, Leaving::No)),
+                PollStep::Ended => return self.bury(interpreter, !matches!(leaving, Leaving::No)),
             }
         }
     }
@@ -244,7 +244,7 @@ impl Owner {
             if let Some(line) = question.and_then(|question| reply_line(&question, &request)) {
                 interpreter.request(&line);
             }
-            let Some(kind) = Kind::of(&request) else {
+            let Some(kind) = RequestKind::of(&request) else {
                 continue;
             };
             if let Some(line) = request_line(id, &request) {
@@ -252,7 +252,7 @@ impl Owner {
                 self.beginning.asked(id, &request);
                 interpreter.request(&line);
             }
-            if kind == Kind::Shutdown {
+            if kind == RequestKind::Shutdown {
                 interpreter.group().let_go();
                 *leaving = Leaving::Asked(None);
             }
@@ -261,7 +261,7 @@ impl Owner {
     }
 
     fn cancel(&self, id: RequestId, request: &RuntimeRequest) {
-        if let Some(kind) = Kind::of(request) {
+        if let Some(kind) = RequestKind::of(request) {
             self.events.send(interrupted(id, kind));
         }
     }
@@ -271,9 +271,9 @@ impl Owner {
             .set_running(self.underway.running(), self.underway.current.is_some());
     }
 
-    fn emit(&mut self, item: Item, interpreter: &mut Interpreter) {
+    fn emit(&mut self, item: SequenceItem, interpreter: &mut Interpreter) {
         let event = match item {
-            Item::Output {
+            SequenceItem::Output {
                 stream,
                 bytes,
                 foreign,
@@ -283,7 +283,7 @@ impl Owner {
                 bytes,
                 foreign,
             },
-            Item::Frame(frame) => match self.event(frame, interpreter) {
+            SequenceItem::Frame(frame) => match self.event(frame, interpreter) {
                 Some(event) => event,
                 None => {
                     // It may be the silent beginning or end of a request.
@@ -311,11 +311,11 @@ impl Owner {
     }
 
     /// What a frame means at this moment; `None` when it means nothing, or not yet.
-    fn event(&mut self, frame: Frame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
-        if let Frame::Typed { id, typeahead } = frame {
+    fn event(&mut self, frame: RunnerFrame, interpreter: &mut Interpreter) -> Option<RuntimeEvent> {
+        if let RunnerFrame::Typed { id, typeahead } = frame {
             return self.ends.typed(id.0, typed_bytes(&typeahead));
         }
-        if matches!(frame, Frame::Started { .. }) {
+        if matches!(frame, RunnerFrame::Started { .. }) {
             // What was typed in between is in the next cell's hands by now.
             self.release_end();
         }
@@ -378,13 +378,13 @@ impl Owner {
                 while interpreter.order.next().is_some() {}
                 let left = deadline.saturating_duration_since(Instant::now());
                 match interpreter.step(&self.control, Some(left)) {
-                    Step::Ended => {
+                    PollStep::Ended => {
                         let _ = interpreter.reap(GRACE);
                         return;
                     }
                     _ if left.is_zero() => break,
-                    Step::Idle => drop(interpreter.order.force()),
-                    Step::Active => {}
+                    PollStep::Idle => drop(interpreter.order.force()),
+                    PollStep::Active => {}
                 }
             }
             interpreter.group().signal(signal);

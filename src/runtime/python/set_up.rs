@@ -7,7 +7,7 @@
 use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
 use super::events::Events;
 use super::interpreter::Interpreter;
-use super::wire::{Frame, set_up_line};
+use super::wire::{RunnerFrame, set_up_line};
 
 /// The number of what nobody asked for again.
 const AGAIN: RequestId = RequestId(0);
@@ -37,8 +37,8 @@ impl Beginning {
     }
 
     /// A frame came, maybe its end.
-    pub(super) fn saw(&mut self, frame: &Frame) {
-        if let Frame::Done { id, .. } = frame
+    pub(super) fn saw(&mut self, frame: &RunnerFrame) {
+        if let RunnerFrame::Done { id, .. } = frame
             && id.0.is_some()
             && id.0 == self.under_way
         {

@@ -14,14 +14,14 @@ use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
 use super::LANGUAGE;
 use super::control::Control;
 use super::events::Events;
-use super::find::{Candidate, Search, find};
-use super::interpreter::{Interpreter, Launch, Step};
-use super::map::{Kind, interrupted};
-use super::order::Item;
+use super::find::{Candidate, InterpreterSearch, find};
+use super::interpreter::{Interpreter, Launch, PollStep};
+use super::map::{RequestKind, interrupted};
+use super::order::SequenceItem;
 use super::plan::PythonPlan;
 use super::stage::stage;
 use super::terminal::InnerTerminal;
-use super::wire::{Frame, PROTOCOL, excerpt};
+use super::wire::{PROTOCOL, RunnerFrame, excerpt};
 
 /// How long an interpreter may take until it is ready.
 const BUDGET: Duration = Duration::from_secs(30);
@@ -75,7 +75,7 @@ impl Starter<'_> {
             Err(failure) => return Start::Failed(failure),
         };
         let configured = self.plan.interpreter.as_deref();
-        let Search {
+        let InterpreterSearch {
             candidates,
             rejected: mut failures,
         } = find(configured, &self.plan.cwd, &self.plan.variables);
@@ -186,7 +186,7 @@ impl Starter<'_> {
                 None => {}
             }
             for (id, request) in self.control.take_cancelled() {
-                if let Some(kind) = Kind::of(&request) {
+                if let Some(kind) = RequestKind::of(&request) {
                     self.events.send(interrupted(id, kind));
                 }
             }
@@ -208,20 +208,22 @@ impl Starter<'_> {
             }
             let next = if told { BUDGET } else { SLOW };
             match interpreter.step(self.control, Some(next.saturating_sub(elapsed))) {
-                Step::Ended => return self.bury(interpreter, early),
-                Step::Idle => drop(interpreter.order.force().map(|item| keep(item, &mut early))),
-                Step::Active => {}
+                PollStep::Ended => return self.bury(interpreter, early),
+                PollStep::Idle => {
+                    drop(interpreter.order.force().map(|item| keep(item, &mut early)))
+                }
+                PollStep::Active => {}
             }
         }
     }
 
     /// True when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
-        let runs_code = |request: &_| Kind::of(request).is_some_and(Kind::runs_code);
+        let runs_code = |request: &_| RequestKind::of(request).is_some_and(RequestKind::runs_code);
         self.control.is_closing()
             || (self
                 .control
-                .has_request(|request| Kind::of(request) == Some(Kind::Shutdown))
+                .has_request(|request| RequestKind::of(request) == Some(RequestKind::Shutdown))
                 && !self.control.has_request(runs_code))
     }
 
@@ -277,7 +279,7 @@ fn take_early(
 ) -> Option<Result<Ready, String>> {
     while let Some(item) = interpreter.order.next() {
         match keep(item, early) {
-            Some(Frame::Ready {
+            Some(RunnerFrame::Ready {
                 pid,
                 python,
                 ipython,
@@ -301,7 +303,7 @@ fn take_early(
                     })
                 });
             }
-            Some(Frame::Error { error, .. }) => {
+            Some(RunnerFrame::Error { error, .. }) => {
                 return Some(Err(format!("failed: {}: {}", error.ename, error.evalue)));
             }
             _ => {}
@@ -319,13 +321,13 @@ fn take_early(
 }
 
 /// Keeps output, hands back frames.
-fn keep(item: Item, early: &mut Vec<Early>) -> Option<Frame> {
+fn keep(item: SequenceItem, early: &mut Vec<Early>) -> Option<RunnerFrame> {
     match item {
-        Item::Output { stream, bytes, .. } => {
+        SequenceItem::Output { stream, bytes, .. } => {
             early.push(Early { stream, bytes });
             None
         }
-        Item::Frame(frame) => Some(frame),
+        SequenceItem::Frame(frame) => Some(frame),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The lines that cross the two private pipes: requests down, frames up; protocol version 1.
 //!
-//! In: a [`RuntimeRequest`] and its id, or one line of the frame pipe. Out: one line of JSON, or a [`Frame`].
+//! In: a [`RuntimeRequest`] and its id, or one line of the frame pipe. Out: one line of JSON, or a [`RunnerFrame`].
 //! Invariants: a request is one line; a frame of an unknown type or with unknown fields is accepted and ignored; a line
 //! that is not a frame is an error that names what was there. Lone surrogate escapes, which Python can write and Rust
 //! text cannot hold, become U+FFFD. Absent on purpose: order and meaning (`order.rs`, `map.rs`).
@@ -164,7 +164,7 @@ pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u
 }
 
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
-/// [`Frame::Typed`].
+/// [`RunnerFrame::Typed`].
 pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
     line_of(&json!({"type": "take_back", "id": id.0}))
 }
@@ -181,7 +181,7 @@ pub(super) struct SyncedFrame {
     /// The number of the marks that stand in the streams where this frame belongs; `None`: anywhere.
     pub(super) sync: Option<u64>,
     /// The frame.
-    pub(super) frame: Frame,
+    pub(super) frame: RunnerFrame,
 }
 
 /// What the runner says.
@@ -191,7 +191,7 @@ pub(super) struct SyncedFrame {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
-pub(super) enum Frame {
+pub(super) enum RunnerFrame {
     Ready {
         pid: u32,
         python: String,
@@ -332,7 +332,8 @@ pub(super) fn parse_frame(line: &[u8]) -> Result<SyncedFrame, String> {
         return Err(excerpt(line));
     };
     let sync = value.get("sync").and_then(Value::as_u64);
-    let frame = Frame::deserialize(value).map_err(|error| format!("{error}: {}", excerpt(line)))?;
+    let frame =
+        RunnerFrame::deserialize(value).map_err(|error| format!("{error}: {}", excerpt(line)))?;
     Ok(SyncedFrame { sync, frame })
 }
 
@@ -401,13 +402,13 @@ mod tests {
             r#"{"type":"status","id":1,"event":{"op":"cd"}}"#,
         ] {
             let parsed = parse_frame(line.as_bytes()).unwrap();
-            assert!(matches!(parsed.frame, Frame::Unknown), "{line}");
+            assert!(matches!(parsed.frame, RunnerFrame::Unknown), "{line}");
         }
         assert!(matches!(
             parse_frame(br#"{"type":"started","id":1,"new":true}"#)
                 .unwrap()
                 .frame,
-            Frame::Started {
+            RunnerFrame::Started {
                 id: FrameId(Some(RequestId(1)))
             }
         ));

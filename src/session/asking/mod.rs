@@ -18,7 +18,7 @@ use crate::agent::{Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::events::{Notice, QuestionEvent};
 use crate::session::prompt::PromptEvent;
-use crate::session::question::{About, Choice, Question, Reply};
+use crate::session::question::{About, Question, QuestionChoice, Reply};
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
 
@@ -94,7 +94,7 @@ pub(super) enum AskingAction {
 
 /// The open questions of a session, and what was decided for all of it.
 #[derive(Debug, Default)]
-pub(super) struct Asking {
+pub(super) struct OpenQuestions {
     last: u64,
     open: Option<Open>,
     waiting: VecDeque<Open>,
@@ -125,9 +125,9 @@ impl Open {
     }
 }
 
-impl Asking {
-    /// Takes an event; says what is to be done, in order. The next question follows by [`Asking::next`], when all of it
-    /// has been done.
+impl OpenQuestions {
+    /// Takes an event; says what is to be done, in order. The next question follows by [`OpenQuestions::next`], when
+    /// all of it has been done.
     pub(super) fn on(&mut self, event: AskingEvent, now: SystemTime) -> Vec<AskingAction> {
         match event {
             AskingEvent::Wanted {
@@ -139,7 +139,7 @@ impl Asking {
                 if !somebody {
                     let reply = match about {
                         About::Agent(Subject::Form { .. }) => Reply::Declined,
-                        _ => Reply::Chosen(Choice::No),
+                        _ => Reply::Chosen(QuestionChoice::No),
                     };
                     return vec![
                         AskingAction::Note(unasked(&about)),
@@ -153,7 +153,7 @@ impl Asking {
                     line,
                     asked_at: now,
                 };
-                let reply = Reply::Chosen(Choice::Session);
+                let reply = Reply::Chosen(QuestionChoice::Session);
                 if self.allowed.allows(&wanted.about) && wanted.asker.takes(&reply) {
                     return vec![
                         wanted.decided(&reply),
@@ -167,7 +167,7 @@ impl Asking {
                 let Some(open) = self.open.take_if(|open| open.id == question) else {
                     return Vec::new();
                 };
-                if reply == Reply::Chosen(Choice::Session) {
+                if reply == Reply::Chosen(QuestionChoice::Session) {
                     self.allowed.allow(&open.about);
                 }
                 vec![

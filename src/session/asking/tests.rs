@@ -33,7 +33,7 @@ fn wanted(about: About, asker: &str) -> AskingEvent {
     }
 }
 
-fn answered(question: u64, choice: Choice) -> AskingEvent {
+fn answered(question: u64, choice: QuestionChoice) -> AskingEvent {
     AskingEvent::Answered {
         question,
         reply: Reply::Chosen(choice),
@@ -41,7 +41,7 @@ fn answered(question: u64, choice: Choice) -> AskingEvent {
 }
 
 /// Plays events as the loop does; a word for each action.
-fn play(asking: &mut Asking, events: Vec<AskingEvent>) -> Vec<String> {
+fn play(asking: &mut OpenQuestions, events: Vec<AskingEvent>) -> Vec<String> {
     let now = SystemTime::UNIX_EPOCH;
     let mut words = Vec::new();
     for event in events {
@@ -66,21 +66,24 @@ fn one_question_is_open_at_a_time_and_each_asker_hears_its_own() {
     let events = vec![
         wanted(command("a"), "A"),
         wanted(command("b"), "B"),
-        answered(7, Choice::Once),
-        answered(1, Choice::Once),
-        answered(1, Choice::No),
-        answered(2, Choice::No),
+        answered(7, QuestionChoice::Once),
+        answered(1, QuestionChoice::Once),
+        answered(1, QuestionChoice::No),
+        answered(2, QuestionChoice::No),
     ];
     assert_eq!(
-        play(&mut Asking::default(), events),
+        play(&mut OpenQuestions::default(), events),
         ["ask 1", "[2] once", "A Once", "ask 2", "[2] no", "B No"]
     );
 }
 
 #[test]
 fn a_yes_for_the_session_is_not_asked_again_until_the_session_is_left() {
-    let mut asking = Asking::default();
-    let yes = vec![wanted(command("a"), "A"), answered(1, Choice::Session)];
+    let mut asking = OpenQuestions::default();
+    let yes = vec![
+        wanted(command("a"), "A"),
+        answered(1, QuestionChoice::Session),
+    ];
     assert_eq!(
         play(&mut asking, yes),
         ["ask 1", "[2] session", "A Session"]
@@ -104,9 +107,12 @@ fn the_end_of_the_turn_drops_what_is_open_and_what_waits() {
         wanted(command("b"), "B"),
         AskingEvent::TurnOver,
         AskingEvent::TurnOver,
-        answered(1, Choice::Once),
+        answered(1, QuestionChoice::Once),
     ];
-    assert_eq!(play(&mut Asking::default(), events), ["ask 1", "over 1"]);
+    assert_eq!(
+        play(&mut OpenQuestions::default(), events),
+        ["ask 1", "over 1"]
+    );
 }
 
 #[test]
@@ -121,11 +127,11 @@ fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
         withdrawn("B"),
         withdrawn("other"),
         withdrawn("A"),
-        answered(1, Choice::Once),
-        answered(2, Choice::No),
+        answered(1, QuestionChoice::Once),
+        answered(2, QuestionChoice::No),
     ];
     assert_eq!(
-        play(&mut Asking::default(), events),
+        play(&mut OpenQuestions::default(), events),
         ["ask 1", "over 1", "ask 2", "[2] no", "C No"]
     );
 }
@@ -138,7 +144,7 @@ fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
         line: 2,
         somebody: false,
     };
-    let said = play(&mut Asking::default(), vec![wanted]);
+    let said = play(&mut OpenQuestions::default(), vec![wanted]);
     assert_eq!(said.len(), 2);
     assert!(
         said[0].starts_with("did not allow the agent (command)"),

@@ -1,7 +1,7 @@
 //! A question in words: for the record, and for those who cannot be asked.
 
 use crate::agent::{Choosable, Subject};
-use crate::session::question::{About, Choice, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 use crate::text::cut;
 
 /// What is said where nobody can be asked: one line.
@@ -74,12 +74,12 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
 /// An answer as the record has it; `options` are those of the agent that asked.
 pub(super) fn decision(reply: &Reply, options: &[Choosable]) -> String {
     match reply {
-        Reply::Chosen(Choice::Once) => "once".to_owned(),
-        Reply::Chosen(Choice::Session) => "session".to_owned(),
-        Reply::Chosen(Choice::Remember) => "remember".to_owned(),
-        Reply::Chosen(Choice::No | Choice::NoBecause) => "no".to_owned(),
-        Reply::Chosen(Choice::Stop) => "stop".to_owned(),
-        Reply::Chosen(Choice::Named(number)) => match options.get(*number) {
+        Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
+        Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
+        Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
+        Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),
+        Reply::Chosen(QuestionChoice::Stop) => "stop".to_owned(),
+        Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {
             Some(option) => format!("{} ({})", option.id, option.name),
             None => "no".to_owned(),
         },

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 
 use crate::agent::{
-    AgentFailure, Capabilities, Facts, Kept, Limit, Login, Lookup, Model, Selection, Usage,
+    AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, Selection, Usage,
 };
 use crate::history::TurnRow;
 use crate::session::commands::preview::count;
@@ -211,7 +211,7 @@ fn kept_line(kept: &Kept) -> String {
 }
 
 /// How to log in.
-fn ways_in(able: &Capabilities) -> String {
+fn ways_in(able: &AgentCapabilities) -> String {
     match &able.login {
         Login::Unneeded => format!("The agent `{}` needs no login.", able.name),
         Login::Command { line, more } => {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use tokio::sync::oneshot;
 
 use crate::history::{History, SessionRow};
-use crate::magics::{Order, View, for_now};
+use crate::magics::{MagicOrder, View, for_now};
 use crate::session::editor::{EditorWish, Pick};
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::floor::{Holder, Ticket};
@@ -48,50 +48,50 @@ impl Session {
         }
     }
 
-    fn carry_out_order(&mut self, order: Order, number: u32, out: &RunSender) {
+    fn carry_out_order(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
         match order {
-            Order::Say(text) => out.send(ToldEvent::Text(text)),
-            Order::Note(text) => out.send(Notice::note(text)),
-            Order::Keep { name, value } => self.keep_setting(name, value, out),
-            Order::Help(page) => out.send(ToldEvent::Help(page)),
-            Order::Themes(in_force) => self.wish(EditorWish::ShowThemes(in_force), out),
-            Order::UseAgent(choice) => {
+            MagicOrder::Say(text) => out.send(ToldEvent::Text(text)),
+            MagicOrder::Note(text) => out.send(Notice::note(text)),
+            MagicOrder::Keep { name, value } => self.keep_setting(name, value, out),
+            MagicOrder::Help(page) => out.send(ToldEvent::Help(page)),
+            MagicOrder::Themes(in_force) => self.wish(EditorWish::ShowThemes(in_force), out),
+            MagicOrder::UseAgent(choice) => {
                 let note = for_now("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
                     out.send(Notice::note(note));
                 }
             }
-            Order::DescribeAgent => self.describe_agent(out),
-            Order::ChooseOption { name, value } => self.choose_option(name, value, out),
-            Order::Choose(choices) => self.choices = *choices,
-            Order::ListModels(current) => self.list_models(current, out),
-            Order::CheckModel(name) => self.check_model(name, out),
-            Order::Reset => self.reset_conversation(out),
-            Order::ListSessions => {
+            MagicOrder::DescribeAgent => self.describe_agent(out),
+            MagicOrder::ChooseOption { name, value } => self.choose_option(name, value, out),
+            MagicOrder::Choose(choices) => self.choices = *choices,
+            MagicOrder::ListModels(current) => self.list_models(current, out),
+            MagicOrder::CheckModel(name) => self.check_model(name, out),
+            MagicOrder::Reset => self.reset_conversation(out),
+            MagicOrder::ListSessions => {
                 let sessions = recorded_sessions(&self.history, self.cwd.clone(), false);
                 let sessions = async { listing(&sessions.await) };
                 self.later(out, sessions, |_, text, out| {
                     out.send(ToldEvent::Text(text))
                 });
             }
-            Order::Show(preview) => self.preview(preview, number, out),
-            Order::Hide { lines, hidden } => self.hide(lines, hidden, number, out),
-            Order::Undo => self.undo(out),
-            Order::Retry => self.retry(out),
-            Order::ShowHistory => self.show_history(out),
-            Order::Save { file, force } => self.save(file, force, out),
-            Order::Load(name) => self.load(&name, out),
-            Order::Export { file, force } => self.export(&file, force, out),
-            Order::ListSkills => self.list_skills(out),
-            Order::ShowUsage => self.show_usage(out),
-            Order::Login(method) => self.log_in(method, out),
-            Order::PickSession => self.let_pick(out),
-            Order::Resume(wanted) => self.change_session(wanted, out),
-            Order::Replay(again) => self.run_again(again, number, out),
-            Order::Rename(name) => self.rename(&name, out),
-            Order::TogglePrompts => self.wish(EditorWish::TogglePrompts, out),
-            Order::Interrupt => self.interrupt_by_command(out),
-            Order::RestartRuntime => self.restart_runtime(out),
+            MagicOrder::Show(preview) => self.preview(preview, number, out),
+            MagicOrder::Hide { lines, hidden } => self.hide(lines, hidden, number, out),
+            MagicOrder::Undo => self.undo(out),
+            MagicOrder::Retry => self.retry(out),
+            MagicOrder::ShowHistory => self.show_history(out),
+            MagicOrder::Save { file, force } => self.save(file, force, out),
+            MagicOrder::Load(name) => self.load(&name, out),
+            MagicOrder::Export { file, force } => self.export(&file, force, out),
+            MagicOrder::ListSkills => self.list_skills(out),
+            MagicOrder::ShowUsage => self.show_usage(out),
+            MagicOrder::Login(method) => self.log_in(method, out),
+            MagicOrder::PickSession => self.let_pick(out),
+            MagicOrder::Resume(wanted) => self.change_session(wanted, out),
+            MagicOrder::Replay(again) => self.run_again(again, number, out),
+            MagicOrder::Rename(name) => self.rename(&name, out),
+            MagicOrder::TogglePrompts => self.wish(EditorWish::TogglePrompts, out),
+            MagicOrder::Interrupt => self.interrupt_by_command(out),
+            MagicOrder::RestartRuntime => self.restart_runtime(out),
         }
     }
 

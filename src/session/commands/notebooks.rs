@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::loading::{Loading, with_suffix};
 use crate::session::run::RunSender;
-use crate::session::saving::{FileForm, Target, write_file};
+use crate::session::saving::{FileForm, SaveTarget, write_file};
 use crate::session::task::{Session, notice};
 
 /// How long an export may take before it says how far it is, and how often it does from then on.
@@ -28,7 +28,7 @@ impl Session {
                 (startup, shown)
             }
         };
-        let target = Target {
+        let target = SaveTarget {
             path,
             form: FileForm::Notebook,
             force,
@@ -47,7 +47,7 @@ impl Session {
             let message = format!("export writes .ipynb, .md, .html and .py, not '{file}'");
             return out.send(Notice::warning(message));
         };
-        let target = Target {
+        let target = SaveTarget {
             path,
             form,
             force,
@@ -68,7 +68,7 @@ impl Session {
         self.begin_load(loading, out);
     }
 
-    fn write(&mut self, target: Target, shown: String, done: &'static str, out: &RunSender) {
+    fn write(&mut self, target: SaveTarget, shown: String, done: &'static str, out: &RunSender) {
         let (history, told) = (self.history.clone(), out.clone());
         let written = async move { write(history, target, told).await };
         self.later(out, written, move |_, written, out| match written {
@@ -86,7 +86,11 @@ impl Session {
     }
 }
 
-async fn write(history: History, target: Target, out: RunSender) -> Result<SavedSession, Report> {
+async fn write(
+    history: History,
+    target: SaveTarget,
+    out: RunSender,
+) -> Result<SavedSession, Report> {
     let number = history.session().await.map_or(0, |start| start.number);
     let session = history.saved().await;
     let title = format!("Session {number}");

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
-use crate::magics::Shown;
+use crate::magics::ContextShown;
 use crate::session::events::{SessionEvent, ToldEvent};
 use crate::session::prompt::{Prompt, named_in};
 use crate::session::run::RunSender;
@@ -18,7 +18,7 @@ use crate::session::toolbox::is_built_in;
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::session) struct Preview {
-    shown: Shown,
+    shown: ContextShown,
     /// What notes and skills refer to: evaluated when a prompt is sent, and only then.
     left_out: Vec<String>,
 }
@@ -28,7 +28,7 @@ const ASCII_PER_TOKEN: usize = 4;
 
 impl Session {
     /// Sends an empty prompt on its way, as far as the agent's door.
-    pub(super) fn preview(&mut self, shown: Shown, number: u32, out: &RunSender) {
+    pub(super) fn preview(&mut self, shown: ContextShown, number: u32, out: &RunSender) {
         let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
         let preview = Preview {
             shown,
@@ -55,11 +55,11 @@ impl Preview {
         thread: Option<&RecordedThread>,
     ) -> SessionEvent {
         match self.shown {
-            Shown::Context => {
+            ContextShown::Context => {
                 let text = context(request, beside, dialog, thread, &self.left_out);
                 SessionEvent::Told(ToldEvent::Verbatim(text))
             }
-            Shown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
+            ContextShown::Tools => SessionEvent::Told(ToldEvent::Text(tools(request, dialog))),
         }
     }
 }

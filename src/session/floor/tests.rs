@@ -6,7 +6,7 @@ use crate::runtime::{Death, Ending};
 use crate::session::cell::Whose;
 use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::outputs::Outputs;
-use crate::session::replay::{Purpose, ReplayStop, Replayed, Step};
+use crate::session::replay::{Purpose, ReplayStep, ReplayStop, Replayed};
 use crate::session::run::{Next, Run, stream};
 
 fn remains(ending: Ending) -> Remains {
@@ -27,7 +27,7 @@ fn cell(out: &RunSender, replay: Option<Box<ReplayRun>>) -> Holder {
 }
 
 fn replay(out: RunSender) -> Box<ReplayRun> {
-    let step = |line| Step::Cell {
+    let step = |line| ReplayStep::Cell {
         source: "x".into(),
         again: Some(line),
         place: None,

@@ -142,7 +142,7 @@ fn of_more_than_is_kept_the_sizes_are_true_and_both_ends_are_there() {
     let lines: String = (0..1_000_000).map(|n| format!("línea {n:06}\n")).collect();
     let (characters, bytes) = (lines.chars().count(), lines.len());
     assert!(bytes > MOST_BYTES);
-    let cut = outputs.cut(Kind::Shell, 4, &lines);
+    let cut = outputs.cut(OutputKind::Shell, 4, &lines);
     let total = grouped(characters as u64);
     assert!(
         cut.contains(&format!("[… {total} characters, 1,000,000 lines in all; ")),
@@ -199,7 +199,7 @@ fn of_more_than_is_kept_the_sizes_are_true_and_both_ends_are_there() {
 fn a_text_that_comes_without_its_middle_is_told_by_its_true_size() {
     let outputs = Outputs::default();
     let came = shorten_bytes(&"x".repeat(10_400_018), 8_388_608);
-    let cut = outputs.cut(Kind::Tool, 1, &came);
+    let cut = outputs.cut(OutputKind::Tool, 1, &came);
     assert!(
         cut.contains("\n[… 10,400,018 characters, 1 line in all; "),
         "{}",
@@ -227,7 +227,7 @@ fn the_tool_says_what_it_takes() {
         assert!(names.contains(&name), "{name}");
     }
     // The line the model sees in a cut text is the one the description shows.
-    let cut = Outputs::default().cut(Kind::Tool, 1, &"x".repeat(30_000));
+    let cut = Outputs::default().cut(OutputKind::Tool, 1, &"x".repeat(30_000));
     let shown = |text: &str| text.contains(" shows it …]") && text.contains("read_output(id=\"");
     assert!(shown(&cut) && shown(&spec.description));
 }

@@ -5,7 +5,7 @@
 use super::Prompt;
 use super::request::Surroundings;
 use crate::agent::{
-    AgentFailure, Capabilities, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
+    AgentCapabilities, AgentFailure, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
 };
 use crate::config::{Choices, SETTINGS};
 use crate::dialog::Dialog;
@@ -51,7 +51,7 @@ pub(super) fn lacking(
 }
 
 /// Why a prompt with a schema is not sent.
-pub(super) fn no_schema(able: &Capabilities) -> AgentFailure {
+pub(super) fn no_schema(able: &AgentCapabilities) -> AgentFailure {
     AgentFailure {
         kind: FailureKind::Refused,
         message: format!("the agent `{}` cannot be held to a schema", able.name),
@@ -61,7 +61,11 @@ pub(super) fn no_schema(able: &Capabilities) -> AgentFailure {
 
 /// Instructions for an agent that has no place for them stand before the first input of a thread, but behind a command
 /// of the agent's own, which is known by its place.
-pub(super) fn place_instructions(request: &mut TurnRequest, able: &Capabilities, commanded: bool) {
+pub(super) fn place_instructions(
+    request: &mut TurnRequest,
+    able: &AgentCapabilities,
+    commanded: bool,
+) {
     if able.system_prompt {
         return;
     }

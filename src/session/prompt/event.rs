@@ -7,7 +7,7 @@ use super::turn::{ToolReturn, TurnAction};
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
-use crate::runtime::{Answer, Capabilities, RuntimeRequest};
+use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest};
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
 
@@ -16,7 +16,7 @@ pub(in crate::session) enum PromptEvent<'a> {
     /// The conversation, as the record has it.
     RecordRead(Box<Dialog>),
     /// The runtime answered what was asked last.
-    Answered(Answer),
+    Answered(RuntimeAnswer),
     /// What the request is made of beside the prompt; due after [`PromptAction::Gathered`].
     Compose(&'a Surroundings<'a>),
     /// The agent has ended the turn that was stopped.
@@ -97,5 +97,5 @@ pub(in crate::session) struct Around<'a> {
     /// Each `SKILL.md` loaded since the prompt before.
     pub skills: &'a [String],
     /// What the runtime can do.
-    pub able: &'a Capabilities,
+    pub able: &'a RuntimeCapabilities,
 }

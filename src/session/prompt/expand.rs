@@ -15,9 +15,9 @@ use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
 use crate::input::{is_name, is_ours, may_call, note_value, references};
-use crate::runtime::{Answer, Variable};
+use crate::runtime::{RuntimeAnswer, Variable};
 use crate::session::events::Notice;
-use crate::session::outputs::{Kind, Outputs};
+use crate::session::outputs::{OutputKind, Outputs};
 use crate::text::{cut_characters, frontmatter};
 
 /// Expressions evaluated for one prompt.
@@ -89,18 +89,18 @@ impl Mentioned {
     /// What goes before the prompt with number `line`, and what the user is told. `answer` is the runtime's.
     pub(super) fn expanded(
         &self,
-        answer: Answer,
+        answer: RuntimeAnswer,
         outputs: &Outputs,
         line: u32,
     ) -> (Expansion, Vec<Notice>) {
         let mut notices = Vec::new();
-        let answered = matches!(answer, Answer::Evaluated { .. });
+        let answered = matches!(answer, RuntimeAnswer::Evaluated { .. });
         let (mut variables, shells) = match answer {
-            Answer::Evaluated { variables, shells } => (variables, shells),
+            RuntimeAnswer::Evaluated { variables, shells } => (variables, shells),
             other => {
                 let (why, able) = match other {
-                    Answer::Failed(why) => (why, true),
-                    Answer::Unable(why) => (why, false),
+                    RuntimeAnswer::Failed(why) => (why, true),
+                    RuntimeAnswer::Unable(why) => (why, false),
                     _ => ("the interpreter gave no values".to_owned(), true),
                 };
                 let message = format!("what the prompt refers to could not be evaluated: {why}");
@@ -139,7 +139,7 @@ impl Mentioned {
                             (cut_characters(&expression, LONGEST_NAME), reason(&text));
                         notices.push(Notice::warning(format!("no value for `{name}`: {why}")));
                     }
-                    let text = outputs.cut(Kind::Variable, line, &text);
+                    let text = outputs.cut(OutputKind::Variable, line, &text);
                     values.push_str(&variable(
                         &cut_characters(&expression, LONGEST_NAME),
                         &type_name,
@@ -163,7 +163,7 @@ impl Mentioned {
         let mut xml = warnings(&undefined);
         xml.push_str(&values);
         for (command, output) in self.shells.iter().zip(&shells) {
-            let output = outputs.cut(Kind::Shell, line, output);
+            let output = outputs.cut(OutputKind::Shell, line, output);
             xml.push_str(&shell(&cut_characters(command, LONGEST_NAME), &output));
         }
         let expansion = Expansion {

@@ -7,7 +7,7 @@ use super::offered::Offered;
 use super::{Around, Prompt, PromptAction, State, show};
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
-use crate::runtime::{Answer, RuntimeRequest};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, SessionEvent};
 
 impl Prompt {
@@ -41,7 +41,7 @@ impl Prompt {
         &mut self,
         dialog: Box<Dialog>,
         offered: &Offered,
-        answer: Answer,
+        answer: RuntimeAnswer,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
         match offered.found(answer) {
@@ -93,11 +93,11 @@ impl Prompt {
     pub(super) fn expand(
         &mut self,
         mentioned: &Mentioned,
-        answer: Answer,
+        answer: RuntimeAnswer,
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
         let mut actions = Vec::new();
-        if let Answer::Evaluated { shells, .. } = &answer {
+        if let RuntimeAnswer::Evaluated { shells, .. } = &answer {
             let ran = mentioned.shells.iter().zip(shells).enumerate();
             actions.extend(ran.map(|(n, (command, output))| {
                 show(AnswerEvent::CommandRan {

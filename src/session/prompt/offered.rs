@@ -20,7 +20,7 @@ use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{Answer, ToolLookup};
+use crate::runtime::{RuntimeAnswer, ToolLookup};
 use crate::session::toolbox::is_built_in;
 use crate::text::{cut_characters, frontmatter};
 
@@ -82,11 +82,11 @@ impl Offered {
     ///
     /// # Errors
     /// As [`Offered::resolve`]; and the interpreter cannot tell, when this prompt itself names a tool.
-    pub(super) fn found(&self, answer: Answer) -> Result<Vec<ToolSpec>, String> {
+    pub(super) fn found(&self, answer: RuntimeAnswer) -> Result<Vec<ToolSpec>, String> {
         match answer {
-            Answer::Tools(found) => self.resolve(found),
+            RuntimeAnswer::Tools(found) => self.resolve(found),
             _ if self.here.iter().all(|name| is_built_in(name)) => Ok(Vec::new()),
-            Answer::Failed(why) | Answer::Unable(why) => Err(why),
+            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => Err(why),
             _ => Err("the interpreter did not say what the tools are".to_owned()),
         }
     }

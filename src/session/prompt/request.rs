@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Prompt;
 use crate::agent::{
-    Capabilities, Exchange, InputPart, Offering, ThreadDigest, ToolSpec, TurnRequest,
+    AgentCapabilities, Exchange, InputPart, Offering, ThreadDigest, ToolSpec, TurnRequest,
 };
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
@@ -20,7 +20,7 @@ pub(in crate::session) struct Surroundings<'a> {
     /// The agent's thread, as far as it is known.
     pub thread: Option<&'a RecordedThread>,
     /// What the agent can.
-    pub able: &'a Capabilities,
+    pub able: &'a AgentCapabilities,
     /// The agent's own commands.
     pub commands: &'a [Offering],
     /// Our tools that the turn is offered.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::agent::{
-    AgentEvent, AgentFailure, AgentReply, Capabilities, FailureKind, ToolCall, TurnId,
+    AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
-use crate::runtime::{Answer, RuntimeRequest, ToolLookup, Variable};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest, ToolLookup, Variable};
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
 
@@ -74,7 +74,7 @@ fn word(action: &PromptAction) -> String {
 
 fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
     let choices = choices();
-    let runtime = crate::runtime::Capabilities::all("Python");
+    let runtime = crate::runtime::RuntimeCapabilities::all("Python");
     let outputs = Outputs::new("/nowhere".into(), "/nowhere".into());
     let around = Around {
         now: Instant::now(),
@@ -82,7 +82,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         skills: &[],
         able: &runtime,
     };
-    let able = Capabilities::full("test");
+    let able = AgentCapabilities::full("test");
     let mut surroundings = Surroundings {
         instructions: "be brief",
         choices: &choices,
@@ -99,15 +99,17 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         let agent = |event| PromptEvent::Agent(event);
         let event = match event {
             On::Record => PromptEvent::RecordRead(Box::default()),
-            On::Tools(found) => PromptEvent::Answered(Answer::Tools(found)),
-            On::Values => PromptEvent::Answered(Answer::Evaluated {
+            On::Tools(found) => PromptEvent::Answered(RuntimeAnswer::Tools(found)),
+            On::Values => PromptEvent::Answered(RuntimeAnswer::Evaluated {
                 variables: vec![Variable::Undefined {
                     names: vec!["x".into()],
                     expression: "x".into(),
                 }],
                 shells: Vec::new(),
             }),
-            On::Lost => PromptEvent::Answered(Answer::Failed("the interpreter is gone".into())),
+            On::Lost => {
+                PromptEvent::Answered(RuntimeAnswer::Failed("the interpreter is gone".into()))
+            }
             On::Compose | On::ComposeWhileBusy => PromptEvent::Compose(&surroundings),
             On::Free => PromptEvent::AgentFree,
             On::Text(delta) => agent(AgentEvent::Text {

@@ -15,10 +15,10 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::agent::{
-    AgentEvent, AgentFailure, AgentReply, Decision, FileChange, InputPart, Question,
+    AgentEvent, AgentFailure, AgentQuestion, AgentReply, Decision, FileChange, InputPart,
     QuestionAnswer, ToolCall, Usage,
 };
-use crate::dialog::{Answer, ToolRecord, call_line, interrupted, tool_line};
+use crate::dialog::{GatheredAnswer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
 use crate::session::toolbox::shows_itself;
 
@@ -61,7 +61,7 @@ pub(in crate::session) enum TurnAction {
     /// Call this tool; [`TurnEvent::ToolReturned`] is owed.
     CallTool(ToolCall),
     /// Ask the user; [`TurnEvent::Answered`] is owed.
-    Ask(Question),
+    Ask(AgentQuestion),
     /// The question of this id needs no answer any more.
     Withdraw(String),
     /// Interrupt the tool that is running; its return is no longer waited for.
@@ -90,7 +90,7 @@ pub(in crate::session) struct TurnEnd {
 /// One exchange.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    answer: Answer,
+    answer: GatheredAnswer,
     usage: Option<Usage>,
     /// What is worked off for the agent.
     at: Option<Wanted>,
@@ -105,7 +105,7 @@ pub(super) struct Turn {
 #[derive(Debug)]
 enum Wanted {
     Call(ToolCall),
-    Question(Question),
+    Question(AgentQuestion),
 }
 
 impl Wanted {

@@ -2,10 +2,10 @@
 
 use super::agents::connecting;
 use super::*;
-use crate::agent::{Capabilities, Login, Offering};
+use crate::agent::{AgentCapabilities, Login, Offering};
 
 /// A session with such an agent.
-fn stage_for(able: Capabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
+fn stage_for(able: AgentCapabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
     let mut script = scripted::Script::new(turns);
     script.able = able.into();
     let agent = script.clone();
@@ -15,7 +15,7 @@ fn stage_for(able: Capabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
 }
 
 fn plain(turns: Vec<Vec<AgentEvent>>) -> Stage {
-    stage_for(Capabilities::text_only("plain"), turns)
+    stage_for(AgentCapabilities::text_only("plain"), turns)
 }
 
 fn no_effect(name: &str) -> String {
@@ -90,7 +90,7 @@ fn a_setting_that_means_nothing_is_set_and_said() {
             .iter()
             .all(|line| !line.contains("no effect"))
     );
-    let stage = stage_for(Capabilities::full("able"), Vec::new());
+    let stage = stage_for(AgentCapabilities::full("able"), Vec::new());
     assert_eq!(stage.run("%ipycodex think h").len(), 3);
 }
 
@@ -131,11 +131,11 @@ fn what_cannot_be_done_without_it_is_refused() {
 #[test]
 fn a_thread_of_another_process_is_for_agents_that_resume() {
     for (able, thread) in [
-        (Capabilities::full("able"), Some("T")),
+        (AgentCapabilities::full("able"), Some("T")),
         (
-            Capabilities {
+            AgentCapabilities {
                 resumes: false,
-                ..Capabilities::full("unable")
+                ..AgentCapabilities::full("unable")
             },
             None,
         ),
@@ -167,13 +167,13 @@ fn a_thread_of_another_process_is_for_agents_that_resume() {
 
 #[test]
 fn ways_to_log_in_are_told_and_taken() {
-    let able = Capabilities {
+    let able = AgentCapabilities {
         login: Login::Methods(vec![Offering {
             id: "key".into(),
             name: "API key".into(),
             description: "of the account".into(),
         }]),
-        ..Capabilities::full("able")
+        ..AgentCapabilities::full("able")
     };
     let stage = stage_for(able, Vec::new());
     let said = |line: &str| stage.run(line)[1..].to_vec();
@@ -188,12 +188,12 @@ fn ways_to_log_in_are_told_and_taken() {
     assert_eq!(said("%ipycodex login key"), ["Logged in."]);
     assert_eq!(stage.agent.logins(), ["key"]);
     let stage = stage_for(
-        Capabilities {
+        AgentCapabilities {
             login: Login::Command {
                 line: "agent login".into(),
                 more: "Or with a key.".into(),
             },
-            ..Capabilities::full("able")
+            ..AgentCapabilities::full("able")
         },
         Vec::new(),
     );

@@ -347,12 +347,12 @@ fn scripted_mute() -> (
     tokio::sync::mpsc::Receiver<AgentEvent>,
 ) {
     use crate::agent::{
-        Agent, Capabilities, Facts, Lookup, SuggestRequest, Suggested, TurnRequest,
+        Agent, AgentCapabilities, Facts, Lookup, SuggestRequest, Suggested, TurnRequest,
     };
     struct Mute(Vec<oneshot::Sender<Result<Facts, AgentFailure>>>);
     impl Agent for Mute {
-        fn capabilities(&self) -> Capabilities {
-            Capabilities::full("mute")
+        fn capabilities(&self) -> AgentCapabilities {
+            AgentCapabilities::full("mute")
         }
         fn start(&mut self, _: TurnRequest) -> TurnId {
             TurnId(1)

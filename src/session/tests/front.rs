@@ -66,7 +66,7 @@ fn cells_called_outside_are_asked_for_where_somebody_answers() {
         "{words:?} {text}"
     );
     let run = stage.session.call(cells(), true);
-    let words = answering(&stage, &run, &[Reply::Chosen(Choice::Once)]);
+    let words = answering(&stage, &run, &[Reply::Chosen(QuestionChoice::Once)]);
     assert!(words.iter().any(|word| word == "ran b = 2"), "{words:?}");
     assert_eq!(stage.session.next_line(), 2);
     assert_eq!(stage.run("c")[0], "[2]");

@@ -30,7 +30,7 @@ pub(super) use words::{word, words};
 
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
-use crate::agent::{AgentEvent, AgentReply, Sandbox, Search, ToolCall, TurnId};
+use crate::agent::{AgentEvent, AgentReply, Sandbox, ToolCall, TurnId, WebSearchUse};
 use crate::config::AgentChoice;
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
@@ -38,8 +38,8 @@ use crate::output::traceback::CellError;
 use crate::runtime::connect::RuntimePlan;
 use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
-    Answer, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeEvent, RuntimeRequest,
-    Snapshot, ToolLookup,
+    Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeAnswer, RuntimeEvent,
+    RuntimeRequest, Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
 
@@ -96,7 +96,10 @@ fn usual() -> Script {
             cell(id, &execute.code, execute.execution_count)
         }
         RuntimeRequest::Snapshot { code, unprotected } => {
-            vec![answered(id, Answer::Snapshot(look(code, *unprotected)))]
+            vec![answered(
+                id,
+                RuntimeAnswer::Snapshot(look(code, *unprotected)),
+            )]
         }
         RuntimeRequest::DescribeTools { names } => {
             let look = |name: &String| match name.as_str() {
@@ -109,14 +112,14 @@ fn usual() -> Script {
             };
             vec![answered(
                 id,
-                Answer::Tools(names.iter().map(look).collect()),
+                RuntimeAnswer::Tools(names.iter().map(look).collect()),
             )]
         }
         RuntimeRequest::CallTool { arguments, .. } => {
             let bundle = MimeBundle::plain(format!("got {}", arguments["x"]));
             vec![
                 output(id, "printed\n"),
-                answered(id, Answer::ToolResult(Ok(bundle))),
+                answered(id, RuntimeAnswer::ToolResult(Ok(bundle))),
             ]
         }
         _ => Script::plain_end(id, request),
@@ -226,7 +229,7 @@ fn stage_of(
 pub(super) fn choices() -> Choices {
     Choices {
         agent: AgentChoice::Demo,
-        search: Search::Off,
+        search: WebSearchUse::Off,
         sandbox: Sandbox::ReadOnly,
         ..Choices::default()
     }
@@ -335,7 +338,7 @@ fn output(id: RequestId, text: &str) -> RuntimeEvent {
     }
 }
 
-fn answered(id: RequestId, answer: Answer) -> RuntimeEvent {
+fn answered(id: RequestId, answer: RuntimeAnswer) -> RuntimeEvent {
     RuntimeEvent::Answered { id, answer }
 }
 

@@ -2,31 +2,31 @@
 
 use super::*;
 
-fn run_again(line: u32, source: &str) -> Step {
-    Step::Cell {
+fn run_again(line: u32, source: &str) -> ReplayStep {
+    ReplayStep::Cell {
         source: source.into(),
         again: Some(line),
         place: None,
     }
 }
 
-fn anew(source: &str) -> Step {
-    Step::Cell {
+fn anew(source: &str) -> ReplayStep {
+    ReplayStep::Cell {
         source: source.into(),
         again: None,
         place: None,
     }
 }
 
-fn exchange(prompt: &str, response: &str, after: Option<u32>) -> Step {
-    Step::Prompt {
+fn exchange(prompt: &str, response: &str, after: Option<u32>) -> ReplayStep {
+    ReplayStep::Prompt {
         prompt: prompt.into(),
         response: response.into(),
         after,
     }
 }
 
-fn replay(stage: &Stage, quiet: bool, steps: Vec<Step>) -> Run {
+fn replay(stage: &Stage, quiet: bool, steps: Vec<ReplayStep>) -> Run {
     stage.session.replay(Replay {
         name: "it".into(),
         steps,

@@ -1,7 +1,7 @@
 //! Sessions taken up: what is told of them, what runs again, and one session left for another.
 
 use super::*;
-use crate::history::{self, CellEnd, Outcome, PromptStart};
+use crate::history::{self, CellEnd, PromptStart, RecordedOutcome};
 
 /// A record with session 1 (`mine`): `a = 1`, an exchange, a cell that failed, `exit()`, `b`.
 fn recorded() -> (tempfile::TempDir, PathBuf) {
@@ -15,7 +15,7 @@ fn recorded() -> (tempfile::TempDir, PathBuf) {
     cell(1, "a = 1", CellEnd::Complete);
     history.input(2, ".what is a?", ".what is a?");
     let turn = history.begin_prompt(PromptStart::new(2, 1, "what is a?"));
-    history.finish_prompt(turn, Outcome::Complete, "one", None);
+    history.finish_prompt(turn, RecordedOutcome::Complete, "one", None);
     cell(3, "1/0", CellEnd::Failed);
     cell(4, "exit()", CellEnd::Complete);
     cell(5, "b", CellEnd::Complete);
@@ -53,7 +53,7 @@ fn on(path: &std::path::Path, resume: Option<i64>, turns: Vec<Vec<AgentEvent>>) 
     let runtime = Script::new(|id, request| match request {
         RuntimeRequest::Missing { sources } => {
             let names = sources.iter().map(|source| format!("of {source}"));
-            vec![answered(id, Answer::Missing(names.collect()))]
+            vec![answered(id, RuntimeAnswer::Missing(names.collect()))]
         }
         RuntimeRequest::Execute(execute) => cell(id, &execute.code, execute.execution_count),
         _ => Script::plain_end(id, request),
@@ -161,7 +161,7 @@ fn what_a_stopped_replay_left_is_named() {
     for text in ["a", "b", "c"] {
         stage.run(text);
     }
-    let step = |line, source: &str| Step::Cell {
+    let step = |line, source: &str| ReplayStep::Cell {
         source: source.into(),
         again: Some(line),
         place: None,

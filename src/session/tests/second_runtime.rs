@@ -2,7 +2,7 @@
 //! nothing is asked of it that it cannot do.
 
 use super::*;
-use crate::runtime::{Capabilities, InputReply};
+use crate::runtime::{InputReply, RuntimeCapabilities};
 use crate::text::offset::CodePoints;
 
 /// An R that can only run cells, and the kinds of request that reached it. `hang` ends with the next answer to a
@@ -11,12 +11,12 @@ fn r(
     turns: Vec<Vec<AgentEvent>>,
     change: impl FnOnce(&mut Parts),
 ) -> (Stage, Arc<Mutex<Vec<String>>>) {
-    r_able(Capabilities::cells_only("R"), turns, change)
+    r_able(RuntimeCapabilities::cells_only("R"), turns, change)
 }
 
 /// The same, with other abilities.
 fn r_able(
-    able: Capabilities,
+    able: RuntimeCapabilities,
     turns: Vec<Vec<AgentEvent>>,
     change: impl FnOnce(&mut Parts),
 ) -> (Stage, Arc<Mutex<Vec<String>>>) {
@@ -150,7 +150,9 @@ fn completion_and_inspection_are_empty_without_asking() {
         position: CodePoints(2),
         deep: true,
     });
-    assert!(matches!(complete.blocking_recv(), Ok(Answer::Completions(items)) if items.is_empty()));
+    assert!(
+        matches!(complete.blocking_recv(), Ok(RuntimeAnswer::Completions(items)) if items.is_empty())
+    );
     let inspect = stage.session.ask(RuntimeRequest::Inspect {
         code: "mean".into(),
         position: CodePoints(2),
@@ -158,7 +160,7 @@ fn completion_and_inspection_are_empty_without_asking() {
     });
     assert!(matches!(
         inspect.blocking_recv(),
-        Ok(Answer::Inspection(None))
+        Ok(RuntimeAnswer::Inspection(None))
     ));
     assert_eq!(*reached.lock().unwrap(), [""; 0]);
 }
@@ -211,7 +213,7 @@ fn a_lost_connection_is_no_death() {
         _ => Script::plain_end(id, request),
     });
     let stage = stage_of(
-        script.able(Capabilities::cells_only("R")),
+        script.able(RuntimeCapabilities::cells_only("R")),
         vec![says("ok")],
         |_| {},
     );
@@ -236,9 +238,9 @@ fn a_lost_connection_is_no_death() {
 fn an_interpreter_that_was_there_before_stays() {
     for attached in [false, true] {
         let (stage, reached) = r_able(
-            Capabilities {
+            RuntimeCapabilities {
                 attached,
-                ..Capabilities::cells_only("R")
+                ..RuntimeCapabilities::cells_only("R")
             },
             Vec::new(),
             |_| {},

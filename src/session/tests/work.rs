@@ -5,7 +5,7 @@ use crate::agent::{
     Activity, ActivityKind, Change, Choosable, Decision, FileChange, FilePlace, News, Offering,
     PlanStep, QuestionAnswer, Selection, Subject, WorkStatus,
 };
-use crate::session::{Choice, Reply};
+use crate::session::{QuestionChoice, Reply};
 
 fn plan(first: WorkStatus) -> AgentEvent {
     let step = |text: &str, status| PlanStep {
@@ -130,7 +130,7 @@ fn asks() -> Vec<AgentEvent> {
         name: id.to_uppercase(),
         kind,
     };
-    let question = crate::agent::Question {
+    let question = crate::agent::AgentQuestion {
         id: "q".into(),
         subject: Subject::Command {
             command: "rm x".into(),
@@ -155,7 +155,10 @@ fn asks() -> Vec<AgentEvent> {
 #[test]
 fn an_agents_own_options_are_offered_and_what_was_chosen_goes_back() {
     let stage = stage(vec![asks(), asks()]);
-    for (choice, expected) in [(Choice::Named(0), "always"), (Choice::No, "no")] {
+    for (choice, expected) in [
+        (QuestionChoice::Named(0), "always"),
+        (QuestionChoice::No, "no"),
+    ] {
         let run = stage.submit(".go");
         let mut offered = Vec::new();
         while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
@@ -165,7 +168,7 @@ fn an_agents_own_options_are_offered_and_what_was_chosen_goes_back() {
             }
         }
         // One that lasts is the agent's to keep: the next question is asked again.
-        assert_eq!(offered, [0, 1, 2].map(Choice::Named));
+        assert_eq!(offered, [0, 1, 2].map(QuestionChoice::Named));
         let Some(AgentReply::Answered { answer, .. }) = stage.agent.replies().pop() else {
             panic!("no answer: {:?}", stage.agent.replies());
         };
@@ -196,12 +199,12 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
         AgentEvent::News(News::Commands(vec![command("review")])),
     ];
     first.extend(says("one"));
-    let able = crate::agent::Capabilities {
+    let able = crate::agent::AgentCapabilities {
         commands: true,
         modes: true,
         sessions: true,
         files: true,
-        ..crate::agent::Capabilities::full("able")
+        ..crate::agent::AgentCapabilities::full("able")
     };
     let mut script = scripted::Script::new(vec![first, says("two"), says("three")]);
     script.able = able.into();
@@ -262,9 +265,9 @@ fn commands_of_the_agent_begin_the_input_and_options_of_its_are_set() {
 fn a_file_goes_whole_to_an_agent_that_takes_files_and_as_text_to_others() {
     for files in [true, false] {
         let mut script = scripted::Script::new(vec![says("one")]);
-        script.able = crate::agent::Capabilities {
+        script.able = crate::agent::AgentCapabilities {
             files,
-            ..crate::agent::Capabilities::full("able")
+            ..crate::agent::AgentCapabilities::full("able")
         }
         .into();
         let agent = script.clone();

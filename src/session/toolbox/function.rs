@@ -1,8 +1,8 @@
 //! A function of the user: called in the live interpreter, by its name.
 
-use super::{Begun, Desk, Step, Tool, ToolEvent};
+use super::{Begun, Desk, Tool, ToolEvent, ToolStep};
 use crate::agent::ToolCall;
-use crate::runtime::{Answer, RuntimeRequest};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::prompt::returned;
 
 struct Function;
@@ -13,16 +13,18 @@ pub(super) fn begin(call: ToolCall, desk: &mut Desk<'_>) -> Begun {
         arguments: call.arguments,
         stdin: desk.stdin,
     };
-    Ok((Box::new(Function), Step::Submit(request)))
+    Ok((Box::new(Function), ToolStep::Submit(request)))
 }
 
 impl Tool for Function {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         match event {
-            ToolEvent::Answered(Answer::ToolResult(result)) => desk.done(returned(result)),
-            ToolEvent::Answered(Answer::Failed(why) | Answer::Unable(why)) => Step::failed(&why),
-            ToolEvent::Answered(_) => Step::failed("the interpreter gave no result"),
-            _ => Step::Wait,
+            ToolEvent::Answered(RuntimeAnswer::ToolResult(result)) => desk.done(returned(result)),
+            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
+                ToolStep::failed(&why)
+            }
+            ToolEvent::Answered(_) => ToolStep::failed("the interpreter gave no result"),
+            _ => ToolStep::Wait,
         }
     }
 }

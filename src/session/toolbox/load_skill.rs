@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::{Begun, Code, Desk, ShownAs, Step, Tool, ToolEvent, specs};
+use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::output::limits::{Rest, shorten_transcript};
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
 use crate::session::prompt::ToolReturn;
-use crate::session::question::{About, Choice, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 use crate::skills::{Activation, LANGUAGE, Origin};
 
 /// Code points of a block's output in the result.
@@ -67,29 +67,29 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
                 path: skill.path.clone(),
                 project: project.clone(),
             };
-            (Box::new(loading), Step::Ask(about))
+            (Box::new(loading), ToolStep::Ask(about))
         }
         _ => {
             let path = skill.path.clone();
-            (Box::new(Loading::Reading), Step::ReadSkill(path))
+            (Box::new(Loading::Reading), ToolStep::ReadSkill(path))
         }
     })
 }
 
 impl Tool for Loading {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         match (std::mem::replace(self, Loading::Over), event) {
             (Loading::AskingTrust { path, project }, ToolEvent::Replied(reply)) => {
                 if !is_yes(&reply) {
                     let what = "not loaded: the user does not allow the skills of this project";
-                    return Step::Done(ToolReturn::denied(what, &reply));
+                    return ToolStep::Done(ToolReturn::denied(what, &reply));
                 }
-                let remembered = reply == Reply::Chosen(Choice::Remember);
+                let remembered = reply == Reply::Chosen(QuestionChoice::Remember);
                 desk.shelf.trust(project, remembered);
                 *self = Loading::Reading;
-                Step::ReadSkill(path)
+                ToolStep::ReadSkill(path)
             }
-            (Loading::Reading, ToolEvent::SkillRead(Err(why))) => Step::failed(&why),
+            (Loading::Reading, ToolEvent::SkillRead(Err(why))) => ToolStep::failed(&why),
             (Loading::Reading, ToolEvent::SkillRead(Ok(skill))) => self.is_read(skill, desk),
             (Loading::AskingCode(skill), ToolEvent::Replied(reply)) => {
                 let yes = is_yes(&reply);
@@ -112,14 +112,14 @@ impl Tool for Loading {
             }
             (loading, _) => {
                 *self = loading;
-                Step::Wait
+                ToolStep::Wait
             }
         }
     }
 }
 
 impl Loading {
-    fn is_read(&mut self, skill: Box<Activation>, desk: &mut Desk<'_>) -> Step {
+    fn is_read(&mut self, skill: Box<Activation>, desk: &mut Desk<'_>) -> ToolStep {
         if skill.blocks.is_empty() {
             return loaded(&skill, "", desk);
         }
@@ -139,7 +139,7 @@ impl Loading {
                     blocks: skill.blocks.clone(),
                 };
                 *self = Loading::AskingCode(skill);
-                Step::Ask(about)
+                ToolStep::Ask(about)
             }
         }
     }
@@ -150,13 +150,13 @@ impl Loading {
         skill: Box<Activation>,
         ran: Vec<Remains>,
         desk: &mut Desk<'_>,
-    ) -> Step {
+    ) -> ToolStep {
         let Some(source) = skill.blocks.get(ran.len()).cloned() else {
             return loaded(&skill, &told(&skill, &ran), desk);
         };
         let name = skill.name.clone();
         *self = Loading::Running { skill, ran };
-        Step::Run(Code {
+        ToolStep::Run(Code {
             source,
             directory: None,
             shown_as: ShownAs::Skill { name },
@@ -168,10 +168,13 @@ fn is_yes(reply: &Reply) -> bool {
     let Reply::Chosen(choice) = reply else {
         return false;
     };
-    matches!(choice, Choice::Once | Choice::Session | Choice::Remember)
+    matches!(
+        choice,
+        QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember
+    )
 }
 
-fn loaded(skill: &Activation, told: &str, desk: &mut Desk<'_>) -> Step {
+fn loaded(skill: &Activation, told: &str, desk: &mut Desk<'_>) -> ToolStep {
     desk.shelf.load(skill);
     let mut text = skill.reply();
     if !told.is_empty() {
@@ -180,7 +183,7 @@ fn loaded(skill: &Activation, told: &str, desk: &mut Desk<'_>) -> Step {
         }
         text.push_str(told);
     }
-    Step::Done(ToolReturn::text(text))
+    ToolStep::Done(ToolReturn::text(text))
 }
 
 /// What is said of code that did not run.

@@ -1,7 +1,7 @@
 //! The agent's calls: which of our tools a turn offers, and the one call that is being worked off.
 //!
-//! Each tool is a machine in a file of its own: it takes a [`ToolEvent`] and says what it wants next, a [`Step`]. A new
-//! tool is such a file and a row of [`specs::TOOLS`]. `work.rs` does what the steps say.
+//! Each tool is a machine in a file of its own: it takes a [`ToolEvent`] and says what it wants next, a [`ToolStep`]. A
+//! new tool is such a file and a row of [`specs::TOOLS`]. `work.rs` does what the steps say.
 //!
 //! Invariants: one call at a time (the turn keeps the others back); a call of a name the turn does not offer reaches
 //! no function; an answer that comes after its call reaches no other; a cell of a call ends before its turn does, so
@@ -27,11 +27,11 @@ use serde_json::Value;
 
 use crate::agent::{InputPart, ToolCall};
 use crate::config::RunCells;
-use crate::runtime::{Answer, Capabilities, RequestId, RuntimeRequest, Stdin};
+use crate::runtime::{RequestId, RuntimeAnswer, RuntimeCapabilities, RuntimeRequest, Stdin};
 use crate::session::asking::Allowed;
 use crate::session::cell::{CellRun, Remains};
 use crate::session::kernels::{Opened, Opening};
-use crate::session::outputs::{Kind, Outputs};
+use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Reply};
 use crate::session::runtimes::Role;
@@ -44,7 +44,7 @@ pub(super) use specs::{Offer, is_built_in, shows_itself};
 /// What can happen to a call.
 pub(super) enum ToolEvent {
     /// The runtime answered what was submitted.
-    Answered(Answer),
+    Answered(RuntimeAnswer),
     /// The user answered what was asked.
     Replied(Reply),
     /// The code began.
@@ -66,7 +66,7 @@ pub(super) enum ToolEvent {
 }
 
 /// What a tool wants next.
-pub(super) enum Step {
+pub(super) enum ToolStep {
     /// Nothing: what it asked for is still to come.
     Wait,
     /// Asks the runtime; [`ToolEvent::Answered`] comes.
@@ -108,7 +108,7 @@ enum ShownAs {
 /// One kind of call.
 pub(super) trait Tool: Send {
     /// Takes an event; says what is wanted next. What it did not ask for, it ignores.
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step;
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep;
 
     /// When it wants [`ToolEvent::Due`].
     fn due(&self) -> Option<Instant> {
@@ -129,7 +129,7 @@ pub(super) struct Desk<'a> {
     /// An interpreter is up: it may hold variables.
     pub interpreter: bool,
     /// What the runtime can do.
-    pub able: &'a Capabilities,
+    pub able: &'a RuntimeCapabilities,
     /// Who answers a tool's `input()`.
     pub stdin: Stdin,
     pub run_cells: &'a mut RunCells,
@@ -144,8 +144,8 @@ pub(super) struct Desk<'a> {
 
 impl Desk<'_> {
     /// The result within the model's limit; what is left out of it is kept.
-    fn done(&self, mut result: ToolReturn) -> Step {
-        let cut = self.outputs.cut(Kind::Tool, self.line, &result.text);
+    fn done(&self, mut result: ToolReturn) -> ToolStep {
+        let cut = self.outputs.cut(OutputKind::Tool, self.line, &result.text);
         for part in &mut result.content {
             if let InputPart::Text(text) = part
                 && *text == result.text
@@ -154,7 +154,7 @@ impl Desk<'_> {
             }
         }
         result.text = cut;
-        Step::Done(result)
+        ToolStep::Done(result)
     }
 }
 
@@ -237,26 +237,26 @@ impl ToolReturn {
     }
 }
 
-impl Step {
+impl ToolStep {
     /// Why there is no result.
     fn failed(why: &str) -> Self {
-        Step::Done(ToolReturn::failed(why))
+        ToolStep::Done(ToolReturn::failed(why))
     }
 }
 
 /// What a call of a tool begins with: its machine and its first step, or the result where that is all.
-type Begun = Result<(Box<dyn Tool>, Step), ToolReturn>;
+type Begun = Result<(Box<dyn Tool>, ToolStep), ToolReturn>;
 
 impl Toolbox {
     /// Begins a call; its first step.
-    pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> Step {
+    pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> ToolStep {
         let row = specs::TOOLS.iter().find(|row| row.name == call.name);
         let begun = match row {
             Some(row) => (row.begin)(&call.arguments, desk),
             None => function::begin(call, desk),
         };
         match begun {
-            Err(result) => Step::Done(result),
+            Err(result) => ToolStep::Done(result),
             Ok((tool, step)) => {
                 self.calls += 1;
                 self.bench = Bench::Working {
@@ -275,9 +275,9 @@ impl Toolbox {
     }
 
     /// Takes an event; says what the tool wants next.
-    pub(super) fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+    pub(super) fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         let Bench::Working { tool, waits, code } = &mut self.bench else {
-            return Step::Wait;
+            return ToolStep::Wait;
         };
         let came = match event {
             ToolEvent::Answered(_) => Some(Waits::Answer),
@@ -286,13 +286,13 @@ impl Toolbox {
             _ => None,
         };
         if came.is_some_and(|came| came != *waits) {
-            return Step::Wait;
+            return ToolStep::Wait;
         }
         let step = tool.on(event, desk);
         match &step {
-            Step::Submit(_) => *waits = Waits::Answer,
-            Step::Open(_) => *waits = Waits::Kernel,
-            Step::Kill if code.is_none() => *waits = Waits::Restart,
+            ToolStep::Submit(_) => *waits = Waits::Answer,
+            ToolStep::Open(_) => *waits = Waits::Kernel,
+            ToolStep::Kill if code.is_none() => *waits = Waits::Restart,
             _ if came.is_some() => *waits = Waits::Nothing,
             _ => {}
         }
@@ -435,11 +435,11 @@ impl Toolbox {
 }
 
 impl Waits {
-    fn of(step: &Step) -> Self {
+    fn of(step: &ToolStep) -> Self {
         match step {
-            Step::Submit(_) => Waits::Answer,
-            Step::Open(_) => Waits::Kernel,
-            Step::Kill => Waits::Restart,
+            ToolStep::Submit(_) => Waits::Answer,
+            ToolStep::Open(_) => Waits::Kernel,
+            ToolStep::Kill => Waits::Restart,
             _ => Waits::Nothing,
         }
     }

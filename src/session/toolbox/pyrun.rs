@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::{Begun, Desk, Step, Tool, ToolEvent, specs};
+use super::{Begun, Desk, Tool, ToolEvent, ToolStep, specs};
 use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{Answer, RuntimeRequest, Snapshot};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot};
 use crate::session::prompt::ToolReturn;
-use crate::session::question::{About, Choice, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 
 /// Lines of a traceback a model gets, from its end.
 const TRACEBACK_LINES: usize = 30;
@@ -38,24 +38,24 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
 }
 
 impl Look {
-    fn submit(&self) -> Step {
-        Step::Submit(RuntimeRequest::Snapshot {
+    fn submit(&self) -> ToolStep {
+        ToolStep::Submit(RuntimeRequest::Snapshot {
             code: self.code.clone(),
             unprotected: self.unprotected,
         })
     }
 
     /// The copy cannot be kept from changing files.
-    fn refused(&self, why: String, desk: &Desk<'_>) -> Step {
+    fn refused(&self, why: String, desk: &Desk<'_>) -> ToolStep {
         if self.unprotected {
-            return Step::failed(&why);
+            return ToolStep::failed(&why);
         }
         if !desk.somebody {
-            return Step::failed(&format!(
+            return ToolStep::failed(&format!(
                 "pyrun did not run: {why}, and there is nobody here to allow it without that protection"
             ));
         }
-        Step::Ask(About::Unprotected {
+        ToolStep::Ask(About::Unprotected {
             code: self.code.clone(),
             why,
         })
@@ -63,29 +63,32 @@ impl Look {
 }
 
 impl Tool for Look {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         match event {
-            ToolEvent::Answered(Answer::Snapshot(Snapshot::Ran { printed, result })) => {
+            ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result })) => {
                 desk.done(seen(&printed, result))
             }
-            ToolEvent::Answered(Answer::Snapshot(Snapshot::Unprotected(why))) => {
+            ToolEvent::Answered(RuntimeAnswer::Snapshot(Snapshot::Unprotected(why))) => {
                 self.refused(why, desk)
             }
-            ToolEvent::Answered(Answer::Failed(why) | Answer::Unable(why)) => Step::failed(&why),
-            ToolEvent::Answered(_) => Step::failed("the interpreter gave no result"),
+            ToolEvent::Answered(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => {
+                ToolStep::failed(&why)
+            }
+            ToolEvent::Answered(_) => ToolStep::failed("the interpreter gave no result"),
             ToolEvent::Replied(Reply::Chosen(
-                choice @ (Choice::Once | Choice::Session | Choice::Remember),
+                choice
+                @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                desk.allowed.unprotected |= choice != Choice::Once;
+                desk.allowed.unprotected |= choice != QuestionChoice::Once;
                 self.unprotected = true;
                 self.submit()
             }
-            ToolEvent::Replied(reply) => Step::Done(ToolReturn::denied(
+            ToolEvent::Replied(reply) => ToolStep::Done(ToolReturn::denied(
                 "pyrun did not run: the user said no. Nothing here keeps it from changing files, and the user \
                  does not allow it without that protection; go on without it",
                 &reply,
             )),
-            _ => Step::Wait,
+            _ => ToolStep::Wait,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Begin;
 use crate::agent::ToolSpec;
-use crate::runtime::Capabilities;
+use crate::runtime::RuntimeCapabilities;
 use crate::session::outputs::{Outputs, READ_OUTPUT};
 
 pub(super) const PYRUN: &str = "pyrun";
@@ -24,7 +24,8 @@ or touch other processes. The user is not asked and sees one line. For what must
 
 const ABOUT_RUN_CELLS: &str = "\
 Run {language} cells, in order. kernel \"live\" (the default): in the user's live {language} session, as if the user \
-had typed them: they are numbered, recorded and shown with their output, and what they define stays. Use it for results \
+had typed them: they are numbered, recorded and shown with their output, and what they define stays. Use it for \
+results \
 the user shall keep or see (variables, functions, plots), not to look around: pyrun does that unasked. The user is \
 usually asked first and may say no. kernel \"scratch\": in an interpreter of your own, without the user's variables, \
 kept for the session: for work the user need not keep. It is not asked for, and confined as your commands are: it \
@@ -46,13 +47,13 @@ pub(in crate::session) struct Offer<'a> {
     /// There are skills.
     pub load_skill: bool,
     /// What the runtime can do.
-    pub able: &'a Capabilities,
+    pub able: &'a RuntimeCapabilities,
 }
 
 /// A tool of ours.
-pub(super) struct Row {
+pub(super) struct ToolRow {
     pub name: &'static str,
-    spec: fn(&Capabilities) -> ToolSpec,
+    spec: fn(&RuntimeCapabilities) -> ToolSpec,
     is_offered: fn(Offer<'_>) -> bool,
     /// Checks the arguments and begins.
     pub begin: Begin,
@@ -61,29 +62,29 @@ pub(super) struct Row {
 }
 
 /// Our tools, in the order the model sees them.
-pub(super) const TOOLS: &[Row] = &[
-    Row {
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         name: PYRUN,
         spec: pyrun_spec,
         is_offered: |offer| offer.able.snapshot,
         begin: super::pyrun::begin,
         shows_itself: false,
     },
-    Row {
+    ToolRow {
         name: RUN_CELLS,
         spec: run_cells_spec,
         is_offered: |offer| offer.run_cells,
         begin: super::run_cells::begin,
         shows_itself: true,
     },
-    Row {
+    ToolRow {
         name: READ_OUTPUT,
         spec: |_| Outputs::spec(),
         is_offered: |_| true,
         begin: |arguments, desk| Err(desk.outputs.read(arguments)),
         shows_itself: false,
     },
-    Row {
+    ToolRow {
         name: LOAD_SKILL,
         spec: load_skill_spec,
         is_offered: |offer| offer.load_skill,
@@ -113,7 +114,7 @@ pub(in crate::session) fn shows_itself(name: &str) -> bool {
     TOOLS.iter().any(|row| row.name == name && row.shows_itself)
 }
 
-fn pyrun_spec(able: &Capabilities) -> ToolSpec {
+fn pyrun_spec(able: &RuntimeCapabilities) -> ToolSpec {
     let language = &able.language;
     spec(
         PYRUN,
@@ -124,7 +125,7 @@ fn pyrun_spec(able: &Capabilities) -> ToolSpec {
     )
 }
 
-fn run_cells_spec(able: &Capabilities) -> ToolSpec {
+fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
     let language = &able.language;
     let mut cell = json!({
         "type": "object",
@@ -161,7 +162,7 @@ fn run_cells_spec(able: &Capabilities) -> ToolSpec {
     )
 }
 
-fn load_skill_spec(_: &Capabilities) -> ToolSpec {
+fn load_skill_spec(_: &RuntimeCapabilities) -> ToolSpec {
     spec(
         LOAD_SKILL,
         ABOUT_LOAD_SKILL,
@@ -171,7 +172,7 @@ fn load_skill_spec(_: &Capabilities) -> ToolSpec {
 }
 
 /// A description, for cells of this runtime.
-fn about(text: &str, able: &Capabilities) -> String {
+fn about(text: &str, able: &RuntimeCapabilities) -> String {
     let cells = match able.cells.as_str() {
         "" => String::new(),
         cells => format!("{cells} "),

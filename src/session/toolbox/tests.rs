@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::agent::{AgentEvent, AgentReply, InputPart, Subject, TurnId};
 use crate::config::RunCells;
 use crate::output::MODEL_CHARACTERS;
-use crate::session::question::{About, Choice, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::tests::{Stage, calls, says, stage_with, word, words};
 use crate::session::{CellEvent, Next, QuestionEvent, Run, SessionEvent};
 
@@ -112,11 +112,11 @@ fn a_look_without_protection_is_asked_for() {
     let turn = || calls(std::slice::from_ref(&bare), "ok");
     let stage = asking(vec![turn(), turn(), turn(), turn()]);
     let run = |replies: &[Reply]| answering(&stage, &stage.submit(".look"), replies);
-    let seen = run(&[Reply::Chosen(Choice::Once)]);
+    let seen = run(&[Reply::Chosen(QuestionChoice::Once)]);
     assert_eq!(seen[2..4], ["? 1", "pyrun(code='bare') => looked 7"]);
-    run(&[Reply::Chosen(Choice::No)]);
+    run(&[Reply::Chosen(QuestionChoice::No)]);
     assert!(replied(&stage, 1).0.contains("the user said no"));
-    run(&[Reply::Chosen(Choice::Session)]);
+    run(&[Reply::Chosen(QuestionChoice::Session)]);
     run(&[]);
     assert_eq!(replied(&stage, 3), ("looked\n7".into(), true));
 
@@ -204,7 +204,7 @@ fn questions_wait_for_each_other_and_are_answered_once() {
     };
     let asked = AgentEvent::Asked {
         turn: TurnId(0),
-        question: crate::agent::Question::usual("q", subject.clone()),
+        question: crate::agent::AgentQuestion::usual("q", subject.clone()),
     };
     let mut turn = vec![asked];
     turn.extend(calls(&[cells(&["a"])], "ok"));
@@ -219,8 +219,10 @@ fn questions_wait_for_each_other_and_are_answered_once() {
                 if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
                     stage
                         .session
-                        .answer(question.id, Reply::Chosen(Choice::Once));
-                    stage.session.answer(question.id, Reply::Chosen(Choice::No));
+                        .answer(question.id, Reply::Chosen(QuestionChoice::Once));
+                    stage
+                        .session
+                        .answer(question.id, Reply::Chosen(QuestionChoice::No));
                     abouts.push(question.about);
                 }
             }
@@ -265,7 +267,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
         .enumerate()
         .map(|(number, (subject, _))| AgentEvent::Asked {
             turn: TurnId(0),
-            question: crate::agent::Question::usual(number.to_string(), subject.clone()),
+            question: crate::agent::AgentQuestion::usual(number.to_string(), subject.clone()),
         })
         .collect();
     turn.extend(says("ok"));
@@ -274,7 +276,7 @@ fn what_is_allowed_for_the_session_is_not_asked_again() {
     let mut asked = Vec::new();
     while let Next::Event(event) = run.next_blocking(Some(Duration::from_secs(60))) {
         if let SessionEvent::Question(QuestionEvent::Asked(question)) = *event {
-            let session = Reply::Chosen(Choice::Session);
+            let session = Reply::Chosen(QuestionChoice::Session);
             stage.session.answer(question.id, session);
             asked.push(question.about);
         }

@@ -6,17 +6,17 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::{CallId, Code, Desk, Running, ShownAs, Skills, Step, ToolEvent};
+use super::{CallId, Code, Desk, Running, ShownAs, Skills, ToolEvent, ToolStep};
 use crate::agent::ToolCall;
 use crate::config::KernelMode;
-use crate::runtime::{Answer, Execute, RequestId, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
 use crate::session::events::{BeginEvent, EndEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::floor::Holder;
 use crate::session::prompt::{PromptEvent, ToolReturn};
-use crate::session::question::{Choice, Reply};
+use crate::session::question::{QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
@@ -40,7 +40,7 @@ impl Session {
     fn begin_tool(&mut self, call: ToolCall, line: u32) -> Option<ToolReturn> {
         let (toolbox, mut desk) = self.desk(line);
         match toolbox.begin(call, &mut desk) {
-            Step::Done(result) => Some(result),
+            ToolStep::Done(result) => Some(result),
             step => {
                 self.do_for_tool(step);
                 None
@@ -107,7 +107,10 @@ impl Session {
 
     /// Tells the tool that is worked off, and does what it says.
     pub(in crate::session) fn on_tool(&mut self, event: ToolEvent) {
-        if matches!(event, ToolEvent::Replied(Reply::Chosen(Choice::Stop))) {
+        if matches!(
+            event,
+            ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop))
+        ) {
             return self.interrupt();
         }
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
@@ -118,23 +121,23 @@ impl Session {
     }
 
     /// The runtime answered what this call submitted.
-    pub(in crate::session) fn on_tool_answer(&mut self, call: CallId, answer: Answer) {
+    pub(in crate::session) fn on_tool_answer(&mut self, call: CallId, answer: RuntimeAnswer) {
         if self.toolbox.call() == call {
             self.on_tool(ToolEvent::Answered(answer));
         }
     }
 
-    fn do_for_tool(&mut self, step: Step) {
+    fn do_for_tool(&mut self, step: ToolStep) {
         match step {
-            Step::Wait => {}
-            Step::Submit(request) => {
+            ToolStep::Wait => {}
+            ToolStep::Submit(request) => {
                 self.ask_runtime(request, Waiter::Tool(self.toolbox.call()));
             }
-            Step::Open(opening) => self.open_kernel(opening),
-            Step::Ask(about) => self.ask_user(about, Asker::Tool),
-            Step::Run(code) => self.run_code(code),
-            Step::Interrupt => drop(self.interrupt_code()),
-            Step::Kill => match self.toolbox.role() {
+            ToolStep::Open(opening) => self.open_kernel(opening),
+            ToolStep::Ask(about) => self.ask_user(about, Asker::Tool),
+            ToolStep::Run(code) => self.run_code(code),
+            ToolStep::Interrupt => drop(self.interrupt_code()),
+            ToolStep::Kill => match self.toolbox.role() {
                 Role::User => {
                     let out = self.out_or_background().clone();
                     self.kill_runtime(&out);
@@ -146,8 +149,8 @@ impl Session {
                     }
                 }
             },
-            Step::ReadSkill(path) => self.read_skill(path),
-            Step::Done(result) => {
+            ToolStep::ReadSkill(path) => self.read_skill(path),
+            ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
                 self.save_outputs();

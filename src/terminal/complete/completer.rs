@@ -11,10 +11,10 @@ use std::task::Waker;
 use reedline::{Completer, CompletionResult, CompletionStatus, Span, Suggestion};
 use tokio::sync::oneshot;
 
-use crate::runtime::{Answer, Completion, RuntimeRequest};
+use crate::runtime::{Completion, RuntimeAnswer, RuntimeRequest};
 use crate::terminal::complete::desk::{Desk, locked};
-use crate::terminal::complete::found::Found;
-use crate::terminal::complete::rules::{Keep, Source, source};
+use crate::terminal::complete::found::FoundCompletion;
+use crate::terminal::complete::rules::{CompletionSource, Keep, source};
 use crate::terminal::complete::sources::Sources;
 use crate::terminal::complete::wait::{Told, briefly, look};
 use crate::terminal::snapshot::{self, Shared};
@@ -54,11 +54,11 @@ struct Job {
 
 enum Asked {
     Interpreter {
-        answer: oneshot::Receiver<Answer>,
+        answer: oneshot::Receiver<RuntimeAnswer>,
         part: Range<usize>,
         keep: Keep,
     },
-    Other(oneshot::Receiver<Vec<Found>>),
+    Other(oneshot::Receiver<Vec<FoundCompletion>>),
 }
 
 /// The completer of the editor.
@@ -93,12 +93,12 @@ impl Tab {
     fn ask(&mut self, place: Place, deep: bool) {
         let mode = snapshot::look(&self.snapshot).mode;
         let asked = match source(&place.text, place.cursor, mode) {
-            Source::Nothing => {
+            CompletionSource::Nothing => {
                 self.job = None;
                 self.known = None;
                 return;
             }
-            Source::Interpreter { part, keep } => {
+            CompletionSource::Interpreter { part, keep } => {
                 let code = place.text[part.clone()].to_owned();
                 let position = CodePoints::from_bytes(&code, place.cursor - part.start);
                 let request = RuntimeRequest::Complete {
@@ -142,7 +142,7 @@ impl Tab {
                 };
                 let items = match told {
                     Told::Waiting => return false,
-                    Told::Answer(Answer::Completions(items)) => items,
+                    Told::Answer(RuntimeAnswer::Completions(items)) => items,
                     Told::Never | Told::Answer(_) => Vec::new(),
                 };
                 let code = &job.place.text[part.clone()];
@@ -271,7 +271,7 @@ impl Completer for Tab {
         if let Some(looking) = &mut desk.looking {
             match look(looking, &self.waker) {
                 Told::Waiting => return CompletionStatus::Pending,
-                Told::Never => desk.looked = Some(Answer::Inspection(None)),
+                Told::Never => desk.looked = Some(RuntimeAnswer::Inspection(None)),
                 Told::Answer(answer) => desk.looked = Some(answer),
             }
             desk.looking = None;
@@ -301,7 +301,7 @@ impl Completer for Tab {
 }
 
 /// What was found as the editor takes it: one start for all, no control characters.
-fn known(place: Place, found: Vec<Found>, live: bool) -> Known {
+fn known(place: Place, found: Vec<FoundCompletion>, live: bool) -> Known {
     let start = found.first().map_or(place.cursor, |first| first.start);
     let all = found.len() < MOST;
     let span = Span::new(start, place.cursor.max(start));
@@ -326,10 +326,10 @@ fn known(place: Place, found: Vec<Found>, live: bool) -> Known {
 }
 
 /// The interpreter's answer about `code`, which stands at byte `offset`, as far as it is wanted.
-fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<Found> {
+fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<FoundCompletion> {
     // Nearly always all of them begin at the same place.
     let mut at = (CodePoints(0), 0);
-    let mut found: Vec<(bool, Found)> = Vec::with_capacity(items.len());
+    let mut found: Vec<(bool, FoundCompletion)> = Vec::with_capacity(items.len());
     for item in items {
         let wanted = match keep {
             Keep::All | Keep::Magics => true,
@@ -350,7 +350,7 @@ fn kept(items: Vec<Completion>, code: &str, offset: usize, keep: Keep) -> Vec<Fo
         let detail = described(&item);
         found.push((
             late,
-            Found {
+            FoundCompletion {
                 start: offset + at.1,
                 value: item.text,
                 detail,
@@ -376,12 +376,12 @@ fn described(item: &Completion) -> String {
 }
 
 /// Our own magics beside those of the interpreter, where a text may begin with one.
-fn add_ours(found: &mut Vec<Found>, place: &Place) {
+fn add_ours(found: &mut Vec<FoundCompletion>, place: &Place) {
     let typed = place.text[..place.cursor].trim_start();
     let start = place.cursor - typed.len();
     for name in ["%ipycodex", "%%ipycodex"] {
         if name.starts_with(typed) {
-            found.push(Found {
+            found.push(FoundCompletion {
                 start,
                 value: name.to_owned(),
                 detail: "magic".to_owned(),

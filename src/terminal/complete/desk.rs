@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::runtime::Answer;
+use crate::runtime::RuntimeAnswer;
 
 /// Name of the menu of completions.
 pub(super) const MENU: &str = "completion";
@@ -20,9 +20,9 @@ pub(super) struct Desk {
     /// Tab was pressed again in it: a deeper look is wanted.
     pub(super) deeper: bool,
     /// What the doc waits for.
-    pub(super) looking: Option<oneshot::Receiver<Answer>>,
+    pub(super) looking: Option<oneshot::Receiver<RuntimeAnswer>>,
     /// What came of it.
-    pub(super) looked: Option<Answer>,
+    pub(super) looked: Option<RuntimeAnswer>,
 }
 
 pub(super) fn locked(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {

@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use crate::input::Mode;
 use crate::output::mime::MimeBundle;
-use crate::runtime::{Answer, LOOK, RuntimeRequest};
+use crate::runtime::{LOOK, RuntimeAnswer, RuntimeRequest};
 use crate::terminal::complete::desk::{DOC, Desk, locked};
-use crate::terminal::complete::rules::{Source, source};
+use crate::terminal::complete::rules::{CompletionSource, source};
 use crate::terminal::complete::sources::Sources;
 use crate::terminal::complete::wait::{Told, briefly};
 use crate::terminal::snapshot::{self, Shared};
@@ -193,9 +193,9 @@ impl DocMenu {
 /// What the interpreter is asked about a place; nothing in prose.
 fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> {
     let part = match source(text, cursor, mode) {
-        Source::Interpreter { part, .. } => part,
+        CompletionSource::Interpreter { part, .. } => part,
         // In a string of a cell the call around it is meant.
-        Source::Files { .. } => {
+        CompletionSource::Files { .. } => {
             let begin = text.len() - text.trim_start().len();
             let marked = usize::from(mode == Mode::Prompts && text[begin..].starts_with(';'));
             begin + marked..text.len()
@@ -215,8 +215,8 @@ fn nothing() -> Shown {
     }
 }
 
-fn shown(answer: &Answer) -> Shown {
-    let Answer::Inspection(Some(bundle)) = answer else {
+fn shown(answer: &RuntimeAnswer) -> Shown {
+    let RuntimeAnswer::Inspection(Some(bundle)) = answer else {
         return nothing();
     };
     read(bundle).unwrap_or_else(|| Shown {
@@ -397,7 +397,7 @@ mod tests {
 
     fn look(text: serde_json::Value) -> Shown {
         let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
-        shown(&Answer::Inspection(Some(bundle)))
+        shown(&RuntimeAnswer::Inspection(Some(bundle)))
     }
 
     #[test]
@@ -413,7 +413,7 @@ mod tests {
             serde_json::json!({"name": "x", "type": "int", "signature": "", "mark": null, "value": "41", "doc": ""}),
         );
         assert_eq!(value.head, "x: int = 41");
-        assert_eq!(shown(&Answer::Inspection(None)), nothing());
-        assert_eq!(shown(&Answer::Failed("no".into())), nothing());
+        assert_eq!(shown(&RuntimeAnswer::Inspection(None)), nothing());
+        assert_eq!(shown(&RuntimeAnswer::Failed("no".into())), nothing());
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::terminal::complete::found::Found;
+use crate::terminal::complete::found::FoundCompletion;
 use crate::terminal::complete::rules::{Wanted, Writing};
 
 /// At most so many are offered.
@@ -22,9 +22,9 @@ pub(super) fn files(
     wanted: Wanted,
     cwd: &Path,
     home: Option<&Path>,
-) -> Vec<Found> {
+) -> Vec<FoundCompletion> {
     if typed == "~" {
-        return vec![Found {
+        return vec![FoundCompletion {
             start,
             value: "~/".into(),
             detail: String::new(),
@@ -43,7 +43,7 @@ pub(super) fn files(
     names.sort_unstable();
     names.truncate(MOST);
     let written = names.into_iter().filter_map(|name| {
-        Some(Found {
+        Some(FoundCompletion {
             start: start + last,
             value: write_as(&name, writing)?,
             detail: String::new(),

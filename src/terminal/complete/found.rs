@@ -2,7 +2,7 @@
 
 /// Something that can stand between `start` and the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundCompletion {
     /// Bytes from the start of the text.
     pub(super) start: usize,
     pub(super) value: String,

@@ -2,23 +2,23 @@
 //! runs on a thread of its own, never in the editor.
 
 use crate::environment::Environment;
-use crate::magics::{self, Values, values};
+use crate::magics::{self, CommandValues, values};
 use crate::session::SessionHandle;
 use crate::terminal::complete::files::{files, programs};
-use crate::terminal::complete::found::Found;
-use crate::terminal::complete::rules::Source;
+use crate::terminal::complete::found::FoundCompletion;
+use crate::terminal::complete::rules::CompletionSource;
 
 /// What may stand at the end of `before`, the text up to the cursor.
 pub(super) fn look_up(
-    source: &Source,
+    source: &CompletionSource,
     before: &str,
     session: &SessionHandle,
     environment: &Environment,
-) -> Vec<Found> {
+) -> Vec<FoundCompletion> {
     let typed = |start: usize| before.get(start..).unwrap_or_default();
     match source {
-        Source::Nothing | Source::Interpreter { .. } => Vec::new(),
-        Source::Files {
+        CompletionSource::Nothing | CompletionSource::Interpreter { .. } => Vec::new(),
+        CompletionSource::Files {
             start,
             writing,
             wanted,
@@ -27,23 +27,23 @@ pub(super) fn look_up(
             let cwd = session.surroundings().cwd;
             files(typed(*start), *start, *writing, *wanted, &cwd, home)
         }
-        Source::Programs { start } => {
+        CompletionSource::Programs { start } => {
             let path = environment.variables.get(std::ffi::OsStr::new("PATH"));
             let names = programs(typed(*start), path.map(AsRef::as_ref));
             fitting(names.into_iter().map(plain), *start, "")
         }
-        Source::Commands { start } => fitting(commands(), *start, typed(*start)),
-        Source::Values { start, command } => {
+        CompletionSource::Commands { start } => fitting(commands(), *start, typed(*start)),
+        CompletionSource::Values { start, command } => {
             let typed = typed(*start);
             match values(command) {
-                Values::Words(words) => fitting(
+                CommandValues::Words(words) => fitting(
                     words.into_iter().map(|word| plain(word.to_owned())),
                     *start,
                     typed,
                 ),
-                Values::Commands => fitting(commands(), *start, typed),
-                Values::Models => fitting(session.models().into_iter(), *start, typed),
-                Values::Sessions => {
+                CommandValues::Commands => fitting(commands(), *start, typed),
+                CommandValues::Models => fitting(session.models().into_iter(), *start, typed),
+                CommandValues::Sessions => {
                     let rows = session.sessions(false).into_iter().map(|row| {
                         let said = [row.last_prompt, row.last_input];
                         let said = said.into_iter().find(|text| !text.is_empty());
@@ -52,14 +52,14 @@ pub(super) fn look_up(
                     });
                     fitting(rows, *start, typed)
                 }
-                Values::Options => {
+                CommandValues::Options => {
                     let options = session.surroundings().options;
                     fitting(options.into_iter(), *start, typed)
                 }
-                Values::Unknown => Vec::new(),
+                CommandValues::Unknown => Vec::new(),
             }
         }
-        Source::Skills { start } => {
+        CompletionSource::Skills { start } => {
             let around = session.surroundings();
             // The agent's own commands begin with the slash that a skill may have.
             let commands = match before[..*start].ends_with('/') {
@@ -81,10 +81,14 @@ fn commands() -> impl Iterator<Item = (String, String)> {
 }
 
 /// Those that begin as typed.
-fn fitting(words: impl Iterator<Item = (String, String)>, start: usize, typed: &str) -> Vec<Found> {
+fn fitting(
+    words: impl Iterator<Item = (String, String)>,
+    start: usize,
+    typed: &str,
+) -> Vec<FoundCompletion> {
     words
         .filter(|(word, _)| word.starts_with(typed))
-        .map(|(value, detail)| Found {
+        .map(|(value, detail)| FoundCompletion {
             start,
             value,
             detail,

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex};
 use reedline::{Reedline, ReedlineEvent, ReedlineMenu};
 
 use crate::terminal::snapshot::Shared;
-use crate::terminal::waiting::{Patient, Waiting};
+use crate::terminal::waiting::{EditorWait, Patient};
 use completer::Tab;
 use desk::{DOC, Desk, MENU};
 use doc::DocMenu;
@@ -61,7 +61,7 @@ pub(super) fn install(
     sources: Sources,
     snapshot: Shared,
     colour: bool,
-    waiting: Waiting,
+    waiting: EditorWait,
 ) -> Reedline {
     let desk = Arc::new(Mutex::new(Desk::default()));
     let (asked, waker) = (sources.clone(), waiting.bell.waker());

@@ -1,8 +1,8 @@
 //! What Tab asks for at a place in a text. Pure rules.
 //!
-//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`Source`]: who knows, and which
-//! part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this file
-//! only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
+//! In: the text being typed, the cursor (bytes), how the text will be read. Out: a [`CompletionSource`]: who knows, and
+//! which part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this
+//! file only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::terminal::complete::place::{Place, place};
 
 /// Who knows what could stand at the cursor. Offsets are bytes of the whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum CompletionSource {
     /// Nobody: prose, comments.
     Nothing,
     /// The interpreter, asked about this part of the text.
@@ -124,18 +124,18 @@ const PYTHON_CELLS: &[&str] = &[
 ];
 
 /// Says who knows what could stand at `cursor`. One inside a character or past the end counts as the character's start.
-pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> Source {
+pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource {
     let cursor = floor(text, cursor);
     let body = body_start(text);
     if cursor < body {
-        return Source::Nothing;
+        return CompletionSource::Nothing;
     }
     if text[body..].starts_with('.') {
         return prompt(text, cursor, body + 1);
     }
     match classify(text, mode) {
         Input::Prompt(_) => prompt(text, cursor, body),
-        Input::Leave => Source::Nothing,
+        Input::Leave => CompletionSource::Nothing,
         Input::Command { .. } => python(text, cursor, body),
         Input::Empty | Input::Note { .. } | Input::Cell { .. } => {
             let marked = mode == Mode::Prompts && text[body..].starts_with(';');
@@ -159,9 +159,9 @@ fn body_start(text: &str) -> usize {
 }
 
 /// In a prompt: what a reference names, and skills. Words of prose are nobody's.
-fn prompt(text: &str, cursor: usize, from: usize) -> Source {
+fn prompt(text: &str, cursor: usize, from: usize) -> CompletionSource {
     if cursor < from {
-        return Source::Nothing;
+        return CompletionSource::Nothing;
     }
     let line = text[..cursor]
         .rfind('\n')
@@ -170,7 +170,7 @@ fn prompt(text: &str, cursor: usize, from: usize) -> Source {
         let inside = line + open;
         return match mark {
             '!' => shell(text, cursor, inside),
-            mark => Source::Interpreter {
+            mark => CompletionSource::Interpreter {
                 part: inside..cursor,
                 keep: if mark == '&' {
                     Keep::Callables
@@ -201,9 +201,9 @@ fn prompt(text: &str, cursor: usize, from: usize) -> Source {
         }
     };
     if names_skill {
-        Source::Skills { start }
+        CompletionSource::Skills { start }
     } else {
-        Source::Nothing
+        CompletionSource::Nothing
     }
 }
 
@@ -224,11 +224,11 @@ fn open_reference(line: &str) -> Option<(char, usize)> {
 }
 
 /// In a cell, whose code begins at `from`.
-fn python(text: &str, cursor: usize, from: usize) -> Source {
+fn python(text: &str, cursor: usize, from: usize) -> CompletionSource {
     if cursor < from {
-        return Source::Nothing;
+        return CompletionSource::Nothing;
     }
-    let all = Source::Interpreter {
+    let all = CompletionSource::Interpreter {
         part: from..text.len(),
         keep: Keep::All,
     };
@@ -244,7 +244,7 @@ fn python(text: &str, cursor: usize, from: usize) -> Source {
             return shell(text, cursor, line);
         }
         if !PYTHON_CELLS.contains(&name) {
-            return Source::Nothing;
+            return CompletionSource::Nothing;
         }
         return in_code(text, cursor, from, end + 1, all);
     }
@@ -252,10 +252,16 @@ fn python(text: &str, cursor: usize, from: usize) -> Source {
 }
 
 /// In Python code that begins at `code`.
-fn in_code(text: &str, cursor: usize, from: usize, code: usize, all: Source) -> Source {
+fn in_code(
+    text: &str,
+    cursor: usize,
+    from: usize,
+    code: usize,
+    all: CompletionSource,
+) -> CompletionSource {
     match place(&text[code..cursor]) {
         Place::Code => all,
-        Place::Comment => Source::Nothing,
+        Place::Comment => CompletionSource::Nothing,
         Place::Escape(at) => {
             let at = code + at;
             if text[at..].starts_with('!') {
@@ -265,7 +271,7 @@ fn in_code(text: &str, cursor: usize, from: usize, code: usize, all: Source) -> 
                 magic(text, cursor, from, at)
             }
         }
-        Place::Text { triple: true, .. } => Source::Nothing,
+        Place::Text { triple: true, .. } => CompletionSource::Nothing,
         Place::Text {
             before,
             begin,
@@ -276,7 +282,7 @@ fn in_code(text: &str, cursor: usize, from: usize, code: usize, all: Source) -> 
             if is_key(&text[code..code + before]) {
                 return all;
             }
-            Source::Files {
+            CompletionSource::Files {
                 start: code + begin,
                 writing: if raw {
                     Writing::Raw
@@ -314,12 +320,12 @@ fn magic_name(line: &str) -> &str {
 }
 
 /// On the line of a magic whose mark stands at `at`.
-fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
+fn magic(text: &str, cursor: usize, from: usize, at: usize) -> CompletionSource {
     let marks = text[at..].chars().take_while(|c| *c == '%').count();
     let named = (at + marks).min(cursor);
     let name = magic_name(&text[named..cursor]);
     let after = named + name.len();
-    let asked = |keep| Source::Interpreter {
+    let asked = |keep| CompletionSource::Interpreter {
         part: from..text.len(),
         keep,
     };
@@ -328,7 +334,7 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
     }
     let files = |wanted| {
         let (start, writing) = last_word(text, cursor, after);
-        Source::Files {
+        CompletionSource::Files {
             start,
             writing,
             wanted,
@@ -342,7 +348,7 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
         name if SHELL_CELLS.contains(&name) => shell(text, cursor, after),
         _ => match place(&text[after..cursor]) {
             Place::Code | Place::Escape(_) => asked(Keep::All),
-            Place::Comment => Source::Nothing,
+            Place::Comment => CompletionSource::Nothing,
             Place::Text {
                 before,
                 begin,
@@ -352,7 +358,7 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
                 if is_key(&text[after..after + before]) {
                     asked(Keep::All)
                 } else {
-                    Source::Files {
+                    CompletionSource::Files {
                         start: after + begin,
                         writing: Writing::Text(quote),
                         wanted: Wanted::Any,
@@ -364,16 +370,16 @@ fn magic(text: &str, cursor: usize, from: usize, at: usize) -> Source {
 }
 
 /// After `%ipycodex`.
-fn ours(text: &str, cursor: usize, after: usize) -> Source {
+fn ours(text: &str, cursor: usize, after: usize) -> CompletionSource {
     let typed = &text[after..cursor];
     let start = after + typed.len() - typed.trim_start().len();
     let typed = typed.trim_start();
     match typed.split_once(char::is_whitespace) {
-        None => Source::Commands { start },
+        None => CompletionSource::Commands { start },
         Some((command, arguments)) => match setting(command, arguments) {
             "save" | "load" | "export" => {
                 let (start, writing) = last_word(text, cursor, start + command.len());
-                Source::Files {
+                CompletionSource::Files {
                     start,
                     writing,
                     wanted: if command == "export" {
@@ -389,7 +395,7 @@ fn ours(text: &str, cursor: usize, after: usize) -> Source {
                     .map_or(cursor, |at| {
                         at + text[at..].chars().next().map_or(1, char::len_utf8)
                     });
-                Source::Values {
+                CompletionSource::Values {
                     start: rest,
                     command: command.to_owned(),
                 }
@@ -407,18 +413,18 @@ fn setting<'a>(command: &'a str, arguments: &'a str) -> &'a str {
 }
 
 /// In a shell line that begins at `from`.
-fn shell(text: &str, cursor: usize, from: usize) -> Source {
+fn shell(text: &str, cursor: usize, from: usize) -> CompletionSource {
     let (start, writing) = last_word(text, cursor, from);
     let word = &text[start..cursor];
     // `{name}` and `$name` are variables of the namespace.
     if let Some(open) = word.rfind('{').filter(|open| !word[*open..].contains('}')) {
-        return Source::Interpreter {
+        return CompletionSource::Interpreter {
             part: start + open + 1..cursor,
             keep: Keep::Values,
         };
     }
     if let Some(name) = word.strip_prefix('$') {
-        return Source::Interpreter {
+        return CompletionSource::Interpreter {
             part: cursor - name.len()..cursor,
             keep: Keep::Values,
         };
@@ -426,9 +432,9 @@ fn shell(text: &str, cursor: usize, from: usize) -> Source {
     let before = text[from..start].trim_end();
     let first = before.is_empty() || before.ends_with(['|', ';', '&', '(']);
     if first && writing == Writing::Shell && !word.contains('/') && !word.starts_with('~') {
-        return Source::Programs { start };
+        return CompletionSource::Programs { start };
     }
-    Source::Files {
+    CompletionSource::Files {
         start,
         writing,
         wanted: if before == "cd" {

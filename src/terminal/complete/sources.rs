@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::found::Found;
+use super::found::FoundCompletion;
 use super::lookup;
-use super::rules::Source;
+use super::rules::CompletionSource;
 use crate::environment::Environment;
-use crate::runtime::{Answer, RuntimeRequest};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::SessionHandle;
 
 /// Who can be asked.
@@ -28,12 +28,16 @@ impl Sources {
     }
 
     /// Asks the interpreter.
-    pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<Answer> {
+    pub(super) fn ask(&self, request: RuntimeRequest) -> oneshot::Receiver<RuntimeAnswer> {
         self.session.ask(request)
     }
 
     /// Asks another source on a thread of its own; without a thread there is no answer.
-    pub(super) fn look_up(&self, source: Source, before: String) -> oneshot::Receiver<Vec<Found>> {
+    pub(super) fn look_up(
+        &self,
+        source: CompletionSource,
+        before: String,
+    ) -> oneshot::Receiver<Vec<FoundCompletion>> {
         let (tell, told) = oneshot::channel();
         let sources = self.clone();
         let look = move || {

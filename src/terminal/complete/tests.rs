@@ -1,7 +1,7 @@
 //! Which source is asked at a place: cases as text, `|` being the cursor.
 
 use super::place::{Place, place};
-use super::rules::{Keep, Source, Wanted, Writing, source};
+use super::rules::{CompletionSource, Keep, Wanted, Writing, source};
 use crate::input::Mode;
 use crate::properties;
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ fn said(marked: &str, mode: Mode) -> String {
     let text = marked.replacen('¦', "", 1);
     let rest = |start: usize| text[start..cursor].to_owned();
     match source(&text, cursor, mode) {
-        Source::Nothing => "nothing".into(),
-        Source::Interpreter { part, keep } => {
+        CompletionSource::Nothing => "nothing".into(),
+        CompletionSource::Interpreter { part, keep } => {
             let keep = match keep {
                 Keep::All => "python",
                 Keep::Magics => "magics",
@@ -22,7 +22,7 @@ fn said(marked: &str, mode: Mode) -> String {
             };
             format!("{keep} {}", &text[part])
         }
-        Source::Files {
+        CompletionSource::Files {
             start,
             writing,
             wanted,
@@ -41,10 +41,10 @@ fn said(marked: &str, mode: Mode) -> String {
             };
             format!("{wanted} {writing} {}", rest(start))
         }
-        Source::Programs { start } => format!("programs {}", rest(start)),
-        Source::Commands { start } => format!("commands {}", rest(start)),
-        Source::Values { start, command } => format!("{command} {}", rest(start)),
-        Source::Skills { start } => format!("skills {}", rest(start)),
+        CompletionSource::Programs { start } => format!("programs {}", rest(start)),
+        CompletionSource::Commands { start } => format!("commands {}", rest(start)),
+        CompletionSource::Values { start, command } => format!("{command} {}", rest(start)),
+        CompletionSource::Skills { start } => format!("skills {}", rest(start)),
     }
 }
 
@@ -225,17 +225,17 @@ proptest! {
     ) {
         let mode = if prompts { Mode::Prompts } else { Mode::Cells };
         let start = match source(&text, cursor, mode) {
-            Source::Nothing => 0,
-            Source::Interpreter { part, .. } => {
+            CompletionSource::Nothing => 0,
+            CompletionSource::Interpreter { part, .. } => {
                 prop_assert!(text.get(part.clone()).is_some());
                 prop_assert!(part.start <= cursor);
                 part.start
             }
-            Source::Files { start, .. }
-            | Source::Programs { start }
-            | Source::Commands { start }
-            | Source::Values { start, .. }
-            | Source::Skills { start } => {
+            CompletionSource::Files { start, .. }
+            | CompletionSource::Programs { start }
+            | CompletionSource::Commands { start }
+            | CompletionSource::Values { start, .. }
+            | CompletionSource::Skills { start } => {
                 prop_assert!(start <= cursor);
                 start
             }

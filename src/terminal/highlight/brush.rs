@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use nu_ansi_term::{Color, Style};
 
-use super::lines::Kind;
+use super::lines::LineKind;
 use super::magics::{Language, of_rest};
 use super::sheet::{Edit, Sheet, Span};
 use crate::markdown::{CodePainter, CodeState, Theme};
@@ -35,7 +35,7 @@ pub(super) struct Task {
     /// Its number.
     pub(super) at: usize,
     text: String,
-    kind: Kind,
+    kind: LineKind,
     language: Language,
 }
 
@@ -177,27 +177,27 @@ impl Palette {
             Some(state) => CodeState::clone(state),
             None => painter.start(),
         };
-        if *language != Language::Python || task.kind == Kind::Python {
+        if *language != Language::Python || task.kind == LineKind::Python {
             let spans = painter.line(&mut state, text);
             return (spans, Some(Rc::new(state)));
         }
         let shell = Language::Named("bash".into());
         let mut spans = Vec::new();
         match task.kind {
-            Kind::Python => {}
-            Kind::Magic { at, end } => {
+            LineKind::Python => {}
+            LineKind::Magic { at, end } => {
                 push(&mut spans, self.python.line(&mut state, &text[..at]));
                 push(&mut spans, [(end - at, magic())]);
                 let rest = of_rest(&text[at..end]);
                 push(&mut spans, self.alone(&text[end..], &rest));
             }
-            Kind::Shell { at, end } => {
+            LineKind::Shell { at, end } => {
                 push(&mut spans, self.python.line(&mut state, &text[..at]));
                 push(&mut spans, [(end - at, magic())]);
                 push(&mut spans, self.alone(&text[end..], &shell));
             }
-            Kind::ShellRest => push(&mut spans, self.alone(text, &shell)),
-            Kind::Help { start, end } => {
+            LineKind::ShellRest => push(&mut spans, self.alone(text, &shell)),
+            LineKind::Help { start, end } => {
                 push(&mut spans, [(start, magic())]);
                 push(&mut spans, self.python.line(&mut state, &text[start..end]));
                 push(&mut spans, [(text.len() - end, magic())]);

@@ -31,7 +31,7 @@ impl Stand {
 
 /// What a line is. Offsets are bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// Nothing else.
     Python,
     /// Python up to `at`, then a magic whose name ends before `end`, or the mark of `/f x`, `,f x` or `;f x`.
@@ -48,7 +48,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
     /// Brackets outside of strings and comments, by offset.
     pub(super) brackets: Vec<(usize, u8)>,
     /// How it ends.
@@ -59,7 +59,7 @@ pub(super) struct Seen {
 pub(super) fn look_at(line: &str, stand: Stand) -> Seen {
     let bytes = line.as_bytes();
     if stand.escape {
-        return escape(Kind::ShellRest, Vec::new(), bytes);
+        return escape(LineKind::ShellRest, Vec::new(), bytes);
     }
     let indent = line.len() - line.trim_start().len();
     if stand.is_fresh()
@@ -75,7 +75,7 @@ pub(super) fn look_at(line: &str, stand: Stand) -> Seen {
         if asks && (is_name(word) || end <= start) {
             let brackets = Vec::new();
             let end = end.max(start);
-            let kind = Kind::Help { start, end };
+            let kind = LineKind::Help { start, end };
             let stand = Stand::default();
             return Seen {
                 kind,
@@ -107,9 +107,9 @@ fn is_name(word: &str) -> bool {
 }
 
 /// The line that is not Python from `at` on, if it is none.
-fn escape_at(bytes: &[u8], at: usize) -> Option<Kind> {
+fn escape_at(bytes: &[u8], at: usize) -> Option<LineKind> {
     match bytes.get(at)? {
-        b'!' => Some(Kind::Shell {
+        b'!' => Some(LineKind::Shell {
             at,
             end: at + count(bytes, at, b'!').min(2),
         }),
@@ -120,25 +120,25 @@ fn escape_at(bytes: &[u8], at: usize) -> Option<Kind> {
                 .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte >= 0x80)
                 .count();
             let end = name + length;
-            Some(Kind::Magic { at, end })
+            Some(LineKind::Magic { at, end })
         }
         _ => None,
     }
 }
 
 /// `/f a b`, `,f a b`, `;f a b`: a call written without brackets or quotes. Its mark is painted as a magic's.
-fn call_at(bytes: &[u8], at: usize) -> Option<Kind> {
+fn call_at(bytes: &[u8], at: usize) -> Option<LineKind> {
     let is_call = matches!(bytes.get(at)?, b'/' | b',' | b';');
-    is_call.then_some(Kind::Magic { at, end: at + 1 })
+    is_call.then_some(LineKind::Magic { at, end: at + 1 })
 }
 
 fn count(bytes: &[u8], at: usize, byte: u8) -> usize {
     bytes[at..].iter().take_while(|b| **b == byte).count()
 }
 
-fn escape(kind: Kind, brackets: Vec<(usize, u8)>, bytes: &[u8]) -> Seen {
+fn escape(kind: LineKind, brackets: Vec<(usize, u8)>, bytes: &[u8]) -> Seen {
     let stand = Stand {
-        escape: bytes.ends_with(b"\\") && !matches!(kind, Kind::Magic { .. }),
+        escape: bytes.ends_with(b"\\") && !matches!(kind, LineKind::Magic { .. }),
         ..Stand::default()
     };
     Seen {
@@ -200,7 +200,7 @@ impl Scan<'_> {
             self.at += 1;
         }
         Seen {
-            kind: Kind::Python,
+            kind: LineKind::Python,
             brackets: self.brackets,
             stand: self.stand,
         }
@@ -236,7 +236,7 @@ impl Scan<'_> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<LineKind> {
         let mut stand = Stand::default();
         let mut out = Vec::new();
         for line in text.split('\n') {
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_not_python_are_known() {
-        use Kind::{Help, Magic, Python, Shell, ShellRest};
+        use LineKind::{Help, Magic, Python, Shell, ShellRest};
         for (text, expected) in [
             ("x = 1", vec![Python]),
             ("!ls", vec![Shell { at: 0, end: 1 }]),

@@ -26,7 +26,7 @@ use crate::markdown::{Background, Theme};
 use crate::terminal::front::{Fronted, NextFront};
 use crate::terminal::prompt::Label;
 use crate::terminal::snapshot::{Shared, look};
-use crate::terminal::window::{Shown, Window};
+use crate::terminal::window::{Window, WindowShown};
 use crate::text::escape::visible_lines;
 use brackets::{Mark, marks};
 use sheet::Sheet;
@@ -48,7 +48,7 @@ pub(super) struct Look {
 #[derive(Default)]
 struct View {
     window: Window,
-    last: Option<Shown>,
+    last: Option<WindowShown>,
 }
 
 impl Look {

@@ -7,7 +7,7 @@
 
 use nu_ansi_term::Style;
 
-use super::lines::{Kind, Seen, Stand, look_at};
+use super::lines::{LineKind, Seen, Stand, look_at};
 use super::magics::{Language, of_body};
 use crate::markdown::Theme;
 
@@ -130,7 +130,7 @@ impl Sheet {
             .map(|(place, text)| Line {
                 text: (*text).to_owned(),
                 seen: Seen {
-                    kind: Kind::Python,
+                    kind: LineKind::Python,
                     brackets: Vec::new(),
                     stand: Stand::default(),
                 },
@@ -165,7 +165,7 @@ impl Sheet {
                 look_at(&line.text, stand)
             } else {
                 Seen {
-                    kind: Kind::Python,
+                    kind: LineKind::Python,
                     brackets: Vec::new(),
                     stand: Stand::default(),
                 }

@@ -6,7 +6,7 @@ use reedline::{EditCommand, ReedlineEvent};
 
 use crate::config::KeyAction;
 use crate::terminal::action::Action;
-use crate::terminal::blocks::Wish;
+use crate::terminal::blocks::BlockWish;
 
 /// The event of an action that does not depend on the text.
 pub(super) fn event(action: KeyAction) -> ReedlineEvent {
@@ -27,20 +27,20 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Inspect => Action::Inspect.event(),
         KeyAction::AcceptSuggestion => Event::HistoryHintComplete,
         KeyAction::AcceptWord => Event::HistoryHintWordComplete,
-        KeyAction::Blocks => wish(Wish::All),
-        KeyAction::Block1 => wish(Wish::Nth(1)),
-        KeyAction::Block2 => wish(Wish::Nth(2)),
-        KeyAction::Block3 => wish(Wish::Nth(3)),
-        KeyAction::Block4 => wish(Wish::Nth(4)),
-        KeyAction::Block5 => wish(Wish::Nth(5)),
-        KeyAction::Block6 => wish(Wish::Nth(6)),
-        KeyAction::Block7 => wish(Wish::Nth(7)),
-        KeyAction::Block8 => wish(Wish::Nth(8)),
-        KeyAction::Block9 => wish(Wish::Nth(9)),
-        KeyAction::BlockNext => wish(Wish::Next),
-        KeyAction::BlockPrevious => wish(Wish::Previous),
-        KeyAction::Recall => wish(Wish::Recall),
-        KeyAction::Unfold => wish(Wish::Unfold),
+        KeyAction::Blocks => wish(BlockWish::All),
+        KeyAction::Block1 => wish(BlockWish::Nth(1)),
+        KeyAction::Block2 => wish(BlockWish::Nth(2)),
+        KeyAction::Block3 => wish(BlockWish::Nth(3)),
+        KeyAction::Block4 => wish(BlockWish::Nth(4)),
+        KeyAction::Block5 => wish(BlockWish::Nth(5)),
+        KeyAction::Block6 => wish(BlockWish::Nth(6)),
+        KeyAction::Block7 => wish(BlockWish::Nth(7)),
+        KeyAction::Block8 => wish(BlockWish::Nth(8)),
+        KeyAction::Block9 => wish(BlockWish::Nth(9)),
+        KeyAction::BlockNext => wish(BlockWish::Next),
+        KeyAction::BlockPrevious => wish(BlockWish::Previous),
+        KeyAction::Recall => wish(BlockWish::Recall),
+        KeyAction::Unfold => wish(BlockWish::Unfold),
         KeyAction::Up => first_of(&[Event::MenuUp, Event::Up]),
         KeyAction::Down => first_of(&[Event::MenuDown, Event::Down]),
         // From the end of a text that was typed the editor would search for what begins with it.
@@ -149,6 +149,6 @@ fn edit(command: EditCommand) -> ReedlineEvent {
     ReedlineEvent::Edit(vec![command])
 }
 
-fn wish(wish: Wish) -> ReedlineEvent {
+fn wish(wish: BlockWish) -> ReedlineEvent {
     Action::Wish(wish).event()
 }

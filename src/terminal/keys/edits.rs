@@ -1,6 +1,6 @@
 //! Changes of the text that depend on the text: which bytes go, what comes in their place.
 //!
-//! Pure. The keys use it while they know the text ([`Typed`]), the editor with its own text when they do not.
+//! Pure. The keys use it while they know the text ([`TypedText`]), the editor with its own text when they do not.
 //! Absent on purpose: cutting's memory (`ring`), moving, single characters.
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ use reedline::EditCommand;
 
 use crate::config::KeyAction;
 use crate::input::{Mode, clause_indent};
-use crate::terminal::keys::typed::Typed;
+use crate::terminal::keys::typed::TypedText;
 use crate::text::last_word;
 
 /// Columns of a level.
@@ -36,7 +36,7 @@ impl Change {
 }
 
 /// The bytes a key that cuts cuts; `None` for keys that do not.
-pub(in crate::terminal) fn cut(action: KeyAction, typed: &Typed) -> Option<Range<usize>> {
+pub(in crate::terminal) fn cut(action: KeyAction, typed: &TypedText) -> Option<Range<usize>> {
     let (text, cursor, line) = (&typed.text, typed.cursor, typed.line());
     let (before, after) = text.split_at(cursor);
     Some(match action {
@@ -72,12 +72,12 @@ fn of_word(c: char) -> bool {
 }
 
 /// True when the cursor stands in the white space its line begins with, or right behind it.
-pub(in crate::terminal) fn in_leading_blanks(typed: &Typed) -> bool {
+pub(in crate::terminal) fn in_leading_blanks(typed: &TypedText) -> bool {
     typed.line_before().chars().all(|c| matches!(c, ' ' | '\t'))
 }
 
 /// Backspace in the white space a line begins with: back by a level, or to what the lines above it begin with.
-pub(in crate::terminal) fn back_a_level(typed: &Typed) -> Option<Change> {
+pub(in crate::terminal) fn back_a_level(typed: &TypedText) -> Option<Change> {
     let blanks = typed.line_before();
     let columns = blanks.len();
     if columns < 2 || !blanks.bytes().all(|byte| byte == b' ') {
@@ -99,7 +99,7 @@ pub(in crate::terminal) fn back_a_level(typed: &Typed) -> Option<Change> {
 }
 
 /// Tab in the white space a line begins with: spaces to the next level.
-pub(in crate::terminal) fn to_next_level(typed: &Typed) -> Option<Change> {
+pub(in crate::terminal) fn to_next_level(typed: &TypedText) -> Option<Change> {
     let column = typed.line_before().len();
     in_leading_blanks(typed).then(|| Change {
         range: typed.cursor..typed.cursor,
@@ -108,7 +108,7 @@ pub(in crate::terminal) fn to_next_level(typed: &Typed) -> Option<Change> {
 }
 
 /// The colon that ends `else` and the like: it takes the line to where it belongs.
-pub(in crate::terminal) fn colon(typed: &Typed, mode: Mode) -> Option<Change> {
+pub(in crate::terminal) fn colon(typed: &TypedText, mode: Mode) -> Option<Change> {
     if typed.cursor != typed.line().end {
         return None;
     }
@@ -158,12 +158,12 @@ mod tests {
     use super::*;
 
     /// A text with `|` where the cursor stands.
-    fn typed(text: &str) -> Typed {
+    fn typed(text: &str) -> TypedText {
         let cursor = text.find('|').unwrap();
-        Typed::new(text.replacen('|', "", 1), cursor)
+        TypedText::new(text.replacen('|', "", 1), cursor)
     }
 
-    fn done(typed: &Typed, change: Change) -> String {
+    fn done(typed: &TypedText, change: Change) -> String {
         let mut text = typed.text.clone();
         let cursor = change.range.start + change.with.len();
         text.replace_range(change.range, &change.with);

@@ -1,8 +1,8 @@
 //! What has been typed, followed key by key between two paints.
 //!
 //! Keys that came in one read are parsed before any of them is painted, so what was painted last is not what the second
-//! of them meets. [`Typed`] starts from the paint and carries out the editor's simple commands itself; what it does not
-//! know ends it, and until the next paint nobody knows the text. Invariant: while it lives it equals the editor's
+//! of them meets. [`TypedText`] starts from the paint and carries out the editor's simple commands itself; what it does
+//! not know ends it, and until the next paint nobody knows the text. Invariant: while it lives it equals the editor's
 //! buffer.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 /// A text and where the cursor stands in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::terminal) struct Typed {
+pub(in crate::terminal) struct TypedText {
     pub(in crate::terminal) text: String,
     /// Bytes from the start.
     pub(in crate::terminal) cursor: usize,
@@ -20,11 +20,11 @@ pub(in crate::terminal) struct Typed {
     anchor: Option<usize>,
 }
 
-impl Typed {
+impl TypedText {
     /// Nothing selected.
     pub(in crate::terminal) fn new(text: String, cursor: usize) -> Self {
         let cursor = text.floor_char_boundary(cursor);
-        Typed {
+        TypedText {
             text,
             cursor,
             anchor: None,

@@ -4,11 +4,11 @@
 //! the session, then the help.
 
 use crate::dialog::display_form;
-use crate::history::{Found, Glance, Scope, SessionRow};
+use crate::history::{Glance, Scope, SearchHit, SessionRow};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{Look, sighted, wrapped};
-use crate::terminal::panel::Frame;
-use crate::terminal::picker::state::{Asking, Picker};
+use crate::terminal::panel::PanelFrame;
+use crate::terminal::picker::state::{Picker, PickerAsking};
 use crate::text::escape::{visible, visible_lines};
 use crate::text::{Line, columns, cut, expand_tabs};
 
@@ -28,7 +28,7 @@ const KEYS: [&str; 6] = [
 ];
 
 /// The frame at this size.
-pub(super) fn frame(picker: &Picker, size: TerminalSize) -> Frame {
+pub(super) fn frame(picker: &Picker, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
     let (place, shown, all) = picker.places();
     let mut lines = vec![title(picker, width, shown, all)];
@@ -69,7 +69,7 @@ pub(super) fn frame(picker: &Picker, size: TerminalSize) -> Frame {
     }
     lines.resize(bottom, Line::default());
     lines.extend(help);
-    Frame { lines, cursor }
+    PanelFrame { lines, cursor }
 }
 
 fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
@@ -102,13 +102,13 @@ fn title(picker: &Picker, width: usize, shown: usize, all: usize) -> Line {
 /// What is being typed, and the column of the cursor.
 fn filter_line(picker: &Picker) -> (Line, usize) {
     let (label, entry) = match picker.asking() {
-        Asking::Choice => ("> ", picker.entry()),
-        Asking::Delete(id) => {
+        PickerAsking::Choice => ("> ", picker.entry()),
+        PickerAsking::Delete(id) => {
             let question = format!("Delete session {id} with all it holds? (y/N) ");
             let column = columns(&question);
             return (Line::of(Look::Strong, question), column);
         }
-        Asking::Name(_, name) => ("Name: ", name),
+        PickerAsking::Name(_, name) => ("Name: ", name),
     };
     let column = label.len() + columns(entry.before());
     let line = Line::of(Look::Strong, label).and(Look::Plain, entry.text());
@@ -124,7 +124,7 @@ fn header(width: usize) -> Line {
     Line::of(Look::Dim, text)
 }
 
-fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: bool) -> Line {
+fn row_line(row: &SessionRow, found: Option<&[SearchHit]>, width: usize, chosen: bool) -> Line {
     let mark = if chosen { "> " } else { "  " };
     let facts = if width >= WIDE {
         let start: String = row.start.chars().take(19).collect();
@@ -140,7 +140,7 @@ fn row_line(row: &SessionRow, found: Option<&[Found]>, width: usize, chosen: boo
         room = room.saturating_sub(columns(&name));
         line = line.and(Look::Strong, name);
     }
-    if let Some(first) = found.and_then(<[Found]>::first) {
+    if let Some(first) = found.and_then(<[SearchHit]>::first) {
         return reversed(sighted(line, &first.text, &first.at, room), chosen);
     }
     let (look, text) = if row.last_prompt.is_empty() {
@@ -226,9 +226,9 @@ fn help(picker: &Picker, width: usize) -> Vec<Line> {
     if let Some(said) = picker.said() {
         return vec![Line::of(Look::Strong, visible(said))];
     }
-    if !matches!(picker.asking(), Asking::Choice) {
+    if !matches!(picker.asking(), PickerAsking::Choice) {
         let keys = match picker.asking() {
-            Asking::Name(..) => "Enter rename · Esc back",
+            PickerAsking::Name(..) => "Enter rename · Esc back",
             _ => "y delete · any other key keeps it",
         };
         return vec![Line::of(Look::Dim, keys)];

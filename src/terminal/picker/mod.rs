@@ -18,7 +18,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
 use crate::terminal::signals::watch;
-use state::{Picker, Wish};
+use state::{Picker, PickerWish};
 
 /// Sessions read before anything is shown: enough for most screens.
 const FIRST: u32 = 30;
@@ -75,17 +75,17 @@ pub fn pick(
         let wish = match event {
             Some(Event::Key(key)) => picker.on_key(&key),
             Some(Event::Paste(text)) => picker.on_paste(&text),
-            _ => Wish::Nothing,
+            _ => PickerWish::Nothing,
         };
         match wish {
-            Wish::Nothing => {}
-            Wish::Resume(id) => return Ok(Picked::Session(id)),
-            Wish::Cancel => return Ok(Picked::Cancelled),
-            Wish::Delete(id) => {
+            PickerWish::Nothing => {}
+            PickerWish::Resume(id) => return Ok(Picked::Session(id)),
+            PickerWish::Cancel => return Ok(Picked::Cancelled),
+            PickerWish::Delete(id) => {
                 let deleted = archive.delete(id);
                 picker.on_deleted(id, deleted);
             }
-            Wish::Rename(id, name) => {
+            PickerWish::Rename(id, name) => {
                 let renamed = archive.rename(id, &name);
                 picker.on_renamed(id, &name, renamed);
             }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::Utf32String;
 
-use crate::history::{Found, Glance, Scope, SessionRow};
+use crate::history::{Glance, Scope, SearchHit, SessionRow};
 use crate::report::Report;
 use crate::terminal::picker::matching::{Scorer, text_of};
 use crate::text::entry::Entry;
@@ -18,7 +18,7 @@ const PAGE: usize = 8;
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum PickerWish {
     Nothing,
     Resume(i64),
     Cancel,
@@ -28,7 +28,7 @@ pub(super) enum Wish {
 
 /// What keys mean at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum PickerAsking {
     /// They narrow and choose.
     Choice,
     /// Delete this one?
@@ -44,7 +44,7 @@ struct Search {
     before: i64,
     complete: bool,
     /// By session.
-    found: HashMap<i64, Vec<Found>>,
+    found: HashMap<i64, Vec<SearchHit>>,
 }
 
 /// The machine.
@@ -61,7 +61,7 @@ pub(super) struct Picker {
     chosen: usize,
     filter: Entry,
     search: Option<Search>,
-    asking: Asking,
+    asking: PickerAsking,
     said: Option<String>,
     glance: Option<(i64, Glance)>,
 }
@@ -80,7 +80,7 @@ impl Picker {
             chosen: 0,
             filter: Entry::default(),
             search: None,
-            asking: Asking::Choice,
+            asking: PickerAsking::Choice,
             said: None,
             glance: None,
         }
@@ -123,7 +123,7 @@ impl Picker {
     }
 
     /// Adds what a search found and the last session it looked at; true when there is more to see than before.
-    pub(super) fn add_found(&mut self, found: Vec<Found>, last: Option<i64>) -> bool {
+    pub(super) fn add_found(&mut self, found: Vec<SearchHit>, last: Option<i64>) -> bool {
         let Some(search) = &mut self.search else {
             return false;
         };
@@ -189,7 +189,7 @@ impl Picker {
         &self.filter
     }
 
-    pub(super) fn asking(&self) -> &Asking {
+    pub(super) fn asking(&self) -> &PickerAsking {
         &self.asking
     }
 
@@ -198,61 +198,61 @@ impl Picker {
     }
 
     /// Entries of a session that a search found; `None`: nothing is being searched for.
-    pub(super) fn found(&self, id: i64) -> Option<&[Found]> {
+    pub(super) fn found(&self, id: i64) -> Option<&[SearchHit]> {
         let search = self.search.as_ref()?;
         Some(search.found.get(&id).map_or(&[], Vec::as_slice))
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> Wish {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> PickerWish {
         self.said = None;
-        match std::mem::replace(&mut self.asking, Asking::Choice) {
-            Asking::Choice => self.on_choice_key(key),
-            Asking::Delete(id) => {
+        match std::mem::replace(&mut self.asking, PickerAsking::Choice) {
+            PickerAsking::Choice => self.on_choice_key(key),
+            PickerAsking::Delete(id) => {
                 if matches!(key.code, KeyCode::Char('y' | 'Y'))
                     && key.modifiers.difference(KeyModifiers::SHIFT).is_empty()
                 {
-                    return Wish::Delete(id);
+                    return PickerWish::Delete(id);
                 }
                 self.said = Some(format!("session {id} is kept"));
-                Wish::Nothing
+                PickerWish::Nothing
             }
-            Asking::Name(id, mut name) => {
+            PickerAsking::Name(id, mut name) => {
                 if leaves(key) {
-                    return Wish::Nothing;
+                    return PickerWish::Nothing;
                 }
                 if key.code == KeyCode::Enter {
-                    return Wish::Rename(id, name.text().trim().to_owned());
+                    return PickerWish::Rename(id, name.text().trim().to_owned());
                 }
                 name.on_key(key);
-                self.asking = Asking::Name(id, name);
-                Wish::Nothing
+                self.asking = PickerAsking::Name(id, name);
+                PickerWish::Nothing
             }
         }
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> Wish {
+    pub(super) fn on_paste(&mut self, text: &str) -> PickerWish {
         match &mut self.asking {
-            Asking::Choice => {
+            PickerAsking::Choice => {
                 self.filter.paste(text);
                 self.filter_changed();
             }
-            Asking::Name(_, name) => name.paste(text),
-            Asking::Delete(_) => {}
+            PickerAsking::Name(_, name) => name.paste(text),
+            PickerAsking::Delete(_) => {}
         }
-        Wish::Nothing
+        PickerWish::Nothing
     }
 
-    fn on_choice_key(&mut self, key: &KeyEvent) -> Wish {
+    fn on_choice_key(&mut self, key: &KeyEvent) -> PickerWish {
         if leaves(key) {
-            return Wish::Cancel;
+            return PickerWish::Cancel;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let id = self.chosen().map(|row| row.id);
         match key.code {
-            KeyCode::Enter => return id.map_or(Wish::Nothing, Wish::Resume),
-            KeyCode::Char('d') if control && self.filter().is_empty() => return Wish::Cancel,
+            KeyCode::Enter => return id.map_or(PickerWish::Nothing, PickerWish::Resume),
+            KeyCode::Char('d') if control && self.filter().is_empty() => return PickerWish::Cancel,
             KeyCode::Up => self.step(-1),
             KeyCode::Char('p' | 'k') if control => self.step(-1),
             KeyCode::Down => self.step(1),
@@ -263,14 +263,14 @@ impl Picker {
             KeyCode::End => self.chosen = self.shown.len().saturating_sub(1),
             KeyCode::Tab => self.turn_scope(),
             KeyCode::Char('a') if control => self.turn_scope(),
-            KeyCode::Delete => self.asking = id.map_or(Asking::Choice, Asking::Delete),
+            KeyCode::Delete => self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete),
             KeyCode::Char('x') if control => {
-                self.asking = id.map_or(Asking::Choice, Asking::Delete);
+                self.asking = id.map_or(PickerAsking::Choice, PickerAsking::Delete);
             }
             KeyCode::Char('r') if control => {
                 if let Some(row) = self.chosen() {
                     let name = Entry::with(row.name.as_deref().unwrap_or_default());
-                    self.asking = Asking::Name(row.id, name);
+                    self.asking = PickerAsking::Name(row.id, name);
                 }
             }
             KeyCode::Char('f') if control => self.turn_search(),
@@ -280,7 +280,7 @@ impl Picker {
                 }
             }
         }
-        Wish::Nothing
+        PickerWish::Nothing
     }
 
     /// Says how the deletion of a session went.

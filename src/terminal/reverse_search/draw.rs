@@ -8,8 +8,8 @@ use nu_ansi_term::Style;
 use crate::history::{CellEnd, Facts};
 use crate::runtime::TerminalSize;
 use crate::terminal::layout::{Look, sighted};
-use crate::terminal::panel::Frame;
-use crate::terminal::reverse_search::state::Search;
+use crate::terminal::panel::PanelFrame;
+use crate::terminal::reverse_search::state::ReverseSearch;
 use crate::text::escape::visible;
 use crate::text::needle::Needle;
 use crate::text::{Break, Line, columns, cut, expand_tabs, styled_rows};
@@ -24,7 +24,7 @@ const FEWEST: usize = 3;
 const KEYS: &str = "Enter take · Ctrl-R older · Ctrl-S newer · Esc back";
 
 /// The frame at this size.
-pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
+pub(super) fn frame(search: &ReverseSearch, size: TerminalSize) -> PanelFrame {
     let (width, height) = (usize::from(size.columns), usize::from(size.rows));
     let (place, count) = search.places();
     let typed = visible(search.needle().text()).into_owned();
@@ -73,7 +73,7 @@ pub(super) fn frame(search: &Search, size: TerminalSize) -> Frame {
     if help > 0 {
         lines.push(Line::of(Look::Dim, KEYS));
     }
-    Frame {
+    PanelFrame {
         lines,
         cursor: Some((0, cursor)),
     }
@@ -164,13 +164,13 @@ mod tests {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     use super::*;
-    use crate::history::Typed;
+    use crate::history::RecordedInput;
 
-    fn searched(inputs: &[String], typed: &str, older: usize) -> Search {
-        let mut search = Search::new(
+    fn searched(inputs: &[String], typed: &str, older: usize) -> ReverseSearch {
+        let mut search = ReverseSearch::new(
             inputs
                 .iter()
-                .map(|input| Typed {
+                .map(|input| RecordedInput {
                     text: input.as_str().into(),
                     row: 0,
                 })
@@ -184,7 +184,7 @@ mod tests {
         search
     }
 
-    fn drawn(search: &Search, columns: u16, rows: u16) -> Vec<String> {
+    fn drawn(search: &ReverseSearch, columns: u16, rows: u16) -> Vec<String> {
         let frame = frame(search, TerminalSize { columns, rows });
         let texts = frame
             .lines

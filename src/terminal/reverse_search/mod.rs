@@ -18,7 +18,7 @@ use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::panel::Panel;
 pub(super) use state::Taken;
-use state::{Search, Wish};
+use state::{ReverseSearch, SearchWish};
 
 /// How long a key that was typed ahead waits for what it is about.
 const AHEAD: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ fn look_back(
         further: recall.further(""),
         text: String::new(),
     };
-    let mut search = Search::new(recall.newest_first(), back.further.is_some());
+    let mut search = ReverseSearch::new(recall.newest_first(), back.further.is_some());
     let panel = Panel::open(screen, guard)?;
     loop {
         let event = match ahead() {
@@ -85,12 +85,12 @@ fn look_back(
         let wish = match event {
             Some(Event::Key(key)) => search.on_key(&key),
             Some(Event::Paste(text)) => search.on_paste(&text),
-            _ => Wish::Nothing,
+            _ => SearchWish::Nothing,
         };
         match wish {
-            Wish::Nothing => {}
-            Wish::Back => return Ok(None),
-            Wish::Take(taken) => return Ok(Some(taken)),
+            SearchWish::Nothing => {}
+            SearchWish::Back => return Ok(None),
+            SearchWish::Take(taken) => return Ok(Some(taken)),
         }
     }
 }
@@ -105,7 +105,7 @@ struct Back<'a> {
 
 impl Back<'_> {
     /// Looks through a part; true when there is something new to see.
-    fn step(&mut self, search: &mut Search) -> bool {
+    fn step(&mut self, search: &mut ReverseSearch) -> bool {
         if self.text != search.needle().text() {
             self.text = search.needle().text().to_owned();
             self.further = self.recall.further(&self.text);
@@ -116,7 +116,7 @@ impl Back<'_> {
     }
 
     /// Looks up what is known of the inputs around the chosen one.
-    fn learn(&mut self, search: &mut Search, rows: usize) {
+    fn learn(&mut self, search: &mut ReverseSearch, rows: usize) {
         let Some(further) = &mut self.further else {
             return;
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::history::{Facts, Typed};
+use crate::history::{Facts, RecordedInput};
 use crate::text::entry::Entry;
 use crate::text::escape::editable;
 use crate::text::needle::Needle;
@@ -26,7 +26,7 @@ pub(in crate::terminal) struct Taken {
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum SearchWish {
     Nothing,
     /// The text that was there before.
     Back,
@@ -37,7 +37,7 @@ pub(super) enum Wish {
 const AHEAD: usize = 200;
 
 struct Input {
-    typed: Typed,
+    typed: RecordedInput,
     /// As it stands in the editor.
     text: Arc<str>,
     /// `None`: nobody has looked yet.
@@ -45,7 +45,7 @@ struct Input {
 }
 
 impl Input {
-    fn of(typed: Typed) -> Self {
+    fn of(typed: RecordedInput) -> Self {
         let text = match editable(&typed.text) {
             Cow::Borrowed(_) => Arc::clone(&typed.text),
             Cow::Owned(text) => text.into(),
@@ -59,7 +59,7 @@ impl Input {
 }
 
 /// The machine.
-pub(super) struct Search {
+pub(super) struct ReverseSearch {
     /// Newest first.
     inputs: Vec<Input>,
     /// So many of them were there from the beginning.
@@ -76,10 +76,10 @@ pub(super) struct Search {
     chosen: usize,
 }
 
-impl Search {
+impl ReverseSearch {
     /// Over these inputs, newest first; `more`: there may be others further back.
-    pub(super) fn new(inputs: Vec<Typed>, more: bool) -> Self {
-        Search {
+    pub(super) fn new(inputs: Vec<RecordedInput>, more: bool) -> Self {
+        ReverseSearch {
             fitting: (0..inputs.len()).collect(),
             first: inputs.len(),
             more,
@@ -107,7 +107,7 @@ impl Search {
     }
 
     /// Takes some from further back; `None`: there are no more. True when there is something new to see.
-    pub(super) fn add(&mut self, found: Option<Vec<Typed>>) -> bool {
+    pub(super) fn add(&mut self, found: Option<Vec<RecordedInput>>) -> bool {
         let Some(found) = found else {
             self.complete = true;
             return true;
@@ -131,7 +131,7 @@ impl Search {
     }
 
     /// Inputs at these places of which nobody has looked up what is known.
-    pub(super) fn unknown(&self, places: Range<usize>) -> Vec<(usize, Typed)> {
+    pub(super) fn unknown(&self, places: Range<usize>) -> Vec<(usize, RecordedInput)> {
         let places = places.start.min(self.fitting.len())..places.end.min(self.fitting.len());
         let indices = self.fitting[places].iter();
         let unknown = indices.filter(|index| self.inputs[**index].facts.is_none());
@@ -183,11 +183,11 @@ impl Search {
     }
 
     /// Takes a key.
-    pub(super) fn on_key(&mut self, key: &KeyEvent) -> Wish {
+    pub(super) fn on_key(&mut self, key: &KeyEvent) -> SearchWish {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return Wish::Back,
-            KeyCode::Char('c' | 'g') if control => return Wish::Back,
+            KeyCode::Esc => return SearchWish::Back,
+            KeyCode::Char('c' | 'g') if control => return SearchWish::Back,
             KeyCode::Char('r' | 'p') if control => self.step(1),
             KeyCode::Up => self.step(1),
             KeyCode::Char('s' | 'n') if control => self.step(-1),
@@ -206,23 +206,23 @@ impl Search {
                 }
             }
         }
-        Wish::Nothing
+        SearchWish::Nothing
     }
 
     /// Takes pasted text.
-    pub(super) fn on_paste(&mut self, text: &str) -> Wish {
+    pub(super) fn on_paste(&mut self, text: &str) -> SearchWish {
         self.typed.paste(text);
         self.look();
-        Wish::Nothing
+        SearchWish::Nothing
     }
 
     /// The chosen one, with the cursor at its end or where it was found.
-    fn take(&self, at_end: bool) -> Wish {
+    fn take(&self, at_end: bool) -> SearchWish {
         let Some(text) = self.chosen() else {
-            return Wish::Back;
+            return SearchWish::Back;
         };
         let found = self.needle.find(text).map_or(0, |at| at.start);
-        Wish::Take(Taken {
+        SearchWish::Take(Taken {
             cursor: if at_end { text.len() } else { found },
             text: text.to_owned(),
         })
@@ -260,19 +260,19 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn typed(script: &[&str]) -> (Search, Wish) {
+    fn typed(script: &[&str]) -> (ReverseSearch, SearchWish) {
         let inputs = [
             "x = Alpha",
             "def f():\n    return beta",
             "beta = 2",
             "alpha = 1",
         ];
-        let inputs = inputs.map(|text| Typed {
+        let inputs = inputs.map(|text| RecordedInput {
             text: text.into(),
             row: 0,
         });
-        let mut search = Search::new(inputs.to_vec(), false);
-        let mut wish = Wish::Nothing;
+        let mut search = ReverseSearch::new(inputs.to_vec(), false);
+        let mut wish = SearchWish::Nothing;
         for word in script {
             let keys: Vec<(KeyCode, KeyModifiers)> = match *word {
                 "Up" => vec![(KeyCode::Up, KeyModifiers::NONE)],
@@ -326,14 +326,14 @@ mod tests {
 
     #[test]
     fn what_is_further_back_comes_when_it_is_wanted() {
-        let typed = |text: &str| Typed {
+        let typed = |text: &str| RecordedInput {
             text: text.into(),
             row: 7,
         };
-        let key = |search: &mut Search, c| {
+        let key = |search: &mut ReverseSearch, c| {
             search.on_key(&KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
         };
-        let mut search = Search::new(vec![typed("a = 1"), typed("b = 2")], true);
+        let mut search = ReverseSearch::new(vec![typed("a = 1"), typed("b = 2")], true);
         key(&mut search, 'a');
         assert!(search.wants_more());
         assert!(search.add(Some(vec![
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn what_was_found_is_taken_or_all_is_as_before() {
         let taken = |text: &str, cursor| {
-            Wish::Take(Taken {
+            SearchWish::Take(Taken {
                 text: text.into(),
                 cursor,
             })
@@ -370,10 +370,10 @@ mod tests {
             (vec!["= 2", "^e"], taken("beta = 2", 8)),
             (vec!["= 2", "Left"], taken("beta = 2", 5)),
             (vec!["= 2", "^a"], taken("beta = 2", 5)),
-            (vec!["= 2", "Esc"], Wish::Back),
-            (vec!["= 2", "^g"], Wish::Back),
-            (vec!["= 2", "^c"], Wish::Back),
-            (vec!["zzz", "Enter"], Wish::Back),
+            (vec!["= 2", "Esc"], SearchWish::Back),
+            (vec!["= 2", "^g"], SearchWish::Back),
+            (vec!["= 2", "^c"], SearchWish::Back),
+            (vec!["zzz", "Enter"], SearchWish::Back),
         ] {
             assert_eq!(typed(&script).1, wish, "{script:?}");
         }

@@ -48,7 +48,7 @@ fn a_text_that_fits_is_shown_whole() {
 fn a_window_follows_the_cursor_and_moves_no_further_than_it_must() {
     let text = numbered(100);
     let start = |line: usize| text.find(&format!("line{line}\n")).unwrap();
-    let lines = |shown: &Shown| {
+    let lines = |shown: &WindowShown| {
         let text = &text[shown.range.clone()];
         let number = |line: Option<&str>| line.unwrap()[4..].parse::<usize>().unwrap();
         (number(text.lines().next()), number(text.lines().last()))

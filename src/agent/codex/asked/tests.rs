@@ -2,15 +2,17 @@
 
 use super::{asked_again, settled};
 use crate::agent::codex::form::Form;
-use crate::agent::codex::questions::Asking;
-use crate::agent::{Approvals, Effort, Question, Sandbox, Search, Subject, Threads, TurnSettings};
+use crate::agent::codex::questions::AnswerForm;
+use crate::agent::{
+    AgentQuestion, Approvals, Effort, Sandbox, Subject, Threads, TurnSettings, WebSearchUse,
+};
 use serde_json::{Value, json};
 
 fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
     TurnSettings {
         model: None,
         effort: Effort::Low,
-        search: Search::Off,
+        search: WebSearchUse::Off,
         cwd: "/".into(),
         threads: Threads::Session,
         approvals,
@@ -28,7 +30,7 @@ fn command() -> Subject {
 
 #[test]
 fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
-    let asking = Asking::Command { lasting: true };
+    let asking = AnswerForm::Command { lasting: true };
     let check = |sandbox: Sandbox, expected: Value, line: &str| {
         let (_, answer, said) =
             settled(&settings(Approvals::Never, sandbox), &command(), &asking).expect("settled");
@@ -55,7 +57,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
     };
     let never = settings(Approvals::Never, Sandbox::ReadOnly);
     assert_eq!(
-        settled(&never, &form, &Asking::Input),
+        settled(&never, &form, &AnswerForm::Input),
         None,
         "not theirs to settle"
     );
@@ -65,7 +67,7 @@ fn a_user_who_is_not_asked_grants_what_the_sandbox_allows() {
 fn a_form_asked_again_says_why_once() {
     let form = Form::read(&json!({"properties": {}})).expect("a form");
     let own = "Who?\n\nTell us.";
-    let mut question = Question::usual(
+    let mut question = AgentQuestion::usual(
         "0",
         Subject::Form {
             server: "s".into(),
@@ -73,7 +75,7 @@ fn a_form_asked_again_says_why_once() {
             fields: Vec::new(),
         },
     );
-    let asking = Asking::Form(form, own.into());
+    let asking = AnswerForm::Form(form, own.into());
     for (why, id) in [("age: x", "0+"), ("age: y", "0++")] {
         asked_again(&mut question, &asking, why);
         assert_eq!(question.id, id);

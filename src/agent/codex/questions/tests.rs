@@ -1,6 +1,6 @@
 //! Tests of questions: what each request shows, and each answer to it.
 
-use super::{Asking, Outcome, read};
+use super::{AnswerForm, AnswerOutcome, read};
 use crate::agent::codex::turn::Edits;
 use crate::agent::{Change, Decision, FileChange, QuestionAnswer, Subject};
 use crate::properties;
@@ -21,14 +21,14 @@ fn edits() -> Edits {
     Edits::from([("e1".into(), vec![change])])
 }
 
-fn asked(method: &str, params: Value) -> (Subject, Asking) {
+fn asked(method: &str, params: Value) -> (Subject, AnswerForm) {
     read(method, params.clone(), &edits()).unwrap_or_else(|error| panic!("{params}: {error:?}"))
 }
 
-fn decided(asking: &Asking, decision: Decision) -> Value {
+fn decided(asking: &AnswerForm, decision: Decision) -> Value {
     match asking.answer(&QuestionAnswer::usual(decision)) {
-        Outcome::Answer(value) => value,
-        Outcome::Again(why) => panic!("{why}"),
+        AnswerOutcome::Answer(value) => value,
+        AnswerOutcome::Again(why) => panic!("{why}"),
     }
 }
 
@@ -235,7 +235,7 @@ fn questions_of_the_model_are_a_form() {
     ];
     assert_eq!(
         asking.answer(&QuestionAnswer::Filled(answers)),
-        Outcome::Answer(json!({"answers": {"color": {"answers": ["Red"]}}}))
+        AnswerOutcome::Answer(json!({"answers": {"color": {"answers": ["Red"]}}}))
     );
     assert_eq!(asking.refusal(), json!({"answers": {}}));
 }
@@ -265,9 +265,12 @@ fn elicitations_are_forms_links_and_calls() {
     };
     assert_eq!(
         filled("3"),
-        Outcome::Answer(json!({"action": "accept", "content": {"age": 3}, "_meta": null}))
+        AnswerOutcome::Answer(json!({"action": "accept", "content": {"age": 3}, "_meta": null}))
     );
-    assert_eq!(filled("x"), Outcome::Again("age: a whole number".into()));
+    assert_eq!(
+        filled("x"),
+        AnswerOutcome::Again("age: a whole number".into())
+    );
     assert_eq!(
         form.refusal(),
         json!({"action": "decline", "content": null, "_meta": null})
@@ -349,10 +352,11 @@ proptest! {
     #[test]
     fn no_answer_grants_what_was_not_decided(text in any::<String>(), session in any::<bool>()) {
         let filled = QuestionAnswer::Filled(vec![(text.clone(), vec![text])]);
-        for asking in [Asking::Command { lasting: session }, Asking::Edit, Asking::Tool { lasting: session },
-            Asking::Link] {
+        for asking in [AnswerForm::Command { lasting: session }, AnswerForm::Edit,
+            AnswerForm::Tool { lasting: session },
+            AnswerForm::Link] {
             for answer in [&filled, &QuestionAnswer::Declined] {
-                let Outcome::Answer(value) = asking.answer(answer) else { panic!("no form") };
+                let AnswerOutcome::Answer(value) = asking.answer(answer) else { panic!("no form") };
                 prop_assert!(!value.to_string().contains("accept"), "{}", value);
             }
         }

@@ -1,34 +1,34 @@
 //! The answers to requests other than cells, as the runner writes them.
 //!
-//! In: the fields of an `answer` frame and what was asked. Out: an [`Answer`]. Invariants: an answer that lacks its
-//! content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose: which
-//! request an answer belongs to.
+//! In: the fields of an `answer` frame and what was asked. Out: an [`RuntimeAnswer`]. Invariants: an answer that lacks
+//! its content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose:
+//! which request an answer belongs to.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::super::{
-    Answer, Completeness, Completion, PARTS, Snapshot, ToolLookup, Variable,
+    Completeness, Completion, PARTS, RuntimeAnswer, Snapshot, ToolLookup, Variable,
 };
 use super::super::wire::Raised;
-use super::kind::{INTERRUPTED, Kind};
+use super::kind::{INTERRUPTED, RequestKind};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
 
 /// What an answer to a request of that kind says.
-pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
+pub(super) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> RuntimeAnswer {
     if let Some(error) = raised(&answer) {
         return match kind {
-            Kind::CallTool => Answer::ToolResult(Err(cell_error(error))),
-            _ if error.ename == "KeyboardInterrupt" => Answer::Failed(INTERRUPTED.into()),
-            _ => Answer::Failed(format!("{}: {}", error.ename, error.evalue)),
+            RequestKind::CallTool => RuntimeAnswer::ToolResult(Err(cell_error(error))),
+            _ if error.ename == "KeyboardInterrupt" => RuntimeAnswer::Failed(INTERRUPTED.into()),
+            _ => RuntimeAnswer::Failed(format!("{}: {}", error.ename, error.evalue)),
         };
     }
     let mut take = |name: &str| answer.remove(name).unwrap_or_default();
     match kind {
-        Kind::Complete => Answer::Completions(list(take("completions"), completion)),
-        Kind::Inspect => {
+        RequestKind::Complete => RuntimeAnswer::Completions(list(take("completions"), completion)),
+        RequestKind::Inspect => {
             let found = match take("inspection") {
                 Value::Object(mut found) if found.get("found") != Some(&Value::Bool(false)) => {
                     found.remove("bundle")
@@ -36,29 +36,31 @@ pub(super) fn answer_of(kind: Kind, mut answer: Map<String, Value>) -> Answer {
                 _ => None,
             };
             match found {
-                Some(Value::Object(bundle)) => Answer::Inspection(Some(bundle_of(bundle))),
-                _ => Answer::Inspection(None),
+                Some(Value::Object(bundle)) => RuntimeAnswer::Inspection(Some(bundle_of(bundle))),
+                _ => RuntimeAnswer::Inspection(None),
             }
         }
-        Kind::IsComplete => Answer::Completeness(completeness(&take("completeness"))),
-        Kind::DescribeTools => Answer::Tools(list(take("tools"), tool)),
-        Kind::CallTool => match take("tool") {
-            Value::Object(result) => Answer::ToolResult(Ok(result_of(result))),
-            _ => Answer::Failed("the tool's result did not arrive".into()),
+        RequestKind::IsComplete => RuntimeAnswer::Completeness(completeness(&take("completeness"))),
+        RequestKind::DescribeTools => RuntimeAnswer::Tools(list(take("tools"), tool)),
+        RequestKind::CallTool => match take("tool") {
+            Value::Object(result) => RuntimeAnswer::ToolResult(Ok(result_of(result))),
+            _ => RuntimeAnswer::Failed("the tool's result did not arrive".into()),
         },
-        Kind::Evaluate => Answer::Evaluated {
+        RequestKind::Evaluate => RuntimeAnswer::Evaluated {
             variables: list(take("variables"), variable),
             shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
         },
-        Kind::Missing => {
+        RequestKind::Missing => {
             let names = list(take("missing"), |name| name.as_str().map(str::to_owned));
-            Answer::Missing(names)
+            RuntimeAnswer::Missing(names)
         }
-        Kind::Snapshot => match take("snapshot") {
-            Value::Object(snapshot) => Answer::Snapshot(snapshot_of(snapshot)),
-            _ => Answer::Failed("the snapshot's result did not arrive".into()),
+        RequestKind::Snapshot => match take("snapshot") {
+            Value::Object(snapshot) => RuntimeAnswer::Snapshot(snapshot_of(snapshot)),
+            _ => RuntimeAnswer::Failed("the snapshot's result did not arrive".into()),
         },
-        Kind::SetVariables | Kind::Shutdown | Kind::Execute => Answer::Done,
+        RequestKind::SetVariables | RequestKind::Shutdown | RequestKind::Execute => {
+            RuntimeAnswer::Done
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What kind of end a request has, and the ends that no frame brings.
 
-use crate::runtime::{Answer, Death, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{
+    Death, Ending, Finish, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest,
+};
 
 /// The answer to a request that an interrupt ended.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// What kind of end a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime::python) enum Kind {
+pub(in crate::runtime::python) enum RequestKind {
     Execute,
     CallTool,
     Evaluate,
@@ -21,21 +23,21 @@ pub(in crate::runtime::python) enum Kind {
     Shutdown,
 }
 
-impl Kind {
+impl RequestKind {
     /// `None` for a reply, which has no end.
     pub(in crate::runtime::python) fn of(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
-            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => Kind::Execute,
-            RuntimeRequest::CallTool { .. } => Kind::CallTool,
-            RuntimeRequest::Evaluate { .. } => Kind::Evaluate,
-            RuntimeRequest::Snapshot { .. } => Kind::Snapshot,
-            RuntimeRequest::Complete { .. } => Kind::Complete,
-            RuntimeRequest::Inspect { .. } => Kind::Inspect,
-            RuntimeRequest::IsComplete { .. } => Kind::IsComplete,
-            RuntimeRequest::DescribeTools { .. } => Kind::DescribeTools,
-            RuntimeRequest::Missing { .. } => Kind::Missing,
-            RuntimeRequest::SetVariables { .. } => Kind::SetVariables,
-            RuntimeRequest::Shutdown { .. } => Kind::Shutdown,
+            RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
+            RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
+            RuntimeRequest::Evaluate { .. } => RequestKind::Evaluate,
+            RuntimeRequest::Snapshot { .. } => RequestKind::Snapshot,
+            RuntimeRequest::Complete { .. } => RequestKind::Complete,
+            RuntimeRequest::Inspect { .. } => RequestKind::Inspect,
+            RuntimeRequest::IsComplete { .. } => RequestKind::IsComplete,
+            RuntimeRequest::DescribeTools { .. } => RequestKind::DescribeTools,
+            RuntimeRequest::Missing { .. } => RequestKind::Missing,
+            RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
+            RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
                 return None;
             }
@@ -44,28 +46,31 @@ impl Kind {
 
     /// True for what is worth starting an interpreter for.
     pub(in crate::runtime::python) fn is_cell(request: &RuntimeRequest) -> bool {
-        Kind::of(request) == Some(Kind::Execute)
+        RequestKind::of(request) == Some(RequestKind::Execute)
     }
 
     /// True for what an interrupt can stop.
     pub(in crate::runtime::python) fn runs_code(self) -> bool {
         matches!(
             self,
-            Kind::Execute | Kind::CallTool | Kind::Evaluate | Kind::Snapshot
+            RequestKind::Execute
+                | RequestKind::CallTool
+                | RequestKind::Evaluate
+                | RequestKind::Snapshot
         )
     }
 
     /// The end of a request that an interpreter will not give.
     pub(in crate::runtime::python) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
         match self {
-            Kind::Execute => finished(id, Ending::Died(death.clone())),
-            Kind::Shutdown => RuntimeEvent::Answered {
+            RequestKind::Execute => finished(id, Ending::Died(death.clone())),
+            RequestKind::Shutdown => RuntimeEvent::Answered {
                 id,
-                answer: Answer::Done,
+                answer: RuntimeAnswer::Done,
             },
             _ => RuntimeEvent::Answered {
                 id,
-                answer: Answer::Failed(format!("the Python interpreter ended: {death}")),
+                answer: RuntimeAnswer::Failed(format!("the Python interpreter ended: {death}")),
             },
         }
     }
@@ -85,12 +90,12 @@ pub(in crate::runtime::python) fn finished(id: RequestId, ending: Ending) -> Run
 }
 
 /// The end of a request that was interrupted before an interpreter had it.
-pub(in crate::runtime::python) fn interrupted(id: RequestId, kind: Kind) -> RuntimeEvent {
+pub(in crate::runtime::python) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
     match kind {
-        Kind::Execute => finished(id, Ending::Interrupted),
+        RequestKind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Answered {
             id,
-            answer: Answer::Failed(INTERRUPTED.into()),
+            answer: RuntimeAnswer::Failed(INTERRUPTED.into()),
         },
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::runtime::Death;
 use crate::runtime::python::wire::{answered, parse_frame, reply_line};
 
-fn underway(requests: &[(u64, Kind)]) -> Underway {
+fn underway(requests: &[(u64, RequestKind)]) -> Underway {
     let mut underway = Underway::default();
     for (id, kind) in requests {
         underway.add(RequestId(*id), *kind);
@@ -17,7 +17,7 @@ fn told(underway: &mut Underway, line: &str) -> Option<String> {
     underway.event(frame).map(|event| format!("{event:?}"))
 }
 
-fn check(requests: &[(u64, Kind)], line: &str, expected: Option<&str>) {
+fn check(requests: &[(u64, RequestKind)], line: &str, expected: Option<&str>) {
     let mut underway = underway(requests);
     let told = told(&mut underway, line);
     match (&told, expected) {
@@ -30,7 +30,7 @@ fn check(requests: &[(u64, Kind)], line: &str, expected: Option<&str>) {
 
 #[test]
 fn frames_become_events() {
-    use Kind::*;
+    use RequestKind::*;
     let cell = [(3, Execute)];
     for (requests, line, expected) in [
         (
@@ -173,13 +173,17 @@ fn frames_become_events() {
 
 #[test]
 fn output_belongs_to_what_runs() {
-    let mut underway = underway(&[(1, Kind::Execute)]);
+    let mut underway = underway(&[(1, RequestKind::Execute)]);
     assert_eq!(underway.current, None);
     told(&mut underway, r#"{"type":"started","id":1}"#);
     assert_eq!(underway.current, Some(RequestId(1)));
     told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
     assert_eq!((underway.current, underway.running()), (None, 0));
-    for kind in [Kind::CallTool, Kind::Evaluate, Kind::Snapshot] {
+    for kind in [
+        RequestKind::CallTool,
+        RequestKind::Evaluate,
+        RequestKind::Snapshot,
+    ] {
         underway.add(RequestId(2), kind);
         assert_eq!((underway.current, underway.running()), (None, 1));
         let started = told(&mut underway, r#"{"type":"started","id":2}"#);
@@ -192,7 +196,7 @@ fn output_belongs_to_what_runs() {
 
 #[test]
 fn a_question_is_answered_once_and_dies_with_its_cell() {
-    let mut underway = underway(&[(1, Kind::Execute), (2, Kind::Execute)]);
+    let mut underway = underway(&[(1, RequestKind::Execute), (2, RequestKind::Execute)]);
     let ask = r#"{"type":"input_request","id":1,"call":"1#1","prompt":"p","password":true}"#;
     assert!(
         told(&mut underway, ask)
@@ -204,12 +208,12 @@ fn a_question_is_answered_once_and_dies_with_its_cell() {
     assert!(told(&mut underway, ask).unwrap().contains("call: 2"));
     told(&mut underway, r#"{"type":"done","id":1,"status":"ok"}"#);
     assert_eq!(underway.take_question(2), None);
-    assert_eq!(underway.abandon(), [(RequestId(2), Kind::Execute)]);
+    assert_eq!(underway.abandon(), [(RequestId(2), RequestKind::Execute)]);
 }
 
 #[test]
 fn where_the_record_is_is_asked_and_told() {
-    let mut underway = underway(&[(1, Kind::CallTool)]);
+    let mut underway = underway(&[(1, RequestKind::CallTool)]);
     let ask = r#"{"type":"record_request","id":1,"call":"1#1"}"#;
     assert_eq!(
         told(&mut underway, ask).as_deref(),
@@ -224,7 +228,7 @@ fn where_the_record_is_is_asked_and_told() {
         (None, r#""path":null,"session":null"#),
     ] {
         let reply = RuntimeRequest::ReplyRecord { call: 1, place };
-        assert_eq!((Kind::of(&reply), answered(&reply)), (None, Some(1)));
+        assert_eq!((RequestKind::of(&reply), answered(&reply)), (None, Some(1)));
         let line = reply_line(&Value::from("1#1"), &reply).unwrap();
         let line: Value = serde_json::from_slice(&line).unwrap();
         let expected = format!(r#"{{"type":"record_reply","id":"1#1",{fields}}}"#);
@@ -238,9 +242,9 @@ fn only_replies_have_no_end() {
         call: 1,
         reply: crate::runtime::InputReply::Eof,
     };
-    assert_eq!(Kind::of(&reply), None);
+    assert_eq!(RequestKind::of(&reply), None);
     let cell = RuntimeRequest::Execute(crate::runtime::Execute::aside(String::new()));
-    assert_eq!(Kind::of(&cell), Some(Kind::Execute));
-    let end = Kind::Complete.end(RequestId(1), &Death::Exited(1));
+    assert_eq!(RequestKind::of(&cell), Some(RequestKind::Execute));
+    let end = RequestKind::Complete.end(RequestId(1), &Death::Exited(1));
     assert!(format!("{end:?}").contains("exit code 1"));
 }

@@ -79,7 +79,7 @@ fn there_is_a_limit() {
     let found = Mentioned::of(&text, &Dialog::default(), &[]);
     assert_eq!((found.variables.len(), found.shells.len()), (100, 50));
     assert_eq!(found.too_many, 450);
-    let (_, notices) = found.expanded(Answer::Done, &Outputs::default(), 1);
+    let (_, notices) = found.expanded(RuntimeAnswer::Done, &Outputs::default(), 1);
     assert!(notices[1].message.ends_with("450 were left out"));
 }
 
@@ -101,7 +101,7 @@ fn undefined(expression: &str, names: &[&str]) -> Variable {
 }
 
 /// What stands before the prompt `text` when the runtime gives `answer`, and what the user is told.
-fn expanded(text: &str, answer: Answer) -> (Expansion, Vec<String>) {
+fn expanded(text: &str, answer: RuntimeAnswer) -> (Expansion, Vec<String>) {
     let mentioned = Mentioned::of(text, &Dialog::default(), &[]);
     let (expansion, notices) = mentioned.expanded(answer, &Outputs::default(), 7);
     let messages = notices.into_iter().map(|notice| notice.message);
@@ -110,7 +110,7 @@ fn expanded(text: &str, answer: Answer) -> (Expansion, Vec<String>) {
 
 #[test]
 fn the_order_is_warnings_variables_by_name_commands_as_written() {
-    let answer = Answer::Evaluated {
+    let answer = RuntimeAnswer::Evaluated {
         variables: vec![
             value("b", "str", "<b> & \u{0}"),
             undefined("nope", &["nope"]),
@@ -138,10 +138,10 @@ fn the_order_is_warnings_variables_by_name_commands_as_written() {
 fn without_an_interpreter_the_prompt_says_so() {
     for (answer, why) in [
         (
-            Answer::Failed("no Python interpreter is running".into()),
+            RuntimeAnswer::Failed("no Python interpreter is running".into()),
             "no Python interpreter is running",
         ),
-        (Answer::Done, "the interpreter gave no values"),
+        (RuntimeAnswer::Done, "the interpreter gave no values"),
     ] {
         let (expansion, told) = expanded("$`x` $`f(x)` !`ls`", answer);
         assert_eq!(
@@ -169,7 +169,7 @@ fn what_has_no_value_is_said_to_both() {
         image: None,
         failed: true,
     };
-    let answer = Answer::Evaluated {
+    let answer = RuntimeAnswer::Evaluated {
         variables: vec![
             failed("1 +", "SyntaxError", "SyntaxError: invalid syntax"),
             failed("d['z']", "KeyError", "KeyError: 'z'\nmore"),
@@ -202,7 +202,7 @@ fn pictures_come_along_and_huge_values_are_cut() {
     };
     let mut variables: Vec<Variable> = (0..9).map(picture).collect();
     variables.push(value("x", "str", &"é\n".repeat(40_000)));
-    let answer = Answer::Evaluated {
+    let answer = RuntimeAnswer::Evaluated {
         variables,
         shells: vec!["y".repeat(30_000)],
     };
@@ -225,7 +225,7 @@ fn pictures_come_along_and_huge_values_are_cut() {
 
 #[test]
 fn an_answer_that_is_too_short_does_no_harm() {
-    let answer = Answer::Evaluated {
+    let answer = RuntimeAnswer::Evaluated {
         variables: vec![],
         shells: vec!["one".into()],
     };
@@ -236,7 +236,7 @@ fn an_answer_that_is_too_short_does_no_harm() {
 #[test]
 fn names_of_a_megabyte_stay_small() {
     let long = "n".repeat(1 << 20);
-    let answer = Answer::Evaluated {
+    let answer = RuntimeAnswer::Evaluated {
         variables: vec![undefined(&long, &[&long])],
         shells: vec!["out".into()],
     };

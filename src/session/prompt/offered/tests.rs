@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::dialog::{Answer, CellEntry, PromptEntry, ToolRecord};
+use crate::dialog::{CellEntry, GatheredAnswer, PromptEntry, ToolRecord};
 
 /// A stored answer with one call of `name` that gave `result`.
 fn answered(name: &str, result: &str) -> String {
-    let mut answer = Answer::default();
+    let mut answer = GatheredAnswer::default();
     answer.text(1, "Well:");
     answer.tool(&ToolRecord {
         id: "c".into(),

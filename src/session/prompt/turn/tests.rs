@@ -189,7 +189,7 @@ fn asked(id: &str) -> TurnEvent {
     };
     TurnEvent::Agent(AgentEvent::Asked {
         turn: TURN,
-        question: Question::usual(id, subject),
+        question: AgentQuestion::usual(id, subject),
     })
 }
 

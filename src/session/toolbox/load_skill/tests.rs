@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::agent::AgentEvent;
-use crate::session::question::{Choice, Reply};
+use crate::session::question::{QuestionChoice, Reply};
 use crate::session::tests::{Stage, calls, says, stage_with, words};
 use crate::session::toolbox::Skills;
 use crate::session::toolbox::tests::{answering, replied, until};
@@ -50,9 +50,9 @@ fn load(path: &str) -> Vec<AgentEvent> {
     calls(&[("load_skill", json!({ "path": path }))], "ok")
 }
 
-const REMEMBER: Reply = Reply::Chosen(Choice::Remember);
-const ONCE: Reply = Reply::Chosen(Choice::Once);
-const NO: Reply = Reply::Chosen(Choice::No);
+const REMEMBER: Reply = Reply::Chosen(QuestionChoice::Remember);
+const ONCE: Reply = Reply::Chosen(QuestionChoice::Once);
+const NO: Reply = Reply::Chosen(QuestionChoice::No);
 
 #[test]
 fn a_skill_of_the_project_is_asked_for_once_and_sent_once() {

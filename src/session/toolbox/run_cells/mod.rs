@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Begun, Code, Desk, ShownAs, Step, Tool, ToolEvent, specs};
+use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::config::RunCells;
 use crate::session::cell::Remains;
 use crate::session::kernels::{Opened, Opening, Which};
 use crate::session::prompt::ToolReturn;
-use crate::session::question::{About, Choice, Reply};
+use crate::session::question::{About, QuestionChoice, Reply};
 
 use ran::{Done, Ran};
 use wanted::Wanted;
@@ -53,7 +53,7 @@ impl Cells {
     }
 
     /// What the next cell needs; the result when none is left.
-    fn next(&mut self, desk: &Desk<'_>) -> Step {
+    fn next(&mut self, desk: &Desk<'_>) -> ToolStep {
         let Some(cell) = self.wanted.cells.get(self.done.cells.len()) else {
             return desk.done(self.result(desk));
         };
@@ -62,13 +62,13 @@ impl Cells {
         if which == Which::Live {
             if reset && desk.interpreter {
                 self.restarted = true;
-                return Step::Kill;
+                return ToolStep::Kill;
             }
         } else if reset || self.opened.is_none() {
             // The first cell of a call may find the kernel as an earlier call left it.
             self.restarted = cell.reset;
             self.opened = None;
-            return Step::Open(self.opening(reset));
+            return ToolStep::Open(self.opening(reset));
         }
         (self.due, self.paused, self.timed_out) = (None, None, false);
         let kernel = self.opened.as_ref().and_then(|opened| opened.number);
@@ -81,7 +81,7 @@ impl Cells {
                 heading: self.heading(&cell.title),
             },
         };
-        Step::Run(Code {
+        ToolStep::Run(Code {
             source: cell.code.clone(),
             shown_as,
             directory: match kernel {
@@ -122,7 +122,7 @@ impl Cells {
     }
 
     /// The place is there, and the kernel is up.
-    fn opened(&mut self, opened: Opened, desk: &Desk<'_>) -> Step {
+    fn opened(&mut self, opened: Opened, desk: &Desk<'_>) -> ToolStep {
         if let Some(how) = &opened.lost {
             self.done.said.push(format!(
                 "the kernel had ended ({how}): this is a new one, without the variables of before"
@@ -133,7 +133,7 @@ impl Cells {
         match unprotected {
             Some(why) if !self.allowed && !desk.allowed.unprotected => {
                 if !desk.somebody {
-                    return Step::failed(&format!(
+                    return ToolStep::failed(&format!(
                         "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
                          allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
                          `%ipycodex run_cells auto` allows it beforehand."
@@ -141,22 +141,22 @@ impl Cells {
                 }
                 let codes = self.wanted.cells.iter().map(|cell| cell.code.as_str());
                 let code = codes.collect::<Vec<_>>().join("\n\n");
-                Step::Ask(About::Unprotected { code, why })
+                ToolStep::Ask(About::Unprotected { code, why })
             }
             _ => self.begin(desk),
         }
     }
 
     /// The first cell, or the question whether it may run.
-    fn begin(&mut self, desk: &Desk<'_>) -> Step {
+    fn begin(&mut self, desk: &Desk<'_>) -> ToolStep {
         if self.allowed || self.wanted.which != Which::Live {
             self.allowed = true;
             return self.next(desk);
         }
-        Step::Ask(About::Cells(self.wanted.cells.clone()))
+        ToolStep::Ask(About::Cells(self.wanted.cells.clone()))
     }
 
-    fn ran(&mut self, line: u32, remains: Box<Remains>, desk: &Desk<'_>) -> Step {
+    fn ran(&mut self, line: u32, remains: Box<Remains>, desk: &Desk<'_>) -> ToolStep {
         let ran = Ran {
             line,
             remains,
@@ -210,17 +210,17 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
         false => {
             let reset = cells.wanted.cells[0].reset && !live;
             cells.restarted = reset;
-            Step::Open(cells.opening(reset))
+            ToolStep::Open(cells.opening(reset))
         }
     };
     Ok((Box::new(cells), step))
 }
 
 impl Tool for Cells {
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> Step {
+    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         match event {
             ToolEvent::Opened(Ok(opened)) => self.opened(opened, desk),
-            ToolEvent::Opened(Err(why)) if self.done.cells.is_empty() => Step::failed(&why),
+            ToolEvent::Opened(Err(why)) if self.done.cells.is_empty() => ToolStep::failed(&why),
             ToolEvent::Opened(Err(why)) => {
                 let number = self.done.cells.len() + 1;
                 self.done
@@ -233,25 +233,26 @@ impl Tool for Cells {
             }
             ToolEvent::Restarted => self.next(desk),
             ToolEvent::Replied(Reply::Chosen(
-                choice @ (Choice::Once | Choice::Session | Choice::Remember),
+                choice
+                @ (QuestionChoice::Once | QuestionChoice::Session | QuestionChoice::Remember),
             )) => {
-                if choice != Choice::Once && self.wanted.which == Which::Live {
+                if choice != QuestionChoice::Once && self.wanted.which == Which::Live {
                     // Where `%ipycodex` shows it and can take it back. Variables were not given up with it.
                     *desk.run_cells = RunCells::Auto;
                     desk.allowed.resets_are_asked = true;
-                } else if choice != Choice::Once {
+                } else if choice != QuestionChoice::Once {
                     desk.allowed.unprotected = true;
                 }
                 self.allowed = true;
                 self.next(desk)
             }
-            ToolEvent::Replied(reply) => Step::Done(ToolReturn::denied(
+            ToolEvent::Replied(reply) => ToolStep::Done(ToolReturn::denied(
                 "the user said no; no cell was run",
                 &reply,
             )),
             ToolEvent::CodeBegan => {
                 self.due = self.wanted.timeout.map(|timeout| desk.now + timeout);
-                Step::Wait
+                ToolStep::Wait
             }
             ToolEvent::InputAsked => {
                 if !self.timed_out
@@ -259,13 +260,13 @@ impl Tool for Cells {
                 {
                     self.paused = Some(due.saturating_duration_since(desk.now));
                 }
-                Step::Wait
+                ToolStep::Wait
             }
             ToolEvent::InputAnswered => {
                 if let Some(left) = self.paused.take() {
                     self.due = Some(desk.now + left);
                 }
-                Step::Wait
+                ToolStep::Wait
             }
             ToolEvent::CodeEnded { line, remains } => self.ran(line, remains, desk),
             // Its time is over: it is interrupted, and again while that has no effect. A kernel of the agent's own is
@@ -274,12 +275,12 @@ impl Tool for Cells {
                 let again = std::mem::replace(&mut self.timed_out, true);
                 self.due = Some(desk.now + PATIENCE);
                 if again && (self.wanted.which != Which::Live || !desk.somebody) {
-                    Step::Kill
+                    ToolStep::Kill
                 } else {
-                    Step::Interrupt
+                    ToolStep::Interrupt
                 }
             }
-            _ => Step::Wait,
+            _ => ToolStep::Wait,
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::arguments::Arguments;
 use crate::input::is_ours;
-use crate::runtime::Capabilities;
+use crate::runtime::RuntimeCapabilities;
 use crate::session::kernels::Which;
 use crate::session::question::ProposedCell;
 
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// # Errors
     /// What is wrong with the arguments, in a line.
-    pub(super) fn read(arguments: &Value, able: &Capabilities) -> Result<Self, String> {
+    pub(super) fn read(arguments: &Value, able: &RuntimeCapabilities) -> Result<Self, String> {
         let arguments = Arguments::of(arguments, "", &["cells", "kernel", "timeout", "cwd"])?;
         let which = which(&arguments)?;
         let what = "a list of at least one cell, {code, title?, reset?, language?}";
@@ -72,7 +72,7 @@ fn proposed(
     cell: &Value,
     path: &str,
     which: Which,
-    able: &Capabilities,
+    able: &RuntimeCapabilities,
 ) -> Result<ProposedCell, String> {
     let language = &able.language;
     let cell = Arguments::of(cell, path, &["code", "title", "reset", "language"])?;

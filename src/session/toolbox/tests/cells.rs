@@ -94,13 +94,13 @@ fn cells_are_asked_for() {
     let turn = || calls(&[cells(&["a"])], "ok");
     let stage = asking(vec![turn(), turn(), turn(), turn(), turn()]);
     let run = |replies: &[Reply]| answering(&stage, &stage.submit(".go"), replies);
-    let seen = run(&[Reply::Chosen(Choice::Once)]);
+    let seen = run(&[Reply::Chosen(QuestionChoice::Once)]);
     assert_eq!(
         seen[1..4],
         ["run_cells(1 cell)…", "? 1", "(2) |a"],
         "{seen:?}"
     );
-    run(&[Reply::Chosen(Choice::No)]);
+    run(&[Reply::Chosen(QuestionChoice::No)]);
     assert_eq!(
         replied(&stage, 1),
         ("Error: the user said no; no cell was run".into(), false)
@@ -108,7 +108,7 @@ fn cells_are_asked_for() {
     run(&[Reply::NoBecause("not on <prod>".into())]);
     let why = "Error: the user said no; no cell was run. The user's reason: not on <prod>";
     assert_eq!(replied(&stage, 2), (why.into(), false));
-    run(&[Reply::Chosen(Choice::Session)]);
+    run(&[Reply::Chosen(QuestionChoice::Session)]);
     let seen = run(&[]);
     assert_eq!(seen[2], "(8) |a", "{seen:?}");
 }
@@ -119,7 +119,7 @@ fn a_reset_is_asked_for_each_time_and_ends_the_interpreter() {
     let turn = || calls(&[("run_cells", reset.clone())], "ok");
     let stage = asking(vec![turn(), turn()]);
     let run = stage.submit(".go");
-    let session = [Reply::Chosen(Choice::Session)];
+    let session = [Reply::Chosen(QuestionChoice::Session)];
     let seen = answering(&stage, &run, &session);
     assert_eq!(
         seen[2..],
@@ -196,7 +196,7 @@ fn ctrl_c_in_a_question_stops_the_turn() {
     stage.session.interrupt();
     assert_eq!(words(&run), ["over 1", "Interrupted"]);
     // Too late.
-    stage.session.answer(1, Reply::Chosen(Choice::Once));
+    stage.session.answer(1, Reply::Chosen(QuestionChoice::Once));
     assert_eq!(stage.run(".next"), ["[2]", "> next", "Complete"]);
     assert_eq!(stage.calls.interrupts(), 0, "nothing ran");
 }

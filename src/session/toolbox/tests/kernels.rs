@@ -111,15 +111,15 @@ fn without_protection_they_are_asked_for() {
     let turn = || calls(&[own("scratch", &["a"], json!({}))], "ok");
     let stage = stage_with(vec![turn(), turn(), turn(), turn()], unprotected);
     let run = |replies: &[Reply]| answering(&stage, &stage.submit(".go"), replies);
-    run(&[Reply::Chosen(Choice::No)]);
+    run(&[Reply::Chosen(QuestionChoice::No)]);
     assert!(
         replied(&stage, 0)
             .0
             .contains("the user said no; no cell was run")
     );
-    run(&[Reply::Chosen(Choice::Once)]);
+    run(&[Reply::Chosen(QuestionChoice::Once)]);
     assert!(replied(&stage, 1).1);
-    run(&[Reply::Chosen(Choice::Session)]);
+    run(&[Reply::Chosen(QuestionChoice::Session)]);
     run(&[]);
     assert!(replied(&stage, 3).1);
     let told = told(&[own("scratch", &["a"], json!({}))], unprotected);
