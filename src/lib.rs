@@ -80,6 +80,7 @@
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the runs before the first input, while one can type | its end, or the next input, which takes it |
 //! | `timeout` | nothing: it waits for the end of a cell that may take so long | the cell |
+//! | `piped text` | standard input, a little ahead of what runs | the end of the text, or of the process |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
 //! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |

@@ -5,5 +5,6 @@ mod cells;
 mod commands;
 mod earlier;
 mod failures;
+mod piped;
 mod scripts;
 mod search;

@@ -7,6 +7,7 @@
 mod collected;
 mod json;
 mod kept;
+mod piped;
 mod plain;
 mod signals;
 mod silent;
@@ -28,6 +29,7 @@ use crate::session::{
 };
 use json::Json;
 pub use kept::Kept;
+pub use piped::Piped;
 use plain::Plain;
 use silent::Silent;
 use timeout::Watch;

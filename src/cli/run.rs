@@ -3,13 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::assemble::{Assembly, Wanted, assemble};
-use crate::batch::{self, Kept};
+use crate::batch::{self, Kept, Piped};
 use crate::cli::args::{Arguments, Run};
 use crate::cli::work::{Keep, Work, work_of};
 use crate::cli::{load, resume};
 use crate::environment::Environment;
 use crate::input::Mode;
-use crate::input::split_piped;
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::Submission;
@@ -19,19 +18,21 @@ const LEAVE: Duration = Duration::from_secs(4);
 
 /// Runs `-c CODE`, or what standard input holds.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
-    let (cells, stop) = match &arguments.code {
-        Some(code) => (vec![code.clone()], true),
-        None => (split_piped(&batch::standard_input()?), false),
+    let work = match &arguments.code {
+        Some(code) => Work {
+            stop: true,
+            stdin_is_free: true,
+            ..Work::of(vec![code.clone()])
+        },
+        None => Work::piped()?,
     };
     let load = load::files(arguments, environment)?;
     let work = Work {
-        stop,
-        stdin_is_free: stop,
         once: true,
         script: load::script(&load),
         set_up: true,
         load,
-        ..Work::of(cells)
+        ..work
     };
     run(work, &Shown::default(), arguments, environment)
 }
@@ -73,7 +74,7 @@ pub(super) fn file(
 }
 
 fn run(
-    work: Work,
+    mut work: Work,
     shown: &Shown,
     arguments: &Arguments,
     environment: &Environment,
@@ -135,7 +136,11 @@ fn run(
     if prompt_mode || work.cells.iter().any(|cell| cell.text.starts_with('.')) {
         session.warm_agent();
     }
-    let inputs = work.cells.into_iter().map(|cell| Submission {
+    let piped = work.piped.iter_mut().flatten().map(|text| Submission {
+        text,
+        ..Submission::default()
+    });
+    let inputs = work.cells.into_iter().chain(piped).map(|cell| Submission {
         mode: if prompt_mode {
             Mode::Prompts
         } else {
@@ -155,5 +160,8 @@ fn run(
     // What at-exit functions printed.
     batch::drain(&background, &options)?;
     options.screen.flush()?;
-    status
+    match work.piped.and_then(Piped::failure) {
+        Some(failure) => Err(failure),
+        None => status,
+    }
 }

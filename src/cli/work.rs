@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::batch;
+use crate::batch::{self, Piped};
 use crate::cli::args::Run;
 use crate::input::split_piped;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
@@ -20,6 +20,8 @@ use crate::session::{Loading, Submission};
 #[derive(Default)]
 pub(super) struct Work {
     pub cells: Vec<Submission>,
+    /// Comes behind them, as it is read.
+    pub piped: Option<Piped>,
     /// Parts of a file that were left out.
     pub left_out: Vec<String>,
     pub load: Vec<Loading>,
@@ -43,6 +45,14 @@ pub(super) struct Keep {
 }
 
 impl Work {
+    /// What standard input holds.
+    pub(super) fn piped() -> Result<Self, Report> {
+        Ok(Work {
+            piped: Some(Piped::standard_input()?),
+            ..Work::default()
+        })
+    }
+
     pub(super) fn of(cells: Vec<String>) -> Self {
         let cells = cells.into_iter().map(|text| Submission {
             text,
@@ -93,18 +103,21 @@ pub(super) fn work_of(what: &Run) -> Result<Work, Report> {
         ))
         .hint("a script gets arguments: `ipycodex run FILE.py ARG…`"));
     }
+    let kept = what.output.is_some() || what.json;
     let work = if what.file == Path::new("-") {
-        Work {
-            once: true,
-            ..Work::of(split_piped(&batch::standard_input()?))
-        }
+        // A notebook is known whole before its first cell runs.
+        let work = match kept {
+            true => Work::of(split_piped(&batch::standard_input()?)),
+            false => Work::piped()?,
+        };
+        Work { once: true, ..work }
     } else {
         Work {
             stdin_is_free: true,
             ..script(&what.file)?
         }
     };
-    match what.output.is_some() || what.json {
+    match kept {
         true => work.kept(what.output.clone()),
         false => Ok(work),
     }

@@ -20,7 +20,7 @@ pub use mode::Mode;
 pub use note::note_value;
 pub use private::is_private;
 pub use references::{References, is_name, may_call, references};
-pub use split::split_piped;
+pub use split::{PipedText, split_piped};
 pub use start::code_start;
 
 use std::borrow::Cow;

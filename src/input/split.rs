@@ -1,44 +1,98 @@
-//! Text from a pipe cut into the pieces that are submitted one after the other.
+//! Piped text cut into the pieces that are run one after another, as it comes.
 //!
-//! With a `# %%` line anywhere: the text between such lines. Without: each top-level statement with the comments before
-//! it, as Python's own prompt would take them; a `.`-prompt is one line unless it ends in `\`; a cell magic goes on to
-//! the next blank line. Nothing is lost but marker lines and pieces of white space.
+//! In: text, bit by bit. Out: pieces, none blank, each as soon as nothing that follows can change it: a statement of
+//! one line at its end, a block when the next statement begins, from the first `# %%` on a cell at each such line.
+//! Invariant: the pieces do not depend on the bits the text came in. Absent on purpose: reading, and what a piece is.
 
-use super::scan::{self, LogicalKind};
+use super::scan::{self, End, LogicalKind};
 
-/// The pieces of `text`, in order, none blank.
+/// Words that begin what may go on after its first line.
+const BLOCKS: [&str; 8] = ["if", "for", "while", "try", "with", "match", "async", "@"];
+
+/// A text that comes bit by bit.
+#[derive(Debug, Default)]
+pub struct PipedText {
+    rest: String,
+    marked: bool,
+    /// So long was the rest when it was looked at in vain.
+    looked_at: usize,
+}
+
+impl PipedText {
+    /// Adds what has come.
+    pub fn push(&mut self, text: &str) {
+        self.rest.push_str(text);
+    }
+
+    /// The pieces that are whole. While more is `coming` at once, a long rest is not looked at again and again.
+    pub fn whole(&mut self, coming: bool) -> Vec<String> {
+        if coming && self.rest.len() < 2 * self.looked_at {
+            return Vec::new();
+        }
+        let end = self.rest.rfind('\n').map_or(0, |last| last + 1);
+        let (pieces, from) = self.cut(end);
+        self.rest.drain(..from);
+        self.looked_at = self.rest.len();
+        pieces
+    }
+
+    /// What is left when the text has ended.
+    pub fn rest(mut self) -> Vec<String> {
+        let (mut pieces, from) = self.cut(self.rest.len());
+        add(&mut pieces, &self.rest[from..]);
+        pieces
+    }
+
+    /// The whole pieces of the first `end` bytes, and where what is none begins.
+    fn cut(&mut self, end: usize) -> (Vec<String>, usize) {
+        let text = &self.rest[..end];
+        let mut pieces = Vec::new();
+        let (mut start, mut at) = (0, 0);
+        for line in text.split_inclusive('\n') {
+            if is_marker(line) {
+                let cell = &text[start..at];
+                if self.marked {
+                    add(&mut pieces, cell);
+                } else {
+                    let (statements, rest) = statements(cell);
+                    let rest = std::iter::once(&cell[rest..]);
+                    let all = statements.into_iter().chain(rest);
+                    all.for_each(|piece| add(&mut pieces, piece));
+                }
+                self.marked = true;
+                start = at + line.len();
+            }
+            at += line.len();
+        }
+        if !self.marked {
+            let (statements, rest) = statements(text);
+            let all = statements.into_iter();
+            all.for_each(|piece| add(&mut pieces, piece));
+            start = rest;
+        }
+        (pieces, start)
+    }
+}
+
+/// The pieces of a text that is there.
 pub fn split_piped(text: &str) -> Vec<String> {
-    let pieces = if text.lines().any(is_marker) {
-        marked(text)
-    } else {
-        statements(text)
-    };
-    pieces
-        .into_iter()
-        .filter(|piece| !piece.trim().is_empty())
-        .map(str::to_owned)
-        .collect()
+    let mut all = PipedText::default();
+    all.push(text);
+    all.rest()
+}
+
+fn add(pieces: &mut Vec<String>, piece: &str) {
+    if !piece.trim().is_empty() {
+        pieces.push(piece.to_owned());
+    }
 }
 
 fn is_marker(line: &str) -> bool {
     line.starts_with("# %%") || line.starts_with("#%%")
 }
 
-fn marked(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        if is_marker(line) {
-            pieces.push(&text[start..at]);
-            start = at + line.len();
-        }
-        at += line.len();
-    }
-    pieces.push(&text[start..]);
-    pieces
-}
-
-fn statements(text: &str) -> Vec<&str> {
+/// The pieces of `text` that nothing changes that may follow it, and where the rest begins.
+fn statements(text: &str) -> (Vec<&str>, usize) {
     let mut pieces = Vec::new();
     let mut start = 0; // of the piece being made
     let mut pending = 0; // where comments and blank lines after its last statement begin
@@ -54,13 +108,17 @@ fn statements(text: &str) -> Vec<&str> {
         } else {
             None
         };
-        if let Some(length) = alone {
+        if let Some((length, whole)) = alone {
             if has_statement {
                 pieces.push(&text[start..pending]);
                 start = pending;
             }
             // What stands before is blank or comment; it must not hide the leading mark.
             pieces.push(&text[start..at]);
+            start = at;
+            if !whole {
+                return (pieces, start);
+            }
             pieces.push(&text[at..at + length]);
             at += length;
             (start, pending, has_statement, decorated) = (at, at, false, false);
@@ -78,36 +136,48 @@ fn statements(text: &str) -> Vec<&str> {
         if has_statement && !continues {
             pieces.push(&text[start..pending]);
             start = pending;
+            has_statement = false;
         }
-        decorated =
-            line.first == "@" && line.kind == LogicalKind::Code && (line.indent == 0 || decorated);
-        has_statement = true;
+        use super::scan::{self, End, LogicalKind};
         pending = at;
+        if !has_statement && is_whole(&line) {
+            pieces.push(&text[start..at]);
+            start = at;
+        } else {
+            has_statement = true;
+        }
     }
-    pieces.push(&text[start..]);
-    pieces
+    (pieces, start)
 }
 
-/// Length in bytes of the prompt at the start of `text`, line end included.
-fn prompt_length(text: &str) -> usize {
+/// A statement that no line after it belongs to.
+fn is_whole(line: &scan::Line<'_>) -> bool {
+    let ended = line.text.ends_with('\n') && matches!(line.end, End::Closed | End::Broken);
+    let block =
+        line.kind == LogicalKind::Code && (line.last == b':' || BLOCKS.contains(&line.first));
+    ended && !block && line.indent == 0
+}
+
+/// Length in bytes of the prompt at the start of `text`, line end included, and whether that is all of it.
+fn prompt_length(text: &str) -> (usize, bool) {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
         length += line.len();
         if !line.trim_end_matches(['\r', '\n']).ends_with('\\') {
-            break;
+            return (length, line.ends_with('\n'));
         }
     }
-    length
+    (length, false)
 }
 
-/// Length in bytes of the cell magic at the start of `text`: up to and with the first blank line.
-fn magic_length(text: &str) -> usize {
+/// Length in bytes of the cell magic at the start of `text`: up to and with the first blank line, which ends it.
+fn magic_length(text: &str) -> (usize, bool) {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
         length += line.len();
         if line.trim().is_empty() {
-            break;
+            return (length, true);
         }
     }
-    length
+    (length, false)
 }

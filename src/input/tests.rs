@@ -78,11 +78,23 @@ fn where_enter_submits() {
     }
 }
 
+/// The pieces of a text that comes in these bits.
+fn split(bits: &[&str]) -> Vec<String> {
+    let mut text = PipedText::default();
+    let mut pieces = Vec::new();
+    for bit in bits {
+        text.push(bit);
+        pieces.extend(text.whole(false));
+    }
+    pieces.extend(text.rest());
+    pieces
+}
+
 #[test]
 fn how_piped_text_is_cut() {
     for case in cases(SPLIT) {
         // The blank line before the next case is not part of this one: it stands after the expectations.
-        let pieces: Vec<_> = split_piped(&case.text).iter().map(|p| quoted(p)).collect();
+        let pieces: Vec<_> = split(&[&case.text]).iter().map(|p| quoted(p)).collect();
         assert_eq!(pieces, case.expected, "{}", case.text);
     }
 }
@@ -149,7 +161,7 @@ fn deep_nesting_is_no_danger() {
         let text = unit.repeat(50_000);
         classify(&text, Mode::Cells);
         completeness(&text, Mode::Cells);
-        split_piped(&text);
+        split(&[&text]);
     }
 }
 
@@ -189,7 +201,7 @@ proptest! {
     fn splitting_loses_nothing(text in any_text()) {
         let is_marker = |text: &str| text.starts_with("# %%") || text.starts_with("#%%");
         let mut rest = text.as_str();
-        for piece in split_piped(&text) {
+        for piece in split(&[&text]) {
             // A piece may look like a part of a marker line, but it never is one.
             while is_marker(rest) || !rest.starts_with(&piece) {
                 let line = rest.split_inclusive('\n').next().unwrap_or_default();
@@ -202,6 +214,14 @@ proptest! {
         for line in rest.split_inclusive('\n') {
             prop_assert!(line.trim().is_empty() || is_marker(line), "{:?} at the end", line);
         }
+    }
+
+    /// The pieces do not depend on the bits the text comes in.
+    #[test]
+    fn splitting_does_not_depend_on_when_text_comes(text in any_text(), at in any::<prop::sample::Index>()) {
+        let places: Vec<usize> = text.char_indices().map(|(place, _)| place).chain([text.len()]).collect();
+        let (one, other) = text.split_at(*at.get(&places));
+        prop_assert_eq!(split(&[one, other]), split(&[&text]), "{:?} {:?}", one, other);
     }
 
     /// The logical lines of a text are the text.

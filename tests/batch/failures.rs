@@ -5,18 +5,21 @@ use std::path::Path;
 use crate::support::home::{Home, finish};
 
 #[test]
-fn invalid_utf8_is_named_and_nothing_is_run() {
+fn invalid_utf8_is_named_and_no_file_of_it_is_run() {
     let home = Home::new();
-    home.write("bad.py", b"open('ran', 'w')\n'\xff'\n");
-    for (arguments, stdin) in [
-        (&["--agent", "demo"][..], &b"open('ran', 'w')\n'\xff'\n"[..]),
-        (&["run", "-"], b"open('ran', 'w')\n'\xff'\n"),
-        (&["run", "bad.py"], b""),
+    let text = &b"_ = open('ran', 'w')\n'\xff'\nopen('more', 'w')\n"[..];
+    home.write("bad.py", text);
+    for (arguments, stdin, runs) in [
+        (&["run", "bad.py"][..], &b""[..], false),
+        // What comes bit by bit has been run as far as it could be read.
+        (&["run", "-"], text, true),
+        (&["--agent", "demo"], text, true),
     ] {
         let ran = home.run(arguments, stdin);
         assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""), "{ran:?}");
-        assert!(ran.stderr.contains("byte 18, line 2"), "{ran:?}");
-        assert!(!home.work().join("ran").exists());
+        assert!(ran.stderr.contains("byte 22, line 2"), "{ran:?}");
+        assert_eq!(home.work().join("ran").exists(), runs);
+        assert!(!home.work().join("more").exists());
     }
 }
 
