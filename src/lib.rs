@@ -120,7 +120,6 @@
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
 //!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
 //!   converted in [`text`].
-//! - **Agent's notebook tool**: a file and a row in `session/toolbox`, over `notebook/document`.
 //! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls, [`session::SessionHandle::call`]),
 //!   `cli/mcp.rs`; `rpc` carries it over our own streams.
 

@@ -6,6 +6,7 @@ mod edited;
 mod export;
 mod judge;
 mod load;
+mod open;
 mod run;
 mod save;
 mod startup;

@@ -56,7 +56,7 @@ pub(super) fn run(
             let _ = screen.notice(&format!("writing `{shown}`: {done} of {of}"));
         }
     })?;
-    screen.untrusted(&format!("Exported {} to {shown}.\n", saved.counted()))?;
+    screen.untrusted(&format!("Exported {} to {shown}.\n", saved.told()))?;
     screen.flush()?;
     Ok(0)
 }

@@ -340,36 +340,31 @@ fn details_data(text: &str) -> Option<(usize, Value)> {
     Some((text.len() - rest.len(), data))
 }
 
-/// A stored answer as markdown to show: reasoning quoted, each tool call and command one line.
-pub fn display_form(stored: &str) -> String {
-    let mut shown = String::new();
+/// A part of a stored answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerPart {
+    /// Markdown.
+    Text(String),
+    /// Reasoning, in markdown.
+    Thought(String),
+    /// A tool call or command.
+    Call {
+        /// On one line, its result cut.
+        line: String,
+        /// Its result.
+        result: String,
+    },
+}
+
+/// The parts of a stored answer, in order.
+pub fn answer_parts(stored: &str) -> Vec<AnswerPart> {
+    let mut parts = Vec::new();
     let mut rest = stored;
     while !rest.is_empty() {
         if let Some((length, data)) = details_data(rest) {
-            let call = &data["call"];
-            let result = data["result"].as_str().unwrap_or_default();
-            let command = call["arguments"]["command"].as_str().unwrap_or_default();
-            let line = if let Some(steps) = data["plan"].as_array() {
-                plan_lines(steps)
-            } else if let Some(title) = data["work"]["title"].as_str() {
-                let mark = if data["success"] == false {
-                    "✗"
-                } else {
-                    "🔧"
-                };
-                format!("{mark} {}", result_line(title, result))
-            } else if call["function"] == "commandExecution" && data["status"] == DENIED {
-                denied_line(command, result)
-            } else if call["function"] == "commandExecution" {
-                let code = data["exit_code"]
-                    .as_i64()
-                    .and_then(|code| i32::try_from(code).ok());
-                format!("🔧 {}", command_line(command, code, result))
-            } else {
-                let name = call["function"].as_str().unwrap_or_default();
-                format!("🔧 {}", tool_line(name, &call["arguments"], result))
-            };
-            shown.push_str(&line);
+            let result = data["result"].as_str().unwrap_or_default().to_owned();
+            let line = line_of(&data, &result);
+            parts.push(AnswerPart::Call { line, result });
             rest = &rest[length..];
             continue;
         }
@@ -377,34 +372,54 @@ pub fn display_form(stored: &str) -> String {
             .strip_prefix("<thinking>\n")
             .and_then(|rest| rest.split_once("\n</thinking>\n"))
         {
-            for line in thought.lines() {
-                shown.push_str(if line.is_empty() { ">" } else { "> " });
-                shown.push_str(line);
-                shown.push('\n');
-            }
+            parts.push(AnswerPart::Thought(thought.to_owned()));
             rest = after;
             continue;
         }
         let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
-        shown.push_str(&rest[..end]);
+        match parts.last_mut() {
+            Some(AnswerPart::Text(text)) => text.push_str(&rest[..end]),
+            _ => parts.push(AnswerPart::Text(rest[..end].to_owned())),
+        }
         rest = &rest[end..];
     }
-    shown
+    parts
 }
 
-/// A plan as a list, a box for each step.
-fn plan_lines(steps: &[Value]) -> String {
-    let line = |step: &Value| {
-        let mark = match step["status"].as_str() {
-            Some(DONE) => "☑",
-            Some("running") => "▸",
-            Some("failed") => "✗",
-            _ => "☐",
-        };
-        let text = step["step"].as_str().unwrap_or_default();
-        format!("- {mark} {}\n", text.replace(['\n', '\r'], " "))
-    };
-    steps.iter().map(line).collect()
+/// A call of a stored answer on one line.
+fn line_of(data: &Value, result: &str) -> String {
+    let call = &data["call"];
+    let command = call["arguments"]["command"].as_str().unwrap_or_default();
+    if call["function"] == "commandExecution" && data["status"] == DENIED {
+        return denied_line(command, result);
+    }
+    if call["function"] == "commandExecution" {
+        let code = data["exit_code"]
+            .as_i64()
+            .and_then(|code| i32::try_from(code).ok());
+        return format!("🔧 {}", command_line(command, code, result));
+    }
+    let name = call["function"].as_str().unwrap_or_default();
+    format!("🔧 {}", tool_line(name, &call["arguments"], result))
+}
+
+/// A stored answer as markdown to show: reasoning quoted, each tool call and command one line.
+pub fn display_form(stored: &str) -> String {
+    let mut shown = String::new();
+    for part in answer_parts(stored) {
+        match part {
+            AnswerPart::Text(text) => shown.push_str(&text),
+            AnswerPart::Call { line, .. } => shown.push_str(&line),
+            AnswerPart::Thought(thought) => {
+                for line in thought.lines() {
+                    shown.push_str(if line.is_empty() { ">" } else { "> " });
+                    shown.push_str(line);
+                    shown.push('\n');
+                }
+            }
+        }
+    }
+    shown
 }
 
 fn html(text: &str) -> String {

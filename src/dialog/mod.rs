@@ -9,8 +9,8 @@ mod entry;
 mod python;
 
 pub use answer::{
-    CommandRecord, DENIED, GatheredAnswer, ToolRecord, WorkRecord, call_line, command_line,
-    denied_line, display_form, interrupted, tool_line, tool_records,
+    AnswerPart, CommandRecord, DENIED, GatheredAnswer, ToolRecord, WorkRecord, answer_parts,
+    call_line, command_line, denied_line, display_form, interrupted, tool_line, tool_records,
 };
 pub use context::{
     Dialog, INTERRUPTED, conversation_history, file_entry, last_error, shell, user_entry, variable,

@@ -1,4 +1,4 @@
-//! Commands that name a file: `save`, `load`, `export`.
+//! Commands that name a file: `save`, `load`, `open` with its cells, `export`.
 //!
 //! A name is the rest of the line; quotes around it are not part of it, and `-f` before it orders that a file that is
 //! there is replaced.
@@ -19,6 +19,25 @@ pub(super) const LOAD: Magic = Magic {
     arguments: "FILE",
     help: "run a notebook or script here; saved exchanges join the conversation",
     run: load,
+};
+
+/// `open FILE`.
+pub(super) const OPEN: Magic = Magic {
+    name: "open",
+    arguments: "[FILE]",
+    help: "work on a notebook in place: cells that run are written into it; alone: list its cells",
+    run: |_, rest, _| Ok(vec![MagicOrder::Open(unquoted(rest).trim().to_owned())]),
+};
+
+/// `cell N`.
+pub(super) const CELL: Magic = Magic {
+    name: "cell",
+    arguments: "N",
+    help: "bring a cell of the open notebook into the editor; it goes back where it was",
+    run: |_, rest, _| match rest.trim().parse() {
+        Ok(number) => Ok(vec![MagicOrder::Bring(number)]),
+        Err(_) => Err("Usage: %ipycodex cell N, the number of a cell, from 0".to_owned()),
+    },
 };
 
 /// `export FILE`.

@@ -93,6 +93,13 @@ const TABLE: &[Magic] = &[
     },
     files::SAVE,
     files::LOAD,
+    files::OPEN,
+    files::CELL,
+    plain(
+        "close",
+        "work on the open notebook no more",
+        |magic, rest, _| alone(magic, rest, MagicOrder::Close),
+    ),
     files::EXPORT,
     plain(
         "sessions",

@@ -75,6 +75,12 @@ pub enum MagicOrder {
     },
     /// Run a notebook or script.
     Load(String),
+    /// Work on a notebook in place; empty: list the cells of the one that is open.
+    Open(String),
+    /// Bring a cell of it into the editor.
+    Bring(usize),
+    /// Work on it no more.
+    Close,
     /// Write the session in the form the suffix names.
     Export {
         /// As typed.

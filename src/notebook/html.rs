@@ -9,7 +9,7 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 
 use super::page;
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
-use crate::dialog::display_form;
+use crate::dialog::{AnswerPart, answer_parts};
 use crate::input::note_value;
 use crate::markdown::code_to_html;
 use crate::output::{CellOutput, MimeBundle};
@@ -91,7 +91,25 @@ fn exchange(prompt: &SavedPrompt, page: &mut String) {
         "<div class=\"prompt\">{}</div>\n",
         xml_text(&prompt.prompt)
     ));
-    prose(&display_form(&prompt.response), page);
+    for part in answer_parts(&prompt.response) {
+        match part {
+            AnswerPart::Text(text) if text.trim().is_empty() => {}
+            AnswerPart::Text(text) => prose(&text, page),
+            AnswerPart::Thought(thought) => {
+                page.push_str("<details>\n<summary>Reasoning</summary>\n");
+                prose(&thought, page);
+                page.push_str("</details>\n");
+            }
+            AnswerPart::Call { line, result } => {
+                page.push_str(&format!(
+                    "<details>\n<summary>{}</summary>\n",
+                    xml_text(&line)
+                ));
+                preformatted("output", &result, page);
+                page.push_str("</details>\n");
+            }
+        }
+    }
 }
 
 /// Markdown as HTML.

@@ -1,5 +1,5 @@
 //! A session as a markdown document: prompts quoted, answers as they are shown, code and outputs fenced, pictures
-//! inside.
+//! inside; cells under their In and Out numbers.
 //!
 //! Invariant: a fence is longer than any in what it holds, so text stays text. Answers are markdown of their own.
 
@@ -24,12 +24,17 @@ fn code(cell: &SavedCell, page: &mut String) {
     if let Some(value) = note_value(&cell.source) {
         return block(&value, page);
     }
+    block(&format!("In [{}]:", cell.line), page);
     fenced("python", &cell.source, page);
     for output in &cell.outputs {
         match output {
             CellOutput::Stream(text) => fenced("text", text, page),
             CellOutput::Error(error) => fenced("text", &error.plain(), page),
-            CellOutput::Result(bundle) | CellOutput::Display(bundle) => value(bundle, page),
+            CellOutput::Result(bundle) => {
+                block(&format!("Out[{}]:", cell.line), page);
+                value(bundle, page);
+            }
+            CellOutput::Display(bundle) => value(bundle, page),
         }
     }
 }

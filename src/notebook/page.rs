@@ -26,6 +26,8 @@ pre { margin: .3rem 0; padding: .5rem .8rem; overflow-x: auto; border-radius: 4p
 .prompt { margin: 1.2rem 0 .5rem; padding: .4rem .8rem; border-left: 4px solid #0366d6; background: #f1f8ff;
   white-space: pre-wrap; }
 .answer blockquote { margin-left: 0; padding-left: .8rem; border-left: 3px solid #d1d5da; color: #6a737d; }
+details { margin: .3rem 0; color: #6a737d; }
+summary { cursor: pointer; font: 14px/1.45 ui-monospace, monospace; }
 img { max-width: 100%; }
 table { border-collapse: collapse; }
 th, td { border: 1px solid #d1d5da; padding: .2rem .6rem; }

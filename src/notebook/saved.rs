@@ -85,6 +85,17 @@ impl SavedSession {
         })
     }
 
+    /// `2 code cells and 1 prompt`.
+    pub fn told(&self) -> String {
+        let cells = self.cells().count();
+        let of = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        let prompts = self.entries.len() - cells;
+        format!("{} and {}", of(cells, "code cell"), of(prompts, "prompt"))
+    }
+
     /// `2 code cells and 1 prompts`.
     pub fn counted(&self) -> String {
         let cells = self.cells().count();

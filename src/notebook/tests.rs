@@ -308,7 +308,7 @@ fn a_document_holds_all_of_it() {
         "\n> hi\n\n**yes**\n",
         "\n> more\n> lines\n",
         "\nwhy\nnot\n",
-        "\n```text\na\n```\n\n```text\n1\n```\n",
+        "\nIn [5]:\n\n```python\nprint('a')\n1\n```\n\n```text\na\n```\n\nOut[5]:\n\n```text\n1\n```\n",
         "\n![image/png](data:image/png;base64,iVBORw0KGgo=)\n",
         "\n```text\nTraceback\nValueError: bad <b>\n```\n",
     ] {
@@ -335,6 +335,19 @@ fn a_page_holds_all_of_it_and_obeys_nothing() {
         assert!(page.contains(part), "{part:?} in {page}");
     }
     assert!(!page.contains("<script"), "{page}");
+    let stored = "<thinking>\nhm **x**\n</thinking>\n\n<details class='tool-usage-details'>\n\
+        <summary><code>f()</code></summary>\n\n\
+        ```json\n{\"id\": \"1\", \"call\": {\"function\": \"f\", \"arguments\": {}}, \
+        \"result\": \"<b>\", \"success\": true}\n```\n\n</details>\n\nSo.";
+    let folded = SavedSession::new(vec![], vec![prompt(1, 0, "x", stored)]);
+    let page = to_html(&folded, "x", |_| {});
+    for part in [
+        "<details>\n<summary>Reasoning</summary>\n<div class=\"answer\">\n<p>hm <strong>x</strong></p>",
+        "<summary>🔧 f() =&gt; &lt;b&gt;</summary>\n<pre class=\"output\">&lt;b&gt;</pre>\n</details>",
+        "<p>So.</p>",
+    ] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
     let hostile =
         "[a](javascript:alert(1)) ![b](http://x/y.png) <img src=x onerror=y> [c](https://x)";
     let hostile = SavedSession::new(vec![], vec![prompt(1, 0, "<b>", hostile)]);

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use crate::artifacts::MOST_BYTES;
 use crate::history::{CellEnd, History};
-use crate::output::MODEL_CHARACTERS;
 use crate::output::mime::MimeBundle;
 use crate::output::transcript::TranscriptText;
+use crate::output::{CellOutput, MODEL_CHARACTERS};
 use crate::runtime::{Death, Ending, Finish, OutputStream, RequestId, RuntimeEvent};
 use crate::session::events::{AfterEvent, CellEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::outputs::Outputs;
@@ -33,6 +33,8 @@ pub(super) struct CellRun {
     leaving: bool,
     begun: bool,
     voice: Voice,
+    /// Its text, where it goes into a notebook that is open.
+    kept: Option<String>,
     out: RunSender,
     outputs: Outputs,
 }
@@ -72,6 +74,10 @@ pub(super) struct Remains {
     pub ending: Ending,
     /// What it showed, as plain text.
     pub shown: TranscriptText,
+    /// The same in order, with its values; of a cell of the agent, and of one that goes into a notebook.
+    pub outputs: Vec<CellOutput>,
+    /// The In number and the text of one that goes into a notebook.
+    pub kept: Option<(u32, String)>,
     /// Its pictures, as `data:` URLs, in order.
     pub images: Vec<String>,
     /// What it raised: `Name: value`.
@@ -103,6 +109,7 @@ impl CellRun {
             leaving: false,
             begun: false,
             voice: Voice::Loud,
+            kept: None,
             out,
             outputs,
         }
@@ -112,6 +119,11 @@ impl CellRun {
     pub(super) fn on_runtime_of(mut self, role: Role) -> Self {
         self.role = role;
         self
+    }
+
+    /// It goes into the notebook that is open.
+    pub(super) fn keep(&mut self, source: String) {
+        self.kept = Some(source);
     }
 
     /// What it shows is told only if it fails.
@@ -243,6 +255,15 @@ impl CellRun {
             reason = "saturates; a duration in ms"
         )]
         let took = finish.milliseconds.max(0.0) as u64;
+        let kept = match self.whose {
+            Whose::User(line) => self.kept.take().map(|source| (line, source)),
+            _ => None,
+        };
+        let outputs = match self.whose {
+            Whose::Agent(_) => layout.outputs(&shown.text, bundles.clone()),
+            _ if kept.is_some() => layout.outputs(&shown.text, bundles.clone()),
+            _ => Vec::new(),
+        };
         let images = bundles.iter().filter_map(MimeBundle::image);
         let remains = Box::new(Remains {
             ending: finish.ending.clone(),
@@ -250,6 +271,8 @@ impl CellRun {
                 .map(|(mime, base64)| format!("data:{mime};base64,{base64}"))
                 .collect(),
             raised: self.raised.take(),
+            outputs,
+            kept,
             leaving: self.leaving,
             cwd: finish.cwd,
             shown,

@@ -58,6 +58,7 @@ impl Session {
                 drop(self.runtimes.user);
             }
         }
+        self.workbook.finish().await;
         self.history.flush().await;
         Closed {
             resumable: self.numbering.resumable(),

@@ -15,7 +15,7 @@ use super::{
     Closed, LastExchange, Loading, Parts, Replay, Reply, Run, SessionEvent, Skills, Submission,
     Surroundings, commands, floor, kernels, run, suggest, task, toolbox,
 };
-use crate::agent::ToolCall;
+use crate::agent::{FileChange, ToolCall};
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedCell, RecordedThread, SessionRow, SessionStart};
@@ -71,6 +71,10 @@ pub(super) enum Command {
     ),
     /// Where a call wants a kernel was looked at.
     PlaceLookedAt(toolbox::CallId, kernels::Opening, kernels::Looked),
+    NotebookDone(
+        toolbox::CallId,
+        Box<(toolbox::NotebookNews, toolbox::Seen, Option<FileChange>)>,
+    ),
     Said(run::RunSender, SessionEvent),
     /// What a command waited for is there.
     Learned(floor::Ticket, commands::Then),

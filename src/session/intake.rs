@@ -128,9 +128,13 @@ impl Session {
 
     /// Gives the floor to a cell of the user and starts it.
     fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
+        let kept = self.workbook.is_open().then(|| execute.code.clone());
         let request = RuntimeRequest::Execute(execute);
         let id = self.connected_runtime().submit(request);
-        let run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
+        let mut run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
+        if let Some(source) = kept {
+            run.keep(source);
+        }
         let cell = UserCell::new(run, None).stopping(stops);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }

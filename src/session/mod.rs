@@ -37,6 +37,7 @@ mod slots;
 mod suggest;
 mod task;
 mod toolbox;
+mod workbook;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::files::FoundFile;
 use crate::notebook::LARGEST;
-use crate::notebook::document::{Document, Draft, NotebookError};
+use crate::notebook::document::{Cell, CellKind, Document, Draft, NotebookError};
 use crate::report::Report;
+use crate::text::cut_characters;
 
 /// A notebook, and its file as it was found.
 #[derive(Debug, Clone)]
@@ -61,6 +62,63 @@ impl OpenedNotebook {
         self.file.replace(written.parts())?;
         Ok(true)
     }
+
+    /// The same, and what the file holds now is what is open.
+    ///
+    /// # Errors
+    /// As [`OpenedNotebook::write`].
+    pub fn rewrite(&mut self, draft: &Draft) -> Result<(), Report> {
+        let unusable = |error: NotebookError| unusable(&error, &self.name);
+        let text = draft.written(&self.document).map_err(unusable)?.text();
+        let now = Document::parse(text).map_err(unusable)?;
+        self.write(draft)?;
+        self.document = now;
+        Ok(())
+    }
+
+    /// A line a cell: number, kind, In number, how many lines, the first.
+    pub fn listing(&self) -> String {
+        let document = &self.document;
+        let (major, minor) = document.format();
+        let language = document.language();
+        let language = language.map(|language| format!(", {language}"));
+        let mut text = format!(
+            "{}: {} cells, nbformat {major}.{}{}\n",
+            self.name,
+            document.len(),
+            minor.unwrap_or_default(),
+            language.unwrap_or_default()
+        );
+        for (number, cell) in document.cells().enumerate() {
+            text.push_str(&line(number, cell));
+        }
+        text
+    }
+}
+
+fn line(number: usize, cell: Cell<'_>) -> String {
+    if let Some(fault) = cell.fault() {
+        return format!("{number} broken: it {fault}\n");
+    }
+    let count = cell.value("execution_count");
+    let count = match count.and_then(|count| count.as_u64()) {
+        Some(count) => format!(" [{count}]"),
+        None => String::new(),
+    };
+    let outputs = match cell.outputs().len() {
+        0 => String::new(),
+        1 => ", 1 output".to_owned(),
+        count => format!(", {count} outputs"),
+    };
+    let source = cell.source();
+    let lines = match source.lines().count() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    };
+    let first = source.lines().find(|line| !line.trim().is_empty());
+    let first = cut_characters(first.unwrap_or_default(), 80);
+    let kind = cell.kind().map_or("", CellKind::name);
+    format!("{number} {kind}{count} ({lines}{outputs}): {first}\n")
 }
 
 /// What is said of a file that is no notebook, or not one for this.

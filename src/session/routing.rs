@@ -113,8 +113,12 @@ impl Session {
         if let Some(cell) = id.and_then(|id| self.floor.cell(id)) {
             match cell.on(event, &self.history) {
                 CellStep::On => {}
-                CellStep::Died(remains) => self.on_floor(FloorEvent::CellDied(&remains)),
-                CellStep::Ended(remains) => {
+                CellStep::Died(mut remains) => {
+                    self.keep_ran(&mut remains);
+                    self.on_floor(FloorEvent::CellDied(&remains));
+                }
+                CellStep::Ended(mut remains) => {
+                    self.keep_ran(&mut remains);
                     if let Some(cwd) = &remains.cwd {
                         self.cwd = PathBuf::from(cwd);
                     }

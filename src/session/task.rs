@@ -33,6 +33,7 @@ use crate::session::runtimes::{Role, RuntimeSlot, Runtimes};
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
+use crate::session::workbook::Workbook;
 use crate::session::{LastExchange, Parts};
 
 /// The state of the loop.
@@ -60,6 +61,8 @@ pub(super) struct Session {
     pub(super) shelf: Shelf,
     /// What the terminal has said of its background.
     pub(super) terminal_is: Option<Background>,
+    /// The notebook that is worked on in place.
+    pub(super) workbook: Workbook,
 }
 
 /// What a session is given once and never changes.
@@ -157,6 +160,7 @@ pub(super) fn run(
         outputs: Outputs::new(artifacts, record),
         toolbox: Toolbox::default(),
         kernels: Kernels::default(),
+        workbook: Workbook::default(),
     };
     if runtime_at_once {
         session.connected_runtime();
@@ -282,6 +286,7 @@ impl Session {
                     self.kernel_at(&opening, looked);
                 }
             }
+            Command::NotebookDone(call, done) => self.on_notebook(call, *done),
             Command::Said(out, event) => out.send(event),
             Command::Suggest(wish) => self.suggest(wish),
             Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),

@@ -9,6 +9,7 @@ mod canaries;
 mod context;
 mod failures;
 mod interrupts;
+mod notebook;
 mod references;
 mod taken_back;
 mod threads;

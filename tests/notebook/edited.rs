@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::judge::{ask_python, notebook};
+use super::judge::{ask_python, notebook, runs};
 use crate::support::home::{Home, Ran};
 
 const NOTEBOOK: &str = r#"{
@@ -76,6 +76,7 @@ fn a_notebook_is_shown_and_written_back() {
         &home.work().join("a.ipynb"),
         "import sys, nbformat\nnbformat.validate(nbformat.read(sys.argv[1], as_version=4))\nprint('fine')",
     );
+    runs(&home, &home.work().join("a.ipynb"));
     assert_eq!(done(&home, &["show", "a.ipynb:raw"], ""), now);
     assert_eq!(
         done(&home, &["show", "a.ipynb", "--lines", "2,4-5"], ""),

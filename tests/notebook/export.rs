@@ -15,7 +15,7 @@ fn a_session_is_exported_in_every_form() {
         let ran = piped(&home, &[], &stdin);
         assert!(
             ran.stdout
-                .contains("Exported 3 code cells and 1 prompts to a.py.\n"),
+                .contains("Exported 3 code cells and 1 prompt to a.py.\n"),
             "{ran:?}"
         );
         assert!(ran.stderr.contains("not 'a.txt'"), "{ran:?}");
@@ -64,7 +64,7 @@ fn an_exported_script_is_loaded_again() {
     assert_eq!(piped(&home, &["run", "in.py"], "").code(), 0);
     let ran = home.run(&["export", "1", "-o", "a.py"], "");
     assert_eq!(
-        ran.stdout, "Exported 2 code cells and 1 prompts to a.py.\n",
+        ran.stdout, "Exported 2 code cells and 1 prompt to a.py.\n",
         "{ran:?}"
     );
     for arguments in [

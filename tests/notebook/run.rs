@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::judge::{PICTURE, ask_python, figure, homes, notebook, piped};
+use super::judge::{PICTURE, ask_python, figure, homes, notebook, piped, runs};
 use crate::support::home::Home;
 
 fn write(home: &Home, name: &str, cells: &[Value]) {
@@ -268,6 +268,7 @@ fn scripts_are_kept_as_notebooks_and_wrong_options_are_said() {
         0
     );
     let book = valid(&home, "out.ipynb");
+    runs(&home, &home.work().join("out.ipynb"));
     assert_eq!(book["cells"][1]["outputs"][0]["text"], json!(["1\n"]));
     let check = |arguments: &[&str], said: &str| {
         let ran = piped(&home, arguments, "");

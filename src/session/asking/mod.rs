@@ -203,8 +203,15 @@ impl OpenQuestions {
         Some(AskingAction::Show(Question {
             id: open.id,
             about: open.about.clone(),
-            options: open.asker.options().to_vec(),
-            reasons: matches!(open.asker, Asker::Agent { reasons: true, .. }),
+            // A tool of ours that asks as an agent would is answered in the usual ways.
+            options: match (&open.asker, &open.about) {
+                (Asker::Tool, About::Agent(subject)) => subject.usual_options(),
+                (asker, _) => asker.options().to_vec(),
+            },
+            reasons: match (&open.asker, &open.about) {
+                (Asker::Agent { reasons, .. }, _) => *reasons,
+                (Asker::Tool, about) => matches!(about, About::Agent(_)),
+            },
         }))
     }
 }

@@ -73,7 +73,11 @@ impl Session {
         let written = async move { write(history, target, told).await };
         self.later(out, written, move |_, written, out| match written {
             Ok(session) => {
-                let text = format!("{done} {} to {shown}.", session.counted());
+                let counted = match done {
+                    "Saved" => session.counted(),
+                    _ => session.told(),
+                };
+                let text = format!("{done} {counted} to {shown}.");
                 out.send(ToldEvent::Text(text));
                 if done == "Saved"
                     && let Some(notice) = failing(&session)

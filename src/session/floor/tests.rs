@@ -11,6 +11,8 @@ use crate::session::run::{Next, Run, stream};
 
 fn remains(ending: Ending) -> Remains {
     Remains {
+        outputs: Vec::new(),
+        kept: None,
         ending,
         shown: TranscriptText::default(),
         images: Vec::new(),

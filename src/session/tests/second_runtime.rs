@@ -109,7 +109,7 @@ fn a_prompt_that_names_a_function_is_refused_and_the_agent_is_offered_what_there
     );
     let tools = offered(&stage, 0);
     let names: Vec<&str> = tools.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["run_cells", "read_output"]);
+    assert_eq!(names, ["run_cells", "read_output", "notebook"]);
     let about = &tools[0].1;
     assert!(
         about.contains("the user's live R session") && about.contains("R source of the cell"),

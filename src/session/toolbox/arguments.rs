@@ -32,7 +32,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn get(&self, name: &str) -> Option<&'a Value> {
+    /// Whatever stands under this name; null counts as missing.
+    pub(super) fn given(&self, name: &str) -> Option<&'a Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
@@ -41,7 +42,7 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// Nothing stands there.
     pub(super) fn required(&self, name: &str, what: &str) -> Result<&'a Value, String> {
-        self.get(name)
+        self.given(name)
             .ok_or_else(|| format!("`{}{name}` is missing: expected {what}", self.path))
     }
 
@@ -64,7 +65,7 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// It is no text.
     pub(super) fn text_or_empty(&self, name: &str) -> Result<&'a str, String> {
-        match self.get(name) {
+        match self.given(name) {
             None => Ok(""),
             Some(Value::String(text)) => Ok(text),
             Some(other) => Err(self.wrong(name, "a text", other)),
@@ -76,7 +77,7 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// It is neither.
     pub(super) fn flag(&self, name: &str) -> Result<bool, String> {
-        match self.get(name) {
+        match self.given(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(self.wrong(name, "true or false", other)),
@@ -88,7 +89,7 @@ impl<'a> Arguments<'a> {
     /// # Errors
     /// It is no number, or outside.
     pub(super) fn number(&self, name: &str, least: f64, most: f64) -> Result<Option<f64>, String> {
-        let Some(value) = self.get(name) else {
+        let Some(value) = self.given(name) else {
             return Ok(None);
         };
         match value.as_f64() {

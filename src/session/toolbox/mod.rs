@@ -11,6 +11,7 @@
 mod arguments;
 mod function;
 mod load_skill;
+mod notebook;
 mod pyrun;
 mod run_cells;
 mod shelf;
@@ -20,7 +21,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -35,8 +36,10 @@ use crate::session::outputs::{OutputKind, Outputs};
 use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Reply};
 use crate::session::runtimes::Role;
+use crate::session::saving::NotebookPlaces;
 use crate::skills::Activation;
 
+pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
 pub(super) use shelf::Shelf;
 pub use shelf::{FindSkills, Skills};
 pub(super) use specs::{Offer, is_built_in, shows_itself};
@@ -61,6 +64,8 @@ pub(super) enum ToolEvent {
     SkillRead(Result<Box<Activation>, String>),
     /// The kernel that was wanted is up, or why there is none.
     Opened(Result<Opened, String>),
+    /// What came of work on a notebook file.
+    Notebook(NotebookNews),
     /// The time that [`Tool::due`] named has come.
     Due,
 }
@@ -83,6 +88,8 @@ pub(super) enum ToolStep {
     Kill,
     /// Reads the skill at this path; [`ToolEvent::SkillRead`] comes.
     ReadSkill(String),
+    /// Works on a notebook file; [`ToolEvent::Notebook`] comes.
+    Notebook(NotebookJob),
     /// The result; nothing follows it.
     Done(ToolReturn),
 }
@@ -138,6 +145,12 @@ pub(super) struct Desk<'a> {
     pub allowed: &'a mut Allowed,
     pub shelf: &'a mut Shelf,
     pub outputs: &'a Outputs,
+    /// The interpreter's directory.
+    pub cwd: &'a Path,
+    /// What names of files mean.
+    pub places: &'a NotebookPlaces,
+    /// The user wants to see each change of a file first.
+    pub approvals: bool,
     /// The prompt's In number.
     pub line: u32,
 }
@@ -167,6 +180,8 @@ pub(super) struct CallId(u64);
 pub(super) struct Toolbox {
     calls: u64,
     bench: Bench,
+    /// Notebook files as the agent has seen them.
+    pub(super) seen: Seen,
 }
 
 /// The call that has not returned.

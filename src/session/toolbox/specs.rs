@@ -14,6 +14,7 @@ use crate::session::outputs::{Outputs, READ_OUTPUT};
 pub(super) const PYRUN: &str = "pyrun";
 pub(super) const RUN_CELLS: &str = "run_cells";
 pub(super) const LOAD_SKILL: &str = "load_skill";
+pub(super) const NOTEBOOK: &str = "notebook";
 
 const ABOUT_PYRUN: &str = "\
 Look at the user's live {language} session: runs code in a throw-away copy of it and returns what the code printed and \
@@ -38,6 +39,16 @@ Read a skill of the list in <skills>: its SKILL.md, the instructions for one kin
 work \
 it describes; one that was loaded earlier in this conversation need not be loaded again. Code the skill marks for it \
 runs in the user's session first, if the user allows it; the result tells what ran.";
+
+const ABOUT_NOTEBOOK: &str = "\
+Work on Jupyter notebook files (.ipynb) cell by cell: all that is not changed stays as it is, outputs, ids and \
+metadata included. Never write an .ipynb in any other way. Cells are counted from 0. Actions: `list` (a line for \
+each cell); `read` (each cell under a mark, `# %% [code] cell:0`; `cell` or `lines` for a part, `outputs` for what \
+cells showed, pictures included); `edit` (content, type, clear_outputs), `insert` (content, type; without cell at \
+the end), `delete`, `move` (to); `apply` (content: the whole text as read gives it, edited: moved marks move cells, \
+a mark left out deletes its cell, a mark without a number is a new cell); `run` (runs the code cell in the user's \
+live {language} session, as run_cells does, and writes its outputs into the file). The user sees each change and is \
+asked first outside the working directory.";
 
 /// What a turn is offered beside the user's functions.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +96,13 @@ pub(super) const TOOLS: &[ToolRow] = &[
         shows_itself: false,
     },
     ToolRow {
+        name: NOTEBOOK,
+        spec: notebook_spec,
+        is_offered: |_| true,
+        begin: super::notebook::begin,
+        shows_itself: false,
+    },
+    ToolRow {
         name: LOAD_SKILL,
         spec: load_skill_spec,
         is_offered: |offer| offer.load_skill,
@@ -92,9 +110,6 @@ pub(super) const TOOLS: &[ToolRow] = &[
         shows_itself: false,
     },
 ];
-
-/// Names that are kept for tools to come.
-const RESERVED: &[&str] = &["notebook"];
 
 impl Offer<'_> {
     /// The tools, always in this order.
@@ -106,7 +121,7 @@ impl Offer<'_> {
 
 /// True for the names that are ours whether or not they are offered.
 pub(in crate::session) fn is_built_in(name: &str) -> bool {
-    TOOLS.iter().any(|row| row.name == name) || RESERVED.contains(&name)
+    TOOLS.iter().any(|row| row.name == name)
 }
 
 /// Whether what a tool makes stands on the screen by the time it returns.
@@ -159,6 +174,27 @@ fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
                                 session is."},
         }),
         &["cells"],
+    )
+}
+
+fn notebook_spec(able: &RuntimeCapabilities) -> ToolSpec {
+    let number = |what: &str| json!({"type": "integer", "minimum": 0, "description": what});
+    let flag = |what: &str| json!({"type": "boolean", "description": what});
+    spec(
+        NOTEBOOK,
+        &about(ABOUT_NOTEBOOK, able),
+        json!({
+            "action": {"type": "string", "enum": ["list", "read", "edit", "insert", "delete", "move", "apply", "run"]},
+            "path": {"type": "string", "description": "The .ipynb file, from the working directory."},
+            "cell": number("Which cell, from 0."),
+            "to": number("move: the number the cell gets."),
+            "type": {"type": "string", "enum": ["code", "markdown", "raw"]},
+            "content": {"type": "string", "description": "The text of the cell; apply: of the whole notebook."},
+            "lines": {"type": "string", "description": "read: these lines of the text only, as `1-20,40-`."},
+            "outputs": flag("read: what the cells showed, too."),
+            "clear_outputs": flag("edit: drop what the cell showed."),
+        }),
+        &["action", "path"],
     )
 }
 

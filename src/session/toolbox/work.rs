@@ -6,14 +6,17 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::{CallId, Code, Desk, Running, ShownAs, Skills, ToolEvent, ToolStep};
-use crate::agent::ToolCall;
+use super::{
+    CallId, Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, Skills, ToolEvent,
+    ToolStep,
+};
+use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
 use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
-use crate::session::events::{BeginEvent, EndEvent, Notice, SessionEvent, ToldEvent};
+use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, Notice, SessionEvent, ToldEvent};
 use crate::session::floor::Holder;
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{QuestionChoice, Reply};
@@ -100,6 +103,9 @@ impl Session {
             allowed: &mut self.asking.allowed,
             shelf: &mut self.shelf,
             outputs: &self.outputs,
+            cwd: &self.cwd,
+            places: &self.setup.notebooks,
+            approvals: self.choices.approvals == Approvals::Ask,
             line,
         };
         (&mut self.toolbox, desk)
@@ -150,6 +156,7 @@ impl Session {
                 }
             },
             ToolStep::ReadSkill(path) => self.read_skill(path),
+            ToolStep::Notebook(job) => self.work_on_notebook(job),
             ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
@@ -304,6 +311,34 @@ impl Session {
             // The session may have ended.
             let _ = inbox.send(Command::SkillRead(call, read));
         });
+    }
+
+    /// Reads or writes a notebook on another thread.
+    fn work_on_notebook(&mut self, job: NotebookJob) {
+        let (call, inbox) = (self.toolbox.call(), self.inbox.clone());
+        let mut seen = self.toolbox.seen.clone();
+        tokio::task::spawn_blocking(move || {
+            let (news, change) = job.work(&mut seen);
+            // The session may have ended.
+            let _ = inbox.send(Command::NotebookDone(call, Box::new((news, seen, change))));
+        });
+    }
+
+    /// It is done: the user sees what changed, the tool goes on.
+    pub(in crate::session) fn on_notebook(
+        &mut self,
+        call: CallId,
+        done: (NotebookNews, Seen, Option<FileChange>),
+    ) {
+        let (news, seen, change) = done;
+        self.toolbox.seen = seen;
+        if let Some(change) = change {
+            let changed = AnswerEvent::FilesChanged(vec![change]);
+            self.out_or_background().send(changed);
+        }
+        if self.toolbox.call() == call {
+            self.on_tool(ToolEvent::Notebook(news));
+        }
     }
 
     /// Keeps what the user answered for later sessions, on another thread.

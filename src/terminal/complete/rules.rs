@@ -377,7 +377,7 @@ fn ours(text: &str, cursor: usize, after: usize) -> CompletionSource {
     match typed.split_once(char::is_whitespace) {
         None => CompletionSource::Commands { start },
         Some((command, arguments)) => match setting(command, arguments) {
-            "save" | "load" | "export" => {
+            "save" | "load" | "open" | "export" => {
                 let (start, writing) = last_word(text, cursor, start + command.len());
                 CompletionSource::Files {
                     start,
