@@ -138,7 +138,8 @@ fn statements(text: &str) -> (Vec<&str>, usize) {
             start = pending;
             has_statement = false;
         }
-        use super::scan::{self, End, LogicalKind};
+        decorated =
+            line.first == "@" && line.kind == LogicalKind::Code && (line.indent == 0 || decorated);
         pending = at;
         if !has_statement && is_whole(&line) {
             pieces.push(&text[start..at]);
