@@ -70,6 +70,18 @@ pub(super) struct Loaded {
     pub(super) sandbox: Sandbox,
 }
 
+impl Loaded {
+    /// With the settings of this turn.
+    pub(super) fn of(settings: &TurnSettings) -> Self {
+        Loaded {
+            search: settings.search,
+            cwd: settings.cwd.clone(),
+            approvals: settings.approvals,
+            sandbox: settings.sandbox,
+        }
+    }
+}
+
 /// See the module.
 pub(super) struct Link {
     pub(super) peer: ChildPeer,

@@ -19,7 +19,7 @@ use super::wire::thread::{
     ThreadInjectItemsParams, ThreadParams, ThreadResumeParams, ThreadStartParams, thread_id,
 };
 use super::wire::turn::{TurnResponse, TurnStartParams};
-use crate::agent::{AgentFailure, Threads, TurnId, TurnRequest, TurnSettings};
+use crate::agent::{AgentFailure, Threads, TurnId, TurnRequest};
 use crate::rpc::RpcError;
 
 /// What comes next for the turn at hand.
@@ -192,17 +192,6 @@ fn begun(name: &str, outcome: Result<Value, RpcError>, current: &mut Current) ->
             }
         }
         Err(error) => Step::Fail(failure::refused(name, "turn/start", &error)),
-    }
-}
-
-impl Loaded {
-    fn of(settings: &TurnSettings) -> Self {
-        Loaded {
-            search: settings.search,
-            cwd: settings.cwd.clone(),
-            approvals: settings.approvals,
-            sandbox: settings.sandbox,
-        }
     }
 }
 
