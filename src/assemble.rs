@@ -136,7 +136,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         stdin: wanted.stdin,
         exact_log: paths.exact_log.clone(),
         config_file: paths.config_file.clone(),
-        places: places(paths),
+        provenance: settings.provenance.clone(),
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
@@ -313,17 +313,4 @@ fn no_such_agent(name: &str, settings: &Settings) -> Report {
         "choose one of: {}; `acp:COMMAND ARGUMENTS`; or name one under `agents` in `config.json`",
         known.join(", ")
     ))
-}
-
-/// The files `%ipycodex` lists.
-fn places(paths: &Paths) -> Vec<(String, PathBuf)> {
-    [
-        ("CONFIG_PATH", &paths.config_file),
-        ("SYSP_PATH", &paths.system_prompt),
-        ("STARTUP_PATH", &paths.startup_notebook),
-        ("HISTORY_PATH", &paths.history),
-        ("LOG_PATH", &paths.exact_log),
-    ]
-    .map(|(label, path)| (label.to_owned(), path.clone()))
-    .to_vec()
 }

@@ -12,6 +12,7 @@ mod file;
 mod jsonc;
 mod keymap;
 mod paths;
+mod provenance;
 mod resolve;
 mod settings;
 
@@ -23,5 +24,6 @@ pub use choices::Choices;
 pub use file::ConfigFile;
 pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Stroke};
 pub use paths::Paths;
+pub use provenance::{Origin, Provenance};
 pub use resolve::{ConfigFlags, Settings, resolve};
 pub use settings::{SETTINGS, Setting, SettingValues, When};

@@ -15,7 +15,9 @@ use crate::text::similar::did_you_mean;
 use super::agents::{self, Agents};
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
-use super::{AgentChoice, Choices, Keymap, Paths, RuntimeChoice, SETTINGS};
+use super::{
+    AgentChoice, Choices, Keymap, Origin, Paths, Provenance, RuntimeChoice, SETTINGS, Setting,
+};
 
 /// The system prompt for users without one of their own.
 const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
@@ -76,6 +78,8 @@ pub struct Settings {
     pub system_prompt: String,
     /// Where everything is.
     pub paths: Paths,
+    /// Who decided the values.
+    pub provenance: Provenance,
 }
 
 /// Reads the settings file and the system prompt and decides what holds. What is wrong is reported, and counts as not
@@ -92,15 +96,23 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         reports: report.into_iter().collect(),
     };
     said.unknown_keys();
-    let mut choices = said.choices();
+    let mut provenance = Provenance::new(&paths, environment.home.as_deref());
+    let mut choices = said.choices(&mut provenance);
     let background = environment.variable("COLORFGBG");
     if let Some(background) = background.and_then(Background::of_variable)
         && !choices.code_theme_chosen
     {
         choices.code_theme = background.theme().into();
         choices.code_theme_chosen = true;
+        if let Some(row) = Setting::named("code_theme") {
+            provenance.decided(row, Origin::Environment, &choices);
+        }
     }
     overrule(&mut choices, flags, environment);
+    for (name, origin) in overruled(flags, environment) {
+        let row = Setting::named(name).expect("a row of the table");
+        provenance.decided(row, origin, &choices);
+    }
     let settings = Settings {
         choices,
         keys: said.keys(),
@@ -111,6 +123,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         codex_command: codex_command(environment, &mut said.reports),
         system_prompt: system_prompt(&paths.system_prompt, &mut said.reports),
         paths: paths.clone(),
+        provenance,
     };
     let reports = said.reports;
     (settings, reports)
@@ -140,6 +153,34 @@ fn overrule(choices: &mut Choices, flags: &ConfigFlags, environment: &Environmen
     let python = flags.python.as_ref().or(choices.python.as_ref());
     choices.python = python.map(|path| program(environment, path));
     choices.prompt_mode ^= flags.prompt_mode;
+}
+
+/// What [`overrule`] decides, and by whom.
+fn overruled(
+    flags: &ConfigFlags,
+    environment: &Environment,
+) -> impl Iterator<Item = (&'static str, Origin)> {
+    let variable = |name| environment.variable(name).is_some();
+    let theme = not_empty(flags.code_theme.clone()).is_some();
+    [
+        ("model", Origin::Environment, variable("IPYAI_MODEL")),
+        ("model", Origin::Flag, flags.model.is_some()),
+        (
+            "completion_model",
+            Origin::Flag,
+            flags.completion_model.is_some(),
+        ),
+        ("think", Origin::Flag, flags.think.is_some()),
+        ("search", Origin::Flag, flags.search.is_some()),
+        ("code_theme", Origin::Flag, theme),
+        ("agent", Origin::Flag, flags.agent.is_some()),
+        ("runtime", Origin::Flag, flags.runtime.is_some()),
+        ("python", Origin::Flag, flags.python.is_some()),
+        ("prompt_mode", Origin::Flag, flags.prompt_mode),
+    ]
+    .into_iter()
+    .filter(|(_, _, decided)| *decided)
+    .map(|(name, origin, _)| (name, origin))
 }
 
 /// What the file says, and what is wrong with it.
@@ -182,13 +223,15 @@ impl Said<'_> {
     }
 
     /// The defaults, and what the file has in their place.
-    fn choices(&mut self) -> Choices {
+    fn choices(&mut self, provenance: &mut Provenance) -> Choices {
         let mut choices = Choices::default();
         for row in SETTINGS {
-            if let Some(value) = self.file.get(row.name)
-                && let Err(wrong) = row.set_from(&mut choices, value)
-            {
-                self.wrong(row.name, value, &wrong.allowed);
+            match self.file.get(row.name) {
+                None | Some(Value::Null) => {}
+                Some(value) => match row.set_from(&mut choices, value) {
+                    Ok(()) => provenance.decided(row, Origin::File, &choices),
+                    Err(wrong) => self.wrong(row.name, value, &wrong.allowed),
+                },
             }
         }
         choices

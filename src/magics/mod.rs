@@ -161,6 +161,9 @@ pub fn run(line: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
     if name.is_empty() {
         return Ok(vec![MagicOrder::Say(setting::listing(view))]);
     }
+    if line == "--json" {
+        return Ok(vec![MagicOrder::Say(setting::listing_as_json(view))]);
+    }
     if let Some(row) = setting::commands().find(|row| row.name == name) {
         return setting::show_or_set(row, arguments.trim(), view);
     }

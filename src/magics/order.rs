@@ -1,18 +1,17 @@
 //! What a command is made of: what it may know, what it may ask for, and its row in the table.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
 use crate::agent::AgentCapabilities;
-use crate::config::{AgentChoice, Choices, Keymap};
+use crate::config::{AgentChoice, Choices, Keymap, Provenance};
 
 /// What a command may know.
 #[derive(Debug)]
 pub struct View<'a> {
     /// The choices in force.
     pub choices: &'a Choices,
-    /// Files worth naming: label and path.
-    pub places: &'a [(String, PathBuf)],
+    /// Who decided the choices the session began with, and which files there are.
+    pub provenance: &'a Provenance,
     /// What the editor's keys do.
     pub keys: &'a Keymap,
     /// What the agent can.

@@ -1,16 +1,17 @@
 //! Commands about settings: `think m` sets one for this session, `set think m` in `config.json` too, `%ipycodex` alone
-//! lists them.
+//! lists them, `%ipycodex --json` for programs.
 //!
 //! All is read off the rows of [`SETTINGS`]. What may be written into the file is decided here; writing is the
 //! session's. Absent on purpose: `keys`, which is no one value.
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
 use crate::agent::AgentCapabilities;
 use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
+use crate::text::columns;
 use crate::text::similar::did_you_mean;
 
 /// Words that are told in a usage line; more characters of them go to the help.
@@ -111,23 +112,64 @@ pub fn for_now(name: &str, value: &str) -> String {
     format!("for this session; `%ipycodex set {name} {value}` keeps it")
 }
 
-/// Every setting of the session and every file, a line each.
+/// Every setting and every file: what it is, who decided it, what it does.
 pub(super) fn listing(view: &View<'_>) -> String {
-    let choices = commands().map(|row| shown(row, view.choices));
-    let places = view
-        .places
-        .iter()
-        .map(|(label, path)| format!("{label}=PosixPath('{}')", path.display()));
-    choices.chain(places).collect::<Vec<_>>().join("\n")
+    let mut rows = vec![["setting", "value", "from", "what it is"].map(str::to_owned)];
+    rows.extend(SETTINGS.iter().map(|row| {
+        let value = text(&row.get(view.choices));
+        let origin = view.provenance.of(row, view.choices).word();
+        let value = if value.is_empty() { "-" } else { &value };
+        [row.name, value, origin, row.help].map(str::to_owned)
+    }));
+    let mut listed = aligned(&rows);
+    let files = view.provenance.files();
+    let files: Vec<_> = files
+        .map(|(what, path)| [what.to_owned(), view.provenance.shown(path)])
+        .collect();
+    if !files.is_empty() {
+        listed.push(String::new());
+        listed.extend(aligned(&files));
+    }
+    listed.join("\n")
 }
 
-/// One setting as it is shown: `self.think='l'`.
+/// The same for programs: one line of JSON.
+pub(super) fn listing_as_json(view: &View<'_>) -> String {
+    let settings = SETTINGS.iter().map(|row| {
+        json!({
+            "name": row.name,
+            "value": row.get(view.choices),
+            "from": view.provenance.of(row, view.choices).word(),
+            "help": row.help,
+        })
+    });
+    let files = view.provenance.files();
+    let files = files.map(|(what, path)| (what.to_owned(), json!(path.to_string_lossy())));
+    json!({
+        "settings": settings.collect::<Vec<_>>(),
+        "files": files.collect::<serde_json::Map<_, _>>(),
+    })
+    .to_string()
+}
+
+/// Rows with columns under columns, two blanks between them.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths);
+        let cells =
+            cells.map(|(cell, width)| format!("{cell}{}", " ".repeat(width - columns(cell))));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// One setting as it is shown: `think is l`.
 fn shown(row: &Setting, choices: &Choices) -> String {
-    let name = row.name;
-    match row.get(choices) {
-        Value::Bool(true) => format!("self.{name}=True"),
-        Value::Bool(false) => format!("self.{name}=False"),
-        value => format!("self.{name}='{}'", text(&value)),
+    match text(&row.get(choices)) {
+        value if value.is_empty() => format!("{} is not set", row.name),
+        value => format!("{} is {value}", row.name),
     }
 }
 

@@ -1,11 +1,9 @@
 //! Commands as data: a line in, orders or the error line out.
 
-use std::path::PathBuf;
-
 use super::*;
 use crate::agent::AgentCapabilities;
 use crate::agent::Effort;
-use crate::config::{Choices, Keymap};
+use crate::config::{Choices, Keymap, Provenance, SETTINGS};
 
 fn choices() -> Choices {
     Choices {
@@ -16,12 +14,11 @@ fn choices() -> Choices {
 
 fn check(line: &str, expected: Result<&str, &str>) {
     let choices = choices();
-    let places = [("CONFIG_PATH".to_owned(), PathBuf::from("/c/config.json"))];
     let got = run(
         line,
         &View {
             choices: &choices,
-            places: &places,
+            provenance: &Provenance::default(),
             keys: &Keymap::default(),
             able: &AgentCapabilities::full("test"),
         },
@@ -45,14 +42,14 @@ fn check(line: &str, expected: Result<&str, &str>) {
 
 #[test]
 fn values_are_shown_and_set() {
-    check("think", Ok("self.think='l'"));
-    check("think m", Ok("self.think='m'"));
-    check("think H", Ok("self.think='h'"));
-    check("search off", Ok("self.search='off'"));
-    check("log_exact yes", Ok("self.log_exact=True"));
-    check("history_hint off", Ok("self.history_hint=False"));
-    check("model ''", Ok("self.model=''"));
-    check("threads ephemeral", Ok("self.threads='ephemeral'"));
+    check("think", Ok("think is l"));
+    check("think m", Ok("think is m"));
+    check("think H", Ok("think is h"));
+    check("search off", Ok("search is off"));
+    check("log_exact yes", Ok("log_exact is true"));
+    check("history_hint off", Ok("history_hint is false"));
+    check("model ''", Ok("model is not set"));
+    check("threads ephemeral", Ok("threads is ephemeral"));
 }
 
 #[test]
@@ -87,21 +84,18 @@ fn bad_values_name_the_allowed_ones() {
 
 #[test]
 fn values_of_what_the_agent_may_do() {
-    check("approvals", Ok("self.approvals='never'"));
-    check("approvals ask", Ok("self.approvals='ask'"));
+    check("approvals", Ok("approvals is never"));
+    check("approvals ask", Ok("approvals is ask"));
     check(
         "approvals maybe",
         Err("approvals must be one of ask/never, got 'maybe'"),
     );
-    check("run_cells AUTO", Ok("self.run_cells='auto'"));
+    check("run_cells AUTO", Ok("run_cells is auto"));
     check(
         "run_cells x",
         Err("run_cells must be one of ask/auto/off, got 'x'"),
     );
-    check(
-        "completion_model 'small'",
-        Ok("self.completion_model='small'"),
-    );
+    check("completion_model 'small'", Ok("completion_model is small"));
 }
 
 fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
@@ -109,7 +103,7 @@ fn orders(line: &str) -> Result<Vec<MagicOrder>, String> {
     let keys = Keymap::default();
     let view = View {
         choices: &choices,
-        places: &[],
+        provenance: &Provenance::default(),
         keys: &keys,
         able: &AgentCapabilities::full("test"),
     };
@@ -199,7 +193,7 @@ fn setting_orders_the_choice() {
         "think x",
         &View {
             choices: &choices,
-            places: &[],
+            provenance: &Provenance::default(),
             keys: &Keymap::default(),
             able: &AgentCapabilities::full("test"),
         },
@@ -211,12 +205,11 @@ fn setting_orders_the_choice() {
 #[test]
 fn alone_lists_everything() {
     let choices = choices();
-    let places = [("CONFIG_PATH".to_owned(), PathBuf::from("/c/config.json"))];
     let orders = run(
         "",
         &View {
             choices: &choices,
-            places: &places,
+            provenance: &Provenance::default(),
             keys: &Keymap::default(),
             able: &AgentCapabilities::full("test"),
         },
@@ -225,17 +218,16 @@ fn alone_lists_everything() {
     let [MagicOrder::Say(text)] = orders.as_slice() else {
         panic!("{orders:?}")
     };
-    assert!(
-        text.starts_with(
-            "self.model='gpt-5.5'\nself.completion_model=''\nself.think='l'\nself.search='l'\n\
-                          self.code_theme='monokai'\nself.log_exact=False\n"
-        ),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("CONFIG_PATH=PosixPath('/c/config.json')"),
-        "{text}"
-    );
+    let rows: Vec<&str> = text.lines().collect();
+    assert!(rows[0].starts_with("setting           value"), "{text}");
+    assert!(rows[1].starts_with("model             gpt-5.5"), "{text}");
+    assert!(rows[2].starts_with("completion_model  -"), "{text}");
+    let from: Vec<_> = rows
+        .iter()
+        .map(|row| row[rows[0].find("from").unwrap()..].split(' ').next())
+        .collect();
+    assert_eq!(from[..3], [Some("from"), Some("session"), Some("default")]);
+    assert_eq!(rows.len(), 1 + SETTINGS.len());
 }
 
 #[test]
@@ -244,7 +236,7 @@ fn help_has_a_line_for_every_command() {
     let keys = Keymap::default();
     let view = View {
         choices: &choices,
-        places: &[],
+        provenance: &Provenance::default(),
         keys: &keys,
         able: &AgentCapabilities::full("test"),
     };
@@ -289,7 +281,7 @@ fn the_keys_in_force_are_listed_and_the_users_own_marked() {
     let choices = choices();
     let view = View {
         choices: &choices,
-        places: &[],
+        provenance: &Provenance::default(),
         keys: &keys,
         able: &AgentCapabilities::full("test"),
     };
@@ -315,7 +307,7 @@ fn what_is_kept_is_checked_first() {
         let choices = choices();
         let view = View {
             choices: &choices,
-            places: &[],
+            provenance: &Provenance::default(),
             keys: &Keymap::default(),
             able: &AgentCapabilities::full("test"),
         };
@@ -373,7 +365,7 @@ fn what_means_nothing_to_the_agent_is_said_when_it_is_set() {
     ] {
         let view = View {
             choices: &choices,
-            places: &[],
+            provenance: &Provenance::default(),
             keys: &keys,
             able: &able,
         };

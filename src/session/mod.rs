@@ -69,7 +69,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::agent::InputPart;
-use crate::config::{Choices, Keymap};
+use crate::config::{Choices, Keymap, Provenance};
 use crate::history::History;
 use crate::input::Mode;
 use crate::report::Report;
@@ -103,8 +103,8 @@ pub struct Parts {
     pub exact_log: PathBuf,
     /// The settings file.
     pub config_file: PathBuf,
-    /// Named in the listing of settings: label and path.
-    pub places: Vec<(String, PathBuf)>,
+    /// Who decided the choices to begin with, and which files there are.
+    pub provenance: Provenance,
     /// What the editor's keys do, for whoever asks.
     pub keys: Arc<Keymap>,
     /// True when an earlier session is taken up: its numbering has to be known before the first input.

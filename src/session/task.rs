@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::config::{Choices, Keymap};
+use crate::config::{Choices, Keymap, Provenance};
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
@@ -75,8 +75,8 @@ pub(super) struct Setup {
     pub(super) exact_log: PathBuf,
     /// The settings file.
     pub(super) config_file: PathBuf,
-    /// Named in the listing of settings: label and path.
-    pub(super) places: Vec<(String, PathBuf)>,
+    /// Who decided the choices to begin with, and which files there are.
+    pub(super) provenance: Provenance,
     /// What the editor's keys do.
     pub(super) keys: Arc<Keymap>,
     /// Where notebooks lie.
@@ -117,7 +117,7 @@ pub(super) fn run(
         stdin,
         exact_log,
         config_file,
-        places,
+        provenance,
         keys,
         resumed,
         runtime_at_once,
@@ -139,7 +139,7 @@ pub(super) fn run(
             kernels,
             exact_log,
             config_file,
-            places,
+            provenance,
             keys,
             notebooks,
             stdin,

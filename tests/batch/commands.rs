@@ -11,10 +11,40 @@ fn demo(home: &Home, arguments: &[&str], stdin: &str) -> Ran {
 #[test]
 fn the_options_for_models_are_in_force() {
     let options = ["--model", "large", "--completion-model", "tiny"];
-    let ran = demo(&Home::new(), &options, "%ipycodex\n");
-    for line in ["self.model='large'\n", "self.completion_model='tiny'\n"] {
-        assert!(ran.stdout.contains(line), "{ran:?}");
+    let home = Home::new();
+    std::fs::create_dir_all(home.config()).unwrap();
+    std::fs::write(
+        home.config().join("config.json"),
+        r#"{"think": "h", "search": null}"#,
+    )
+    .unwrap();
+    let ran = demo(
+        &home,
+        &options,
+        "%ipycodex\n%ipycodex images off\n%ipycodex --json\n",
+    );
+    for words in [
+        "model large flag the model",
+        "completion_model tiny flag the model",
+        "think h file how",
+        "search l default how",
+        "settings ~/.config/ipycodex/config.json",
+    ] {
+        let has = |line: &str| {
+            line.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .starts_with(words)
+        };
+        assert!(ran.stdout.lines().any(has), "{words}: {ran:?}");
     }
+    let json = ran.stdout.lines().find(|line| line.starts_with('{'));
+    let json: serde_json::Value = serde_json::from_str(json.unwrap()).unwrap();
+    let rows = json["settings"].as_array().unwrap();
+    let images = rows.iter().find(|row| row["name"] == "images").unwrap();
+    assert_eq!([&images["value"], &images["from"]], ["off", "session"]);
+    let file = home.config().join("config.json");
+    assert_eq!(json["files"]["settings"], file.to_str().unwrap());
 }
 
 #[test]
@@ -98,7 +128,7 @@ fn a_setting_is_written_without_touching_anything_else() {
                 %ipycodex think m\n";
     let ran = home.run(&["--agent", "demo"], text);
     assert!(
-        ran.stdout.contains("think is \"h\" in ") && ran.stdout.contains("self.think='h'\n"),
+        ran.stdout.contains("think is \"h\" in ") && ran.stdout.contains("think is h\n"),
         "{ran:?}"
     );
     for said in [

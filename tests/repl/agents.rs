@@ -22,7 +22,7 @@ fn an_agent_is_chosen_and_the_one_before_ends() {
     shell.shows("0 prompts before");
     assert_eq!(offline_agents(&shell), 1);
     shell.cell(2, "%ipycodex agent codex");
-    shell.shows("self.agent='codex'");
+    shell.shows("agent is codex");
     let remark = "select remark from sessions where session = 1";
     await_true("the record names it", || {
         let remark: String = shell

@@ -316,7 +316,7 @@ fn a_light_terminal_has_a_light_theme_unless_one_was_chosen() {
         shell.pty.send("a = 41\ra + 1\r");
         shell.shows("Out[2]: 42");
         shell.cell(3, "%ipycodex code_theme");
-        shell.shows(&format!("self.code_theme='{theme}'"));
+        shell.shows(&format!("code_theme is {theme}"));
         shell.shows(&format!("* {theme} (in force)"));
         let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
         assert_eq!(raw.matches("\x1b]11;?").count(), usize::from(asked));
@@ -329,7 +329,7 @@ fn the_surroundings_tell_a_light_terminal() {
     home.set("COLORFGBG", "0;15");
     let shell = Shell::start(home, &["--agent", "demo"], (80, 50));
     shell.cell(1, "%ipycodex code_theme");
-    shell.shows("self.code_theme='github'");
+    shell.shows("code_theme is github");
     let raw = String::from_utf8_lossy(&shell.pty.raw()).into_owned();
     assert!(!raw.contains("\x1b]11;?"));
 }
@@ -365,7 +365,7 @@ fn keys_typed_before_the_terminal_answers_keep_their_order() {
     shell.shows("Out[2]: 42");
     shell.at_with(3, "b");
     shell.pty.send("\x15%ipycodex code_theme\r");
-    shell.shows("self.code_theme='github'");
+    shell.shows("code_theme is github");
     let all = shell.text();
     assert!(!all.contains("11;"), "{all}");
 }

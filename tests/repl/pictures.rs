@@ -74,7 +74,7 @@ fn half_blocks_have_the_pictures_colours() {
 fn pictures_can_be_switched_off() {
     let shell = shell(&[("KITTY_WINDOW_ID", "1")]);
     shell.cell(1, "%ipycodex images off");
-    shell.shows("self.images='off'");
+    shell.shows("images is off");
     shell.cell(2, SHOW);
     shell.shows("Out[2]: [image/png 2x2]");
     assert!(!raw(&shell).contains("\x1b_G"));

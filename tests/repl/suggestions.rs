@@ -52,7 +52,7 @@ fn an_earlier_input_stands_in_grey_while_typing() {
         shell.cell(3, "alpha_one");
         shell.shows("In [3]: alpha_one\nOut[3]: 1");
         shell.cell(4, "%ipycodex history_hint off");
-        shell.shows("self.history_hint=False");
+        shell.shows("history_hint is false");
         shell.pty.send("alp");
         shell.at_with(5, "alp");
         shell.lacks("In [5]: alpha");

@@ -23,7 +23,7 @@ impl Session {
                 .spawn(move || drop(old));
         }
         self.history.provider(&choice.to_string());
-        let text = format!("self.agent='{choice}'");
+        let text = format!("agent is {choice}");
         self.choices.agent = choice;
         out.send(ToldEvent::Text(text));
         true

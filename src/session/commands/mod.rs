@@ -34,7 +34,7 @@ impl Session {
         let able = self.exchanges.agent.get().capabilities();
         let view = View {
             choices: &self.choices,
-            places: &self.setup.places,
+            provenance: &self.setup.provenance,
             keys: &self.setup.keys,
             able: &able,
         };

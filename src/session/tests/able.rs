@@ -72,7 +72,7 @@ fn a_setting_that_means_nothing_is_set_and_said() {
     assert_eq!(
         said("%ipycodex think h"),
         [
-            "self.think='h'",
+            "think is h",
             "for this session; `%ipycodex set think h` keeps it",
             &no_effect("think"),
         ]
@@ -81,7 +81,7 @@ fn a_setting_that_means_nothing_is_set_and_said() {
     assert_eq!(
         said("%ipycodex model"),
         [
-            "self.model='x'",
+            "model is x",
             "the agent does not tell which models there are"
         ]
     );

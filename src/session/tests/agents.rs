@@ -30,14 +30,14 @@ fn another_agent_is_seeded_from_the_record() {
     let said = |text: &str| stage.run(text)[1..].join("\n");
     stage.run("a");
     stage.run(".first");
-    assert_eq!(said("%ipycodex agent"), "self.agent='demo'");
+    assert_eq!(said("%ipycodex agent"), "agent is demo");
     assert_eq!(said("%ipycodex agent other"), "no such agent");
     assert_eq!(said("%ipycodex agent acp:gemini"), "no such agent");
-    assert_eq!(said("%ipycodex agent"), "self.agent='demo'");
+    assert_eq!(said("%ipycodex agent"), "agent is demo");
     assert!(second.requests().is_empty());
     assert_eq!(
         said("%ipycodex agent codex"),
-        "self.agent='codex'\nfor this session; `%ipycodex set agent codex` keeps it"
+        "agent is codex\nfor this session; `%ipycodex set agent codex` keeps it"
     );
     stage.run("b");
     assert_eq!(stage.run(".second")[1], "> two");
@@ -52,5 +52,5 @@ fn another_agent_is_seeded_from_the_record() {
     assert_eq!(request.thread.as_deref(), Some("T"));
     assert_eq!(stage.agent.requests().len(), 1);
     let listing = said("%ipycodex");
-    assert!(listing.ends_with("self.agent='codex'"), "{listing}");
+    assert!(listing.ends_with("agent is codex"), "{listing}");
 }

@@ -233,10 +233,10 @@ fn models_are_listed_and_one_that_is_not_is_set_with_a_warning() {
     let stage = with_agent(script);
     assert_eq!(
         said(&stage, "%ipycodex model"),
-        "self.model=''\n* big    low (default), high [default]  The big.\n  small  low (default), high  The small."
+        "model is not set\n* big    low (default), high [default]  The big.\n  small  low (default), high  The small."
     );
     let kept = |name: &str, value: &str| {
-        format!("self.{name}='{value}'\nfor this session; `%ipycodex set {name} {value}` keeps it")
+        format!("{name} is {value}\nfor this session; `%ipycodex set {name} {value}` keeps it")
     };
     assert_eq!(
         said(&stage, "%ipycodex model small"),
@@ -252,8 +252,7 @@ fn models_are_listed_and_one_that_is_not_is_set_with_a_warning() {
         kept("completion_model", "small")
     );
     assert!(
-        said(&stage, "%ipycodex completion_model")
-            .starts_with("self.completion_model='small'\n  big ")
+        said(&stage, "%ipycodex completion_model").starts_with("completion_model is small\n  big ")
     );
     stage.run(".a");
     assert_eq!(
@@ -273,9 +272,9 @@ fn an_agent_that_is_missing_costs_one_line() {
     let stage = with_agent(script);
     assert_eq!(
         said(&stage, "%ipycodex model"),
-        "self.model=''\nthe models are not known: `codex` was not found"
+        "model is not set\nthe models are not known: `codex` was not found"
     );
-    assert!(said(&stage, "%ipycodex model any").starts_with("self.model='any'\n"));
+    assert!(said(&stage, "%ipycodex model any").starts_with("model is any\n"));
     assert_eq!(
         said(&stage, "%ipycodex usage"),
         "No tokens have been counted in this session.\nthe limits of the account are not known: `codex` was not found"
@@ -334,7 +333,7 @@ fn ctrl_c_ends_the_waiting_for_an_agent_that_does_not_tell() {
     });
     let run = stage.submit("%ipycodex model");
     while !matches!(run.next_blocking(Some(Duration::from_secs(60))),
-        Next::Event(event) if word(&event) == "self.model=''")
+        Next::Event(event) if word(&event) == "model is not set")
     {}
     stage.session.interrupt();
     assert_eq!(words(&run), ["stopped waiting"]);

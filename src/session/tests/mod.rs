@@ -31,7 +31,7 @@ pub(super) use words::{word, words};
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
 use crate::agent::{AgentEvent, AgentReply, Sandbox, ToolCall, TurnId, WebSearchUse};
-use crate::config::AgentChoice;
+use crate::config::{AgentChoice, Provenance};
 use crate::history::{Begin, Opening};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -200,7 +200,7 @@ fn stage_of(
         stdin: Stdin::Refuse,
         exact_log: PathBuf::new(),
         config_file: PathBuf::new(),
-        places: Vec::new(),
+        provenance: Provenance::default(),
         keys: Arc::default(),
         resumed: false,
         runtime_at_once: true,

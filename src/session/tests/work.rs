@@ -117,7 +117,7 @@ fn news_belong_to_no_turn_and_are_listed_for_whoever_asks() {
     assert_eq!(
         listed[1..],
         [
-            "self.agent='demo'",
+            "agent is demo",
             "title: Sums\nmode: plan (one of code, plan)\n./review"
         ]
     );
