@@ -15,7 +15,7 @@ use super::limits::Limits;
 use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::plan::ProcessPlan;
-use crate::agent::{Approvals, Sandbox, TurnId, WebSearchUse};
+use crate::agent::{Approvals, Sandbox, TurnId, TurnSettings, WebSearchUse};
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
