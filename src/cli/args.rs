@@ -317,12 +317,20 @@ pub(super) fn mistyped(arguments: impl Iterator<Item = OsString>) -> Option<Repo
         .get_subcommands()
         .map(clap::Command::get_name)
         .collect();
-    let words = arguments.skip(1);
-    let words = words.map(|word| word.into_string().unwrap_or_default());
-    // One of them may be the value of an option before it.
-    let word = words
-        .filter(|word| !word.starts_with('-'))
-        .find(|word| nearest(word, names.iter().copied()).is_some())?;
+    let takes_value = |word: &str| {
+        let mut options = command.get_arguments();
+        let name = word.strip_prefix("--");
+        options.any(|it| it.get_long() == name && it.get_action().takes_values())
+    };
+    let mut is_value = false;
+    let mut words = arguments
+        .skip(1)
+        .map(|word| word.into_string().unwrap_or_default());
+    let word = words.find(|word| {
+        !std::mem::replace(&mut is_value, word.starts_with("--") && takes_value(word))
+            && !word.starts_with('-')
+            && nearest(word, names.iter().copied()).is_some()
+    })?;
     (!names.contains(&word.as_str())).then(|| no_command(&word))
 }
 

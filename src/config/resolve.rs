@@ -176,6 +176,11 @@ fn overruled(
         ("agent", Origin::Flag, flags.agent.is_some()),
         ("runtime", Origin::Flag, flags.runtime.is_some()),
         ("python", Origin::Flag, flags.python.is_some()),
+        (
+            "ipython_profile",
+            Origin::Flag,
+            flags.ipython_profile.is_some(),
+        ),
         ("prompt_mode", Origin::Flag, flags.prompt_mode),
     ]
     .into_iter()

@@ -362,9 +362,14 @@ pub fn answer_parts(stored: &str) -> Vec<AnswerPart> {
     let mut rest = stored;
     while !rest.is_empty() {
         if let Some((length, data)) = details_data(rest) {
-            let result = data["result"].as_str().unwrap_or_default().to_owned();
-            let line = line_of(&data, &result);
-            parts.push(AnswerPart::Call { line, result });
+            parts.push(match data["plan"].as_array() {
+                Some(steps) => AnswerPart::Text(plan_lines(steps)),
+                None => {
+                    let result = data["result"].as_str().unwrap_or_default().to_owned();
+                    let line = line_of(&data, &result);
+                    AnswerPart::Call { line, result }
+                }
+            });
             rest = &rest[length..];
             continue;
         }
@@ -386,8 +391,13 @@ pub fn answer_parts(stored: &str) -> Vec<AnswerPart> {
     parts
 }
 
-/// A call of a stored answer on one line.
+/// A call or a piece of work of a stored answer on one line.
 fn line_of(data: &Value, result: &str) -> String {
+    if let Some(title) = data["work"]["title"].as_str() {
+        let failed = data["success"] == false;
+        let mark = if failed { "✗" } else { "🔧" };
+        return format!("{mark} {}", result_line(title, result));
+    }
     let call = &data["call"];
     let command = call["arguments"]["command"].as_str().unwrap_or_default();
     if call["function"] == "commandExecution" && data["status"] == DENIED {
@@ -401,6 +411,21 @@ fn line_of(data: &Value, result: &str) -> String {
     }
     let name = call["function"].as_str().unwrap_or_default();
     format!("🔧 {}", tool_line(name, &call["arguments"], result))
+}
+
+/// A plan as a list, a box for each step.
+fn plan_lines(steps: &[Value]) -> String {
+    let line = |step: &Value| {
+        let mark = match step["status"].as_str() {
+            Some(DONE) => "☑",
+            Some("running") => "▸",
+            Some("failed") => "✗",
+            _ => "☐",
+        };
+        let text = step["step"].as_str().unwrap_or_default();
+        format!("- {mark} {}\n", text.replace(['\n', '\r'], " "))
+    };
+    steps.iter().map(line).collect()
 }
 
 /// A stored answer as markdown to show: reasoning quoted, each tool call and command one line.

@@ -28,7 +28,7 @@ fn the_options_for_models_are_in_force() {
         "completion_model tiny flag the model",
         "think h file how",
         "search l default how",
-        "settings ~/.config/ipycodex/config.json",
+        "settings ",
     ] {
         let has = |line: &str| {
             line.split_whitespace()

@@ -177,6 +177,10 @@ fn a_wrong_value_is_told_and_the_default_holds() {
         let (_home, environment) = with_file("{}");
         let (mut expected, _) = resolve(&ConfigFlags::default(), &environment);
         expected.paths = settings.paths.clone();
+        let origin = |row| settings.provenance.of(row, &settings.choices);
+        let origin = Setting::named(key).map_or(Origin::Default, origin);
+        assert_eq!(origin, Origin::Default, "{key}");
+        expected.provenance = settings.provenance.clone();
         assert_eq!(settings, expected, "{key}");
     };
     check("think", json!("z"), "l, m, h, x");

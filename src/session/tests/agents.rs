@@ -52,5 +52,5 @@ fn another_agent_is_seeded_from_the_record() {
     assert_eq!(request.thread.as_deref(), Some("T"));
     assert_eq!(stage.agent.requests().len(), 1);
     let listing = said("%ipycodex");
-    assert!(listing.ends_with("agent is codex"), "{listing}");
+    assert!(listing.contains("\nagent             codex "), "{listing}");
 }

@@ -51,7 +51,7 @@ fn the_model_is_told_what_each_tool_is_for() {
             "Nothing it does lasts",
             "as if the user had typed them",
             "The first cell that fails stops the rest",
-            "every variable of the user is lost",
+            "all its variables are lost",
             "Seconds a cell may take",
             "Read a skill of the list in <skills>",
         ] {
@@ -309,7 +309,8 @@ fn parallel_calls_of_code_mode_run_one_after_the_other() {
         "In[3]:\n[0]",
         "In[4]:\n[0, 1]",
         "In[5]:\n[0, 1, 2]",
-        "Error: run_cells: `cells` is missing: expected a list of at least one cell, {code, title?, reset?}",
+        "Error: run_cells: `cells` is missing: expected a list of at least one cell, {code, title?, reset?, \
+         language?}",
     ] {
         assert!(result.contains(part), "{part}: {result}\n{ran:?}");
     }
