@@ -192,3 +192,11 @@ def post_mortem(traceback):
 
 def run(statement, ns):
     new_debugger().run(statement, ns)
+
+
+def end_stepping():
+    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its
+    breakpoints stays."""
+    debugger = getattr(sys.gettrace(), "__self__", None)
+    if hasattr(debugger, "stopframe") and not debugger.breaks:
+        sys.settrace(None)

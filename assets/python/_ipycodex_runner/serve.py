@@ -398,7 +398,7 @@ class Server:
         finally:
             interrupts.user = False
             if sys.gettrace() is not None:
-                end_stepping()
+                debug.end_stepping()
 
     def execute(self, request):
         host, frames = self.host, self.host.frames
@@ -492,14 +492,6 @@ def before_cell():
     owner = type(getattr(current, "__self__", None))
     if current is _signal.default_int_handler or any(base.__name__ == "Bdb" for base in owner.__mro__):
         _signal.signal(_signal.SIGINT, wire.on_sigint)
-
-
-def end_stepping():
-    """A debugger that still steps when the cell has ended would step through the runner; one that waits for its
-    breakpoints stays."""
-    debugger = getattr(sys.gettrace(), "__self__", None)
-    if hasattr(debugger, "stopframe") and not debugger.breaks:
-        sys.settrace(None)
 
 
 def repair_outputs(frames):

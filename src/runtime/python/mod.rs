@@ -39,9 +39,6 @@ use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
 use terminal::InnerTerminal;
 
-/// What its cells are written in.
-const LANGUAGE: &str = "Python";
-
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.
 #[derive(Debug)]
@@ -73,7 +70,7 @@ pub(super) fn capabilities(terminal: bool) -> RuntimeCapabilities {
         cells: "Magics, `!command` and top-level await work.".into(),
         terminal,
         comms: false,
-        ..RuntimeCapabilities::all(LANGUAGE)
+        ..RuntimeCapabilities::all(plan::LANGUAGE)
     }
 }
 

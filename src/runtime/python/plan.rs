@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use crate::runtime::TerminalSize;
 
+/// What its cells are written in.
+pub(super) const LANGUAGE: &str = "Python";
+
 /// What the embedded runtime needs to know.
 #[derive(Debug, Clone)]
 pub struct PythonPlan {

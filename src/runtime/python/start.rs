@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
-use super::LANGUAGE;
 use super::control::Control;
 use super::events::Events;
 use super::find::{Candidate, InterpreterSearch, find};
 use super::interpreter::{Interpreter, Launch, PollStep};
 use super::map::{RequestKind, interrupted};
 use super::order::SequenceItem;
-use super::plan::PythonPlan;
+use super::plan::{LANGUAGE, PythonPlan};
 use super::stage::stage;
 use super::terminal::InnerTerminal;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
