@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::runtime::RuntimeEvent;
 use crate::session::Closed;
 use crate::session::events::CellEvent;
+use crate::session::floor::FloorEvent;
 use crate::session::prompt::PromptEvent;
 use crate::session::task::Session;
 
@@ -16,7 +17,7 @@ const LEAVE: Duration = Duration::from_millis(1500);
 impl Session {
     /// Stops what runs, writes what is there and ends both peers.
     pub(super) async fn leave(mut self) -> Closed {
-        self.interrupt();
+        self.on_floor(FloorEvent::Interrupted);
         self.floor.clear();
         // A stopped turn waits for its code no longer, and is recorded.
         self.toolbox.abandon();

@@ -10,6 +10,7 @@ use crate::agent::{Activity, AgentFailure, FileChange, InputPart, PlanStep, Usag
 use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
+use crate::report::Report;
 use crate::runtime::{Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replay::Replayed;
@@ -327,5 +328,19 @@ impl Notice {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+}
+
+/// A report of the record as a line for the user.
+pub fn notice(report: &Report) -> Notice {
+    let mut message = report.message.clone();
+    for cause in &report.causes {
+        message.push_str(": ");
+        message.push_str(cause);
+    }
+    Notice {
+        message,
+        hints: report.hints.clone(),
+        warning: true,
     }
 }

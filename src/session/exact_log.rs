@@ -12,7 +12,8 @@ use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 
 use crate::session::Command;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::commands::tell;
+use crate::session::events::Notice;
 use crate::session::run::RunSender;
 
 /// Appends one exchange; a failure is said on `out`, through the loop.
@@ -33,7 +34,7 @@ pub(super) fn append(
             path.display()
         );
         let notice = Notice::warning(said).hint("%ipycodex log_exact false");
-        let _ = inbox.send(Command::Said(out, SessionEvent::Notice(notice)));
+        let _ = inbox.send(Command::Do(tell(notice), out));
     };
     let write = move || {
         if let Err(error) = write_line(&path, &line) {

@@ -11,10 +11,9 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::{Agent, AgentCapabilities, AgentEvent, AgentReply, TurnId, TurnRequest};
 use crate::config::RunCells;
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
-use crate::runtime::RuntimeRequest;
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
-use crate::session::events::{Notice, SessionEvent, TurnOutcome};
+use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
 use crate::session::floor::{Holder, Ticket};
 use crate::session::offers::Offers;
@@ -93,6 +92,13 @@ impl Exchanges {
         thread.filter(|_| able.resumes || !self.earlier)
     }
 
+    /// Replies to the agent in the turn it works on.
+    pub(super) fn reply(&mut self, reply: AgentReply) {
+        if let Some(turn) = self.running {
+            self.agent.get().reply(turn, reply);
+        }
+    }
+
     /// Hands a request to the agent.
     fn start(&mut self, request: TurnRequest) {
         self.running = Some(self.agent.get().start(request));
@@ -137,7 +143,7 @@ impl Session {
             able: self.runtimes.user.able(),
         };
         let actions = self.floor.prompt()?.on(event, &around);
-        self.save_outputs();
+        self.outputs.save(&self.inbox, self.out_or_background());
         let mut returned = None;
         for action in actions {
             returned = self.do_for_prompt(action).or(returned);
@@ -151,8 +157,7 @@ impl Session {
             PromptAction::Lacking(lines) => {
                 for (what, line) in lines {
                     if self.exchanges.unable.insert(what) {
-                        let notice = SessionEvent::Notice(Notice::note(line));
-                        self.out_or_background().send(notice);
+                        self.say([Notice::note(line)]);
                     }
                 }
             }
@@ -161,7 +166,10 @@ impl Session {
                     self.ask_runtime(request, Waiter::Prompt(ticket));
                 }
             }
-            PromptAction::InterruptRuntime => self.interrupt_runtime(),
+            PromptAction::InterruptRuntime => {
+                let told = self.interrupt_code();
+                self.say(told);
+            }
             PromptAction::Gathered => self.compose(),
             PromptAction::Begin(start) => {
                 self.exchanges.begun = Some(self.history.begin_prompt(start));
@@ -250,10 +258,11 @@ impl Session {
             TurnAction::Withdraw(question) => self.on_asking(AskingEvent::Withdrawn { question }),
             TurnAction::InterruptTool => {
                 if self.toolbox.is_running() {
-                    self.interrupt_runtime();
+                    let told = self.interrupt_code();
+                    self.say(told);
                 }
             }
-            TurnAction::Reply(reply) => self.tell_agent(reply),
+            TurnAction::Reply(reply) => self.exchanges.reply(reply),
             TurnAction::CancelAgent => {
                 if let Some(turn) = self.exchanges.running.take() {
                     self.exchanges.agent.get().cancel(turn);
@@ -265,17 +274,11 @@ impl Session {
         None
     }
 
-    /// Replies to the agent in the turn it works on.
-    pub(super) fn tell_agent(&mut self, reply: AgentReply) {
-        if let Some(turn) = self.exchanges.running {
-            self.exchanges.agent.get().reply(turn, reply);
-        }
-    }
-
     /// Something the agent said.
     pub(super) fn on_agent(&mut self, event: AgentEvent) {
         if let AgentEvent::News(news) = event {
-            return self.on_news(news);
+            let line = self.exchanges.offers.take(news);
+            return self.say(line.map(Notice::note));
         }
         let turn = event.turn();
         let over = matches!(
@@ -327,16 +330,8 @@ impl Session {
             let (out, inbox) = (self.out_or_background().clone(), self.inbox.clone());
             exact_log::append(path, session, &sent, &stored, out, inbox);
         }
-        self.set_last_exchange(Some((exchange.prompt, stored)));
-    }
-
-    /// The last exchange where the user's code finds it; `None`: there is none any more.
-    pub(super) fn set_last_exchange(&mut self, exchange: Option<(String, String)>) {
-        let (prompt, response) = exchange.unzip();
-        let values = vec![
-            ("_ai_last_prompt".to_owned(), prompt),
-            ("_ai_last_response".to_owned(), response),
-        ];
-        self.tell_runtime(RuntimeRequest::SetVariables { values });
+        self.runtimes
+            .user
+            .set_last_exchange(Some((exchange.prompt, stored)));
     }
 }

@@ -219,12 +219,12 @@ impl Floor {
         }
     }
 
-    /// Whether somebody answers questions about what has the floor, where that was said.
-    pub(super) fn asks(&self) -> Option<bool> {
+    /// Whether somebody answers questions about what has the floor; `usual` where that was not said.
+    pub(super) fn asks(&self, usual: bool) -> bool {
         match self.holder() {
-            Some(Holder::Prompt(prompt)) => prompt.asks(),
-            Some(Holder::Call { asks, .. }) => Some(*asks),
-            _ => None,
+            Some(Holder::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
+            Some(Holder::Call { asks, .. }) => *asks,
+            _ => usual,
         }
     }
 

@@ -4,26 +4,25 @@
 //! knows how a command is carried out.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::editor::{EditorWishes, Wishing};
+use super::runtimes::Killer;
 use super::{
-    Closed, LastExchange, Loading, Parts, Replay, Reply, Run, SessionEvent, Skills, Submission,
-    Surroundings, commands, floor, kernels, run, suggest, task, toolbox,
+    Closed, LastExchange, Loading, Parts, Replay, Reply, Run, Skills, Submission, Surroundings,
+    commands, floor, kernels, run, suggest, task, toolbox,
 };
 use crate::agent::{FileChange, ToolCall};
 use crate::config::Choices;
 use crate::dialog::Dialog;
-use crate::history::{Earlier, RecordedCell, RecordedThread, SessionRow, SessionStart};
+use crate::history::{Earlier, RecordedThread, SessionRow, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{
-    CellTerminal, InputReply, Interrupter, RecordPlace, RuntimeAnswer, RuntimeRequest,
-};
+use crate::runtime::{CellTerminal, InputReply, RecordPlace, RuntimeAnswer, RuntimeRequest};
 
 /// Talks to a session; clones talk to the same one.
 #[derive(Clone)]
@@ -35,8 +34,7 @@ pub struct SessionHandle {
 /// What handles may see without asking the loop.
 pub(super) struct Shared {
     pub(super) next_line: Arc<AtomicU32>,
-    /// Ends the interpreter, where there is one that can be ended.
-    pub(super) killer: Mutex<Option<Arc<dyn Interrupter>>>,
+    pub(super) killer: Killer,
     pub(super) editor: Wishing,
 }
 
@@ -71,16 +69,17 @@ pub(super) enum Command {
     ),
     /// Where a call wants a kernel was looked at.
     PlaceLookedAt(toolbox::CallId, kernels::Opening, kernels::Looked),
+    /// What was to be done with a notebook is done.
     NotebookDone(
         toolbox::CallId,
         Box<(toolbox::NotebookNews, toolbox::Seen, Option<FileChange>)>,
     ),
-    Said(run::RunSender, SessionEvent),
     /// What a command waited for is there.
-    Learned(floor::Ticket, commands::Then),
+    Learned(floor::Ticket, Vec<commands::Deed>),
+    /// What nothing waited for is there.
+    Do(Vec<commands::Deed>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
     LookForGone,
-    CellsRead(Vec<RecordedCell>),
     Sessions {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
@@ -100,7 +99,7 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
     let (background, run) = run::stream();
     let shared = Arc::new(Shared {
         next_line: Arc::new(AtomicU32::new(1)),
-        killer: Mutex::default(),
+        killer: Killer::default(),
         editor: Wishing::default(),
     });
     let handle = SessionHandle {

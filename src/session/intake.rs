@@ -5,14 +5,18 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
+use crate::history::History;
 use crate::input::{Input, classify, prompt_source};
 use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
+use crate::session::commands::Deed;
 use crate::session::events::{AfterEvent, BeginEvent, Notice, RunKind};
 use crate::session::floor::{Holder, UserCell, Work};
+use crate::session::loading;
+use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
-use crate::session::replay::Purpose;
+use crate::session::replay::{self, Ground, ReplayRun};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
 
@@ -41,9 +45,14 @@ impl Session {
             match self.floor.next() {
                 Some((Work::Input(submission), out)) => self.begin(submission, out),
                 Some((Work::Replay(replay), out)) => {
-                    self.begin_replay(replay, Purpose::Again { all: false }, &out);
+                    let history = self.history.clone();
+                    self.later(&out, replay::again(replay, history));
                 }
-                Some((Work::Load(loading), out)) => self.begin_load(loading, &out),
+                Some((Work::Load(loading), out)) => {
+                    let language = self.runtimes.user.able().language.clone();
+                    let loaded = loading::load(loading, self.history.clone(), language);
+                    self.later(&out, loaded);
+                }
                 Some((Work::SetUp, out)) => self.begin_set_up(out),
                 Some((Work::Call(call, asks), out)) => self.begin_call(call, asks, out),
                 None => return,
@@ -54,11 +63,12 @@ impl Session {
     fn begin(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
         let private = !submission.store_history;
+        let counter = (&mut self.numbering, &self.history);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Leave => out.send(AfterEvent::Leave(0)),
             Input::Command { line } => {
-                let number = self.number(&source, RunKind::Command, private, &out);
+                let number = number(counter, &source, RunKind::Command, private, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) => {
@@ -66,7 +76,8 @@ impl Session {
                 for notice in self.unsaid.take().into_iter().chain(hint) {
                     out.send(notice);
                 }
-                let line = self.number(&prompt_source(&prompt.text), RunKind::Prompt, false, &out);
+                let own = prompt_source(&prompt.text);
+                let line = number(counter, &own, RunKind::Prompt, false, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with(submission.attached, submission.schema)
                     .asking(submission.asks)
@@ -84,7 +95,10 @@ impl Session {
         let private = !submission.store_history;
         let line = match submission.silent {
             true => None,
-            false => Some(self.number(&code, RunKind::Cell, private, &out)),
+            false => {
+                let counter = (&mut self.numbering, &self.history);
+                Some(number(counter, &code, RunKind::Cell, private, &out))
+            }
         };
         if let Some(line) = line
             && let Some(replaced) = replaced(submission.replaces, line)
@@ -95,7 +109,7 @@ impl Session {
             execution_count: line,
             store_history: line.is_some(),
             silent: submission.silent,
-            stdin: self.stdin(submission.stdin),
+            stdin: self.runtimes.user.stdin(submission.stdin),
             place: submission.place,
             dark: self.on_dark(),
             ..Execute::aside(code)
@@ -105,11 +119,16 @@ impl Session {
             return self.run_cell(execute, Whose::Private, stops, out);
         };
         // The interpreter starts while the record is written.
-        self.connected_runtime();
+        self.runtimes.user.get();
         let recording = Holder::Recording { interrupted: false };
         let recorded = self.history.recorded();
-        self.wait_as(recording, &out, recorded, move |session, (), out| {
-            session.run_cell(execute, Whose::User(line), stops, out.clone());
+        self.wait_as(recording, &out, async move {
+            recorded.await;
+            vec![Deed::RunCell {
+                execute: Box::new(execute),
+                whose: Whose::User(line),
+                stops,
+            }]
         });
     }
 
@@ -120,17 +139,16 @@ impl Session {
             return;
         }
         let request = RuntimeRequest::SetUp(Box::new(wanted.clone()));
-        let id = self.connected_runtime().submit(request);
+        let id = self.runtimes.user.get().submit(request);
         let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
         let cell = UserCell::new(run, None);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
     /// Gives the floor to a cell of the user and starts it.
-    fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
+    pub(super) fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
         let kept = self.workbook.is_open().then(|| execute.code.clone());
-        let request = RuntimeRequest::Execute(execute);
-        let id = self.connected_runtime().submit(request);
+        let id = self.runtimes.user.execute(execute);
         let mut run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
         if let Some(source) = kept {
             run.keep(source);
@@ -139,32 +157,51 @@ impl Session {
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
-    /// Gives the input its number and, unless it is private, records it, before anything comes of it.
-    fn number(&mut self, source: &str, kind: RunKind, private: bool, out: &RunSender) -> u32 {
-        let line = if private {
-            self.history.recall().push(source);
-            self.numbering.take_private()
-        } else {
-            self.take_number(source)
-        };
-        out.send(BeginEvent::Input { line, kind });
-        line
-    }
-
-    /// Gives a number to what is recorded; whoever asked says so.
-    pub(super) fn take_number(&mut self, source: &str) -> u32 {
-        let line = self.numbering.take();
-        self.history.input(line, source, source);
-        line
-    }
-
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`.
     pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
         let source = prompt_source(&text);
-        let own = self.number(&source, RunKind::Prompt, false, out);
+        let counter = (&mut self.numbering, &self.history);
+        let own = number(counter, &source, RunKind::Prompt, false, out);
         let prompt = Prompt::new(own, text, source, Instant::now()).replacing(Some(line..=line));
         self.begin_prompt(prompt, out.clone());
     }
+
+    /// Goes on with a replay, whose next cell takes the floor.
+    pub(super) fn go_on(&mut self, replay: Box<ReplayRun>) {
+        let dark = self.on_dark();
+        let mut ground = Ground {
+            dark,
+            numbering: &mut self.numbering,
+            history: &self.history,
+            runtime: &mut self.runtimes.user,
+            outputs: &self.outputs,
+        };
+        if let Some((run, replay)) = replay.go_on(&mut ground) {
+            let out = replay.out().clone();
+            let cell = UserCell::new(run, Some(replay));
+            self.floor.give(Holder::Cell(Box::new(cell)), out);
+        }
+    }
+}
+
+/// Gives an input its number and, unless it is private, records it, before anything comes of it.
+fn number(
+    (numbering, history): (&mut Numbering, &History),
+    source: &str,
+    kind: RunKind,
+    private: bool,
+    out: &RunSender,
+) -> u32 {
+    let line = if private {
+        history.recall().push(source);
+        numbering.take_private()
+    } else {
+        let line = numbering.take();
+        history.input(line, source, source);
+        line
+    };
+    out.send(BeginEvent::Input { line, kind });
+    line
 }
 
 /// The In numbers that leave for an input that took `own` and replaces everything from `from` on.

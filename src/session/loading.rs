@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::dialog::Dialog;
+use crate::history::History;
 use crate::input::is_ours;
 use crate::notebook::{
     Document, SavedCell, SavedEntry, SavedSession, broken_cells, read_events, read_script,
@@ -17,11 +17,10 @@ use crate::notebook::{
 };
 use crate::report::Report;
 use crate::runtime::Place;
-use crate::session::events::Notice;
-use crate::session::replay::{Replay, ReplayStep};
-use crate::session::run::RunSender;
+use crate::session::commands::{Deed, tell};
+use crate::session::events::{Notice, notice};
+use crate::session::replay::{Purpose, Replay, ReplayStep, last_code};
 use crate::session::saving::read_text;
-use crate::session::task::{Session, notice};
 
 /// A file to be run in the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,56 +65,48 @@ pub(super) fn with_suffix(name: &str) -> String {
     }
 }
 
-impl Session {
-    /// Loads a file; its first step runs when it has been read.
-    pub(super) fn begin_load(&mut self, loading: Loading, out: &RunSender) {
-        let history = self.history.clone();
-        let file = loading.clone();
-        let language = self.runtimes.user.able().language.clone();
-        let read = async move {
-            let read = tokio::task::spawn_blocking(move || read(&file, &language)).await;
-            let read = read.unwrap_or_else(|error| {
-                Err(Report::failure("the file could not be read").because(error))
-            });
-            (read, history.dialog().await)
-        };
-        self.later(out, read, move |session, (read, dialog), out| match read {
-            Ok(Some(loaded)) => session.replay_loaded(loaded, &loading, &dialog, out),
-            Ok(None) => {}
-            Err(report) => out.send(notice(&report)),
-        });
+/// Reads a file for a runtime of `language`; its first step runs when all of it has been read.
+pub(super) async fn load(loading: Loading, history: History, language: String) -> Vec<Deed> {
+    let file = loading.clone();
+    let read = tokio::task::spawn_blocking(move || read(&file, &language)).await;
+    let failed = |error| Err(Report::failure("the file could not be read").because(error));
+    match read.unwrap_or_else(failed) {
+        Ok(Some(loaded)) => steps_of(loaded, &loading, last_code(&history.dialog().await)),
+        Ok(None) => Vec::new(),
+        Err(report) => tell(notice(&report)),
     }
+}
 
-    fn replay_loaded(
-        &mut self,
-        loaded: Loaded,
-        loading: &Loading,
-        dialog: &Dialog,
-        out: &RunSender,
-    ) {
-        for fault in &loaded.broken {
-            let message = format!("{}: {fault}; it was left out", loading.shown);
-            out.send(Notice::note(message));
-        }
-        if loaded.left_out > 0 {
-            let message = format!(
-                "{}: {} of its cells are prompts or commands and were left out",
-                loading.shown, loaded.left_out
-            );
-            out.send(Notice::note(message));
-        }
-        let said = if loading.startup {
-            String::new()
-        } else {
-            format!("Loaded {} from {}.", loaded.counted, loading.shown)
-        };
-        let replay = Replay {
-            name: loading.shown.clone(),
-            steps: loaded.steps,
-            quiet: false,
-        };
-        self.begin_file(replay, dialog, said, out);
+fn steps_of(loaded: Loaded, loading: &Loading, last_code: u32) -> Vec<Deed> {
+    let shown = &loading.shown;
+    let mut deeds = Vec::new();
+    for fault in &loaded.broken {
+        deeds.extend(tell(Notice::note(format!(
+            "{shown}: {fault}; it was left out"
+        ))));
     }
+    if loaded.left_out > 0 {
+        deeds.extend(tell(Notice::note(format!(
+            "{shown}: {} of its cells are prompts or commands and were left out",
+            loaded.left_out
+        ))));
+    }
+    let said = match loading.startup {
+        true => String::new(),
+        false => format!("Loaded {} from {shown}.", loaded.counted),
+    };
+    let replay = Replay {
+        name: shown.clone(),
+        steps: loaded.steps,
+        quiet: false,
+    };
+    let purpose = Purpose::File { said };
+    deeds.push(Deed::Replay {
+        replay,
+        last_code,
+        purpose,
+    });
+    deeds
 }
 
 /// `None`: there is nothing to do.

@@ -17,7 +17,6 @@ mod exchange;
 mod floor;
 mod handle;
 mod intake;
-mod interpreter;
 mod kernels;
 mod loading;
 mod numbering;
@@ -45,6 +44,7 @@ mod tests;
 pub use crate::history::{Earlier, EarlierEntry};
 pub use commands::listing;
 pub use editor::{EditorWish, EditorWishes, PICK_USAGE, Pick};
+pub use events::notice as report_notice;
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
     SessionEvent, ToldEvent, TurnOutcome,
@@ -59,7 +59,6 @@ pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
-pub use task::notice as report_notice;
 pub use toolbox::{FindSkills, Skills};
 
 use std::path::PathBuf;

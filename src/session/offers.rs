@@ -3,8 +3,6 @@
 //! In: news. Out: the line worth saying at once, and all of it for `%ipycodex agent`. Pure.
 
 use crate::agent::{News, Offering, Selection};
-use crate::session::events::{Notice, SessionEvent};
-use crate::session::task::Session;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -17,7 +15,7 @@ pub(super) struct Offers {
 
 impl Offers {
     /// Takes news; the line to say of it.
-    fn take(&mut self, news: News) -> Option<String> {
+    pub(super) fn take(&mut self, news: News) -> Option<String> {
         match news {
             News::Commands(commands) => self.commands = commands,
             News::Title(title) => self.title = Some(title),
@@ -61,16 +59,6 @@ impl Offers {
             line.trim_end().to_owned()
         }));
         lines.join("\n")
-    }
-}
-
-impl Session {
-    /// The agent told something that belongs to no turn.
-    pub(super) fn on_news(&mut self, news: News) {
-        if let Some(line) = self.exchanges.offers.take(news) {
-            let notice = SessionEvent::Notice(Notice::note(line));
-            self.out_or_background().send(notice);
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agent::{InputPart, ToolSpec};
 use crate::artifacts::{Artifacts, MOST_BYTES};
@@ -25,9 +26,10 @@ use crate::output::parts::{Part, Parts, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::session::Command;
-use crate::session::events::{Notice, SessionEvent};
+use crate::session::commands::tell;
+use crate::session::events::Notice;
 use crate::session::prompt::ToolReturn;
-use crate::session::task::Session;
+use crate::session::run::RunSender;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";
@@ -115,13 +117,28 @@ impl Outputs {
     }
 
     /// True when one waits for its file.
-    pub(super) fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         self.artifacts.is_waiting()
     }
 
     /// Writes those that wait; blocks.
     pub(super) fn write_waiting(&self) -> Result<(), FileError> {
         self.artifacts.write_waiting()
+    }
+
+    /// Writes what waits for its file, on another thread; a failure is said on `out`, through the loop.
+    pub(super) fn save(&self, inbox: &UnboundedSender<Command>, out: &RunSender) {
+        if !self.is_waiting() {
+            return;
+        }
+        let (outputs, inbox, out) = (self.clone(), inbox.clone(), out.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = outputs.write_waiting() {
+                let message = format!("long outputs are kept in memory only: {error}");
+                // The session may have ended.
+                let _ = inbox.send(Command::Do(tell(Notice::warning(message)), out));
+            }
+        });
     }
 
     /// `text` as the model gets it in the prompt with number `line`; what is left out of it is kept.
@@ -254,25 +271,6 @@ impl Outputs {
             "there is no output `{shown}`. Known, newest first: {}{more}",
             ids.join(", ")
         )
-    }
-}
-
-impl Session {
-    /// Writes what waits for its file, on another thread.
-    pub(super) fn save_outputs(&self) {
-        if !self.outputs.is_waiting() {
-            return;
-        }
-        let (outputs, inbox) = (self.outputs.clone(), self.inbox.clone());
-        let out = self.out_or_background().clone();
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = outputs.write_waiting() {
-                let message = format!("long outputs are kept in memory only: {error}");
-                let notice = SessionEvent::Notice(Notice::warning(message));
-                // The session may have ended.
-                let _ = inbox.send(Command::Said(out, notice));
-            }
-        });
     }
 }
 

@@ -11,14 +11,16 @@
 use std::collections::VecDeque;
 
 use crate::dialog::Dialog;
-use crate::history::{PromptStart, RecordedOutcome};
+use crate::history::{History, PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
-use crate::runtime::{Ending, Execute, Place, RuntimeRequest};
+use crate::runtime::{Ending, Execute, Place};
 use crate::session::cell::{CellRun, Remains, Whose};
+use crate::session::commands::Deed;
 use crate::session::events::{BeginEvent, EndEvent, Notice, RunKind, ToldEvent};
-use crate::session::floor::{Holder, UserCell};
+use crate::session::numbering::Numbering;
+use crate::session::outputs::Outputs;
 use crate::session::run::RunSender;
-use crate::session::task::Session;
+use crate::session::runtimes::RuntimeSlot;
 
 /// What is to be replayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -259,117 +261,104 @@ impl ReplayRun {
     }
 }
 
-impl Session {
-    /// Begins a replay of cells and exchanges.
-    pub(super) fn begin_replay(&mut self, replay: Replay, purpose: Purpose, out: &RunSender) {
-        let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
-        if !replay.steps.iter().any(asks) {
-            return self.go_on(ReplayRun::new(replay, 0, purpose, out.clone()).into());
-        }
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, |session, dialog, out| {
-            let run = ReplayRun::new(replay, last_code(&dialog), purpose, out.clone());
-            session.go_on(run.into());
-        });
-    }
+/// What the steps of a replay need.
+pub(super) struct Ground<'a> {
+    pub numbering: &'a mut Numbering,
+    pub history: &'a History,
+    pub runtime: &'a mut RuntimeSlot,
+    pub outputs: &'a Outputs,
+    /// What cells show is looked at on a dark terminal.
+    pub dark: bool,
+}
 
-    /// Begins the replay of a file, all of whose steps take numbers: the next input's is known at once, if all goes
-    /// well. `said` is told in the end; empty: nothing.
-    pub(super) fn begin_file(
-        &mut self,
-        replay: Replay,
-        dialog: &Dialog,
-        said: String,
-        out: &RunSender,
-    ) {
-        self.numbering.expect(replay.steps.len());
-        let purpose = Purpose::File { said };
-        let run = ReplayRun::new(replay, last_code(dialog), purpose, out.clone());
-        self.go_on(run.into());
+impl Ground<'_> {
+    /// Gives a number to a step that is recorded like one that was typed.
+    fn number(&mut self, source: &str) -> u32 {
+        let line = self.numbering.take_ahead();
+        self.history.input(line, source, source);
+        line
     }
+}
 
-    /// Does the steps of a replay up to the next cell, which takes the floor, or to its end.
-    pub(super) fn go_on(&mut self, mut replay: Box<ReplayRun>) {
-        while let Some(step) = replay.next() {
+impl ReplayRun {
+    /// Does the steps up to the next cell, which comes back running; `None`: that was the end of it.
+    pub(super) fn go_on(
+        mut self: Box<Self>,
+        ground: &mut Ground<'_>,
+    ) -> Option<(CellRun, Box<Self>)> {
+        while let Some(step) = self.next() {
             match step {
                 ReplayStep::Cell {
                     source,
                     again,
                     place,
-                } => return self.replay_cell(replay, source, again, place),
+                } => return Some((self.cell(source, again, place, ground), self)),
                 ReplayStep::Prompt {
                     prompt,
                     response,
                     after,
-                } => self.replay_exchange(&mut replay, &prompt, &response, after),
+                } => self.exchange(&prompt, &response, after, ground),
             }
         }
-        self.numbering.expect(0);
-        if replay.end() {
-            self.numbering.all_back();
+        ground.numbering.expect(0);
+        if self.end() {
+            ground.numbering.all_back();
         }
+        None
     }
 
-    fn replay_cell(
+    fn cell(
         &mut self,
-        mut replay: Box<ReplayRun>,
         source: String,
         again: Option<u32>,
         place: Option<Place>,
-    ) {
-        let line = match again {
-            Some(line) => line,
-            None => self.take_replayed_number(&source),
-        };
-        replay.line = line;
+        ground: &mut Ground<'_>,
+    ) -> CellRun {
+        let line = again.unwrap_or_else(|| ground.number(&source));
+        self.line = line;
         if again.is_none() {
-            replay.last_code = line;
+            self.last_code = line;
         }
-        replay.tell(line, RunKind::Cell, &source);
-        let execute = Execute {
+        self.tell(line, RunKind::Cell, &source);
+        let id = ground.runtime.execute(Execute {
             place,
-            dark: self.on_dark(),
-            ..Execute::numbered(source.clone(), line)
-        };
-        let id = self
-            .connected_runtime()
-            .submit(RuntimeRequest::Execute(execute));
+            dark: ground.dark,
+            ..Execute::numbered(source, line)
+        });
         let whose = Whose::Replay {
             line,
             recorded: again.is_none(),
         };
-        let out = replay.out.clone();
-        let mut run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
-        if replay.quiet {
+        let mut run = CellRun::new(id, whose, self.out.clone(), ground.outputs.clone());
+        if self.quiet {
             run.hush();
         }
-        let cell = UserCell::new(run, Some(replay));
-        self.floor.give(Holder::Cell(Box::new(cell)), out);
+        run
     }
 
-    fn replay_exchange(
+    fn exchange(
         &mut self,
-        replay: &mut ReplayRun,
         prompt: &str,
         response: &str,
         after: Option<u32>,
+        ground: &mut Ground<'_>,
     ) {
         let source = prompt_source(prompt);
-        let line = self.take_replayed_number(&source);
-        replay.tell(line, RunKind::Prompt, &source);
-        let after = after.unwrap_or(replay.last_code);
-        let start = PromptStart::new(line, after, prompt);
-        let key = self.history.begin_prompt(start);
-        self.history
+        let line = ground.number(&source);
+        self.tell(line, RunKind::Prompt, &source);
+        let after = after.unwrap_or(self.last_code);
+        let key = ground
+            .history
+            .begin_prompt(PromptStart::new(line, after, prompt));
+        ground
+            .history
             .finish_prompt(key, RecordedOutcome::Complete, response, None);
-        replay.so_far.ran += 1;
+        self.so_far.ran += 1;
     }
 
-    fn take_replayed_number(&mut self, source: &str) -> u32 {
-        let line = self.numbering.take_ahead();
-        self.history.input(line, source, source);
-        line
+    /// Where its events go.
+    pub(super) fn out(&self) -> &RunSender {
+        &self.out
     }
 }
 
@@ -382,8 +371,22 @@ fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
     Some((line(steps.front()?)?, line(steps.back()?)?))
 }
 
+/// A replay that a front-end handed in; where an exchange stands is asked of the record.
+pub(super) async fn again(replay: Replay, history: History) -> Vec<Deed> {
+    let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
+    let last_code = match replay.steps.iter().any(asks) {
+        true => last_code(&history.dialog().await),
+        false => 0,
+    };
+    vec![Deed::Replay {
+        replay,
+        last_code,
+        purpose: Purpose::Again { all: false },
+    }]
+}
+
 /// The last line that is Python.
-fn last_code(dialog: &Dialog) -> u32 {
+pub(super) fn last_code(dialog: &Dialog) -> u32 {
     let mut newest_first = dialog.cells.iter().rev();
     newest_first
         .find(|cell| !is_ours(&cell.source))

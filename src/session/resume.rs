@@ -8,18 +8,16 @@
 
 use std::ops::RangeInclusive;
 
-use crate::config::RunCells;
-use crate::history::{Earlier, RecordedCell, TakenUp};
+use tokio::sync::oneshot;
+
+use crate::history::{Earlier, History, RecordedCell};
 use crate::magics::Again;
 use crate::output::mime::MimeBundle;
-use crate::report::Report;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
-use crate::session::Command;
-use crate::session::events::{Notice, SessionEvent, ToldEvent};
+use crate::session::commands::{Deed, tell};
+use crate::session::events::{Notice, ToldEvent, notice};
+use crate::session::outputs::Outputs;
 use crate::session::replay::{Purpose, Replay, ReplayStep};
-use crate::session::run::RunSender;
-use crate::session::slots::Waiter;
-use crate::session::task::{Session, notice};
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
@@ -42,141 +40,92 @@ struct Chosen {
     left_out: Vec<u32>,
 }
 
-impl Session {
-    /// Tells the end of the session as it was before this process.
-    pub(super) fn tell_earlier(&self, answer: tokio::sync::oneshot::Sender<Option<Earlier>>) {
-        let history = self.history.clone();
-        tokio::spawn(async move {
-            // Whoever asked may have gone.
-            let _ = answer.send(history.earlier(EARLIER).await);
-        });
+/// The end of the session as it was before this process.
+pub(super) async fn earlier(history: History) -> Option<Earlier> {
+    history.earlier(EARLIER).await
+}
+
+/// Cells of which the interpreter may lack names, the sources to ask it with, and what is said of those it does.
+pub(super) struct Gone(Chosen);
+
+impl Gone {
+    /// Of these cells those that ran before `gone_before`; `None` without any.
+    pub(super) fn of(cells: Vec<RecordedCell>, gone_before: u32) -> Option<Self> {
+        let chosen = choose(cells, &[], gone_before);
+        (!chosen.cells.is_empty()).then_some(Gone(chosen))
     }
 
-    /// Finds out what of an earlier session the interpreter lacks, and says so in the background.
-    pub(super) fn look_for_gone(&self) {
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        tokio::spawn(async move {
-            // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::CellsRead(history.cells().await));
-        });
-    }
-
-    /// The cells are there: the interpreter is asked.
-    pub(super) fn on_cells_read(&mut self, cells: Vec<RecordedCell>) {
-        let (gone, out, inbox) = (
-            self.gone(cells),
-            self.background.clone(),
-            self.inbox.clone(),
-        );
-        tokio::spawn(async move {
-            if let Some(notice) = gone.await {
-                let _ = inbox.send(Command::Said(out, SessionEvent::Notice(notice)));
-            }
-        });
-    }
-
-    /// What is said of the names that are gone; nothing when all of them are there.
-    fn gone(
-        &mut self,
-        cells: Vec<RecordedCell>,
-    ) -> impl Future<Output = Option<Notice>> + Send + use<> {
-        let chosen = choose(cells, &[], self.numbering.gone_before());
-        let sources = chosen.cells.iter().map(|cell| cell.source.clone());
-        let request = RuntimeRequest::Missing {
+    /// Asks which names are missing.
+    pub(super) fn request(&self) -> RuntimeRequest {
+        let sources = self.0.cells.iter().map(|cell| cell.source.clone());
+        RuntimeRequest::Missing {
             sources: sources.collect(),
-        };
-        let (tell, told) = tokio::sync::oneshot::channel();
-        if !chosen.cells.is_empty() {
-            self.ask_runtime(request, Waiter::Asker(tell));
-        }
-        async move {
-            match told.await {
-                Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => {
-                    Some(offer(&names, &chosen))
-                }
-                _ => None,
-            }
         }
     }
 
-    /// Runs cells of the record again, or lists them.
-    pub(super) fn run_again(&mut self, again: Again, own: u32, out: &RunSender) {
-        let history = self.history.clone();
-        let cells = async move { history.cells().await };
-        self.later(out, cells, move |session, mut cells, out| {
-            cells.retain(|cell| cell.line != own);
-            let chosen = choose(cells, &again.lines, session.numbering.gone_before());
-            if chosen.cells.is_empty() {
-                let why = nothing(&again.lines, &chosen);
-                return out.send(Notice::note(why));
-            }
-            if again.show {
-                return out.send(listed(&chosen));
-            }
-            if !chosen.left_out.is_empty() {
-                out.send(Notice::note(left_out(&chosen.left_out)));
-            }
-            let steps = chosen.cells.into_iter().map(|cell| ReplayStep::Cell {
-                source: cell.source,
-                again: Some(cell.line),
-                place: None,
-            });
-            let replay = Replay {
-                name: format!("session {}", session.numbering.session()),
-                steps: steps.collect(),
-                quiet: true,
-            };
-            let all = again.lines.is_empty();
-            session.begin_replay(replay, Purpose::Again { all }, out);
-        });
-    }
-
-    /// Goes on in another session: its number or name. Interpreter, variables and choices stay.
-    pub(super) fn change_session(&mut self, wanted: String, out: &RunSender) {
-        let (history, outputs) = (self.history.clone(), self.outputs.clone());
-        let change = async move {
-            // What waits belongs to the session that is left; what the disk refuses stays readable no longer.
-            let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
-            let taken = history.take_up(&wanted).await?;
-            Ok((taken, history.earlier(EARLIER).await))
-        };
-        self.firmly_later(out, change, |session, changed, out| match changed {
-            Ok((taken, earlier)) => session.changed(taken, earlier, out),
-            Err(report) => tell(&report, out),
-        });
-    }
-
-    fn changed(&mut self, taken: TakenUp, earlier: Option<Earlier>, out: &RunSender) {
-        let TakenUp { start, thread } = taken;
-        self.exchanges.thread_known(thread);
-        self.shelf.nothing_fresh();
-        self.end_all_kernels();
-        self.outputs = self.outputs.anew();
-        self.outputs.settle(&start);
-        // What was allowed for the session that is left is not allowed in this one.
-        let allowed = std::mem::take(&mut self.asking.allowed);
-        if allowed.resets_are_asked {
-            self.choices.run_cells = RunCells::Ask;
+    /// What is said when the interpreter has answered.
+    pub(super) async fn said(self, told: oneshot::Receiver<RuntimeAnswer>) -> Vec<Deed> {
+        match told.await {
+            Ok(RuntimeAnswer::Missing(names)) if !names.is_empty() => tell(offer(&names, &self.0)),
+            _ => Vec::new(),
         }
-        self.numbering.on_change(start);
-        if let Some(earlier) = earlier {
-            out.send(ToldEvent::Earlier(Box::new(earlier)));
-        }
-        let history = self.history.clone();
-        let cells = async move { history.cells().await };
-        self.later(out, cells, |session, cells, out| {
-            let gone = session.gone(cells);
-            session.later(out, gone, |_, gone, out| {
-                if let Some(notice) = gone {
-                    out.send(notice);
-                }
-            });
-        });
     }
 }
 
-fn tell(report: &Report, out: &RunSender) {
-    out.send(notice(report));
+/// Runs cells of the record again, or lists them; `own` is the number of the command itself.
+pub(super) async fn run_again(
+    history: History,
+    again: Again,
+    own: u32,
+    gone_before: u32,
+) -> Vec<Deed> {
+    let mut cells = history.cells().await;
+    cells.retain(|cell| cell.line != own);
+    let chosen = choose(cells, &again.lines, gone_before);
+    if chosen.cells.is_empty() {
+        return tell(Notice::note(nothing(&again.lines, &chosen)));
+    }
+    if again.show {
+        return tell(listed(&chosen));
+    }
+    let mut deeds = Vec::new();
+    if !chosen.left_out.is_empty() {
+        deeds.extend(tell(Notice::note(left_out(&chosen.left_out))));
+    }
+    let steps = chosen.cells.into_iter().map(|cell| ReplayStep::Cell {
+        source: cell.source,
+        again: Some(cell.line),
+        place: None,
+    });
+    let session = history.session().await.map_or(0, |start| start.number);
+    let all = again.lines.is_empty();
+    deeds.push(Deed::Replay {
+        replay: Replay {
+            name: format!("session {session}"),
+            steps: steps.collect(),
+            quiet: true,
+        },
+        last_code: 0,
+        purpose: Purpose::Again { all },
+    });
+    deeds
+}
+
+/// Finds another session: its number or name. What waits for its file belongs to the one that is left.
+pub(super) async fn change_session(
+    history: History,
+    outputs: Outputs,
+    wanted: String,
+) -> Vec<Deed> {
+    // What the disk refuses stays readable no longer.
+    let _ = tokio::task::spawn_blocking(move || outputs.write_waiting()).await;
+    match history.take_up(&wanted).await {
+        Ok(taken) => {
+            let found = (taken, earlier(history).await);
+            vec![Deed::TakeUp(Box::new(found))]
+        }
+        Err(report) => tell(notice(&report)),
+    }
 }
 
 /// The cells meant by `lines` (none: those before `gone_before`). One that did not end well is left out unless its
@@ -273,7 +222,7 @@ fn offer(names: &[String], chosen: &Chosen) -> Notice {
 }
 
 /// The cells that would run.
-fn listed(chosen: &Chosen) -> SessionEvent {
+fn listed(chosen: &Chosen) -> ToldEvent {
     let width = chosen.cells.iter().map(|cell| cell.line.to_string().len());
     let width = width.max().unwrap_or(1) + 6;
     let mut lines: Vec<String> = chosen
@@ -291,9 +240,9 @@ fn listed(chosen: &Chosen) -> SessionEvent {
     let short = lines.len() <= PRINTED;
     let text = lines.join("\n");
     if short {
-        SessionEvent::Told(ToldEvent::Text(text))
+        ToldEvent::Text(text)
     } else {
-        SessionEvent::Told(ToldEvent::Page(MimeBundle::plain(text)))
+        ToldEvent::Page(MimeBundle::plain(text))
     }
 }
 
@@ -364,7 +313,7 @@ mod tests {
             cells: recorded(&[(9, "a", true), (10, "for x in y:\n    z\x1b[2J", true)]),
             left_out: vec![3],
         };
-        let SessionEvent::Told(ToldEvent::Text(text)) = listed(&chosen) else {
+        let ToldEvent::Text(text) = listed(&chosen) else {
             panic!("short");
         };
         assert_eq!(

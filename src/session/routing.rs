@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::history::History;
 use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent};
 use crate::session::Command;
 use crate::session::cell::CellStep;
@@ -11,6 +14,7 @@ use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::session::toolbox::ToolEvent;
 
 impl Session {
     pub(super) fn on_runtime(&mut self, role: Role, event: RuntimeEvent) {
@@ -45,10 +49,7 @@ impl Session {
                 }
             }
             RuntimeEvent::Died { death, restarting } => {
-                self.runtimes.user.is_gone();
-                self.asked.retain(|(role, _), waiter| {
-                    *role != Role::User || !matches!(waiter, Waiter::Asker(_))
-                });
+                self.runtimes.user.has_died();
                 self.numbering.all_gone();
                 if !self.toolbox.awaits_restart() {
                     self.out_or_background()
@@ -72,13 +73,17 @@ impl Session {
                 self.out_or_background().send(Notice::note(text));
             }
             RuntimeEvent::Answered { id, answer } => self.on_answer(Role::User, id, answer),
-            RuntimeEvent::RecordRequested { call, .. } => self.on_record_requested(call),
+            RuntimeEvent::RecordRequested { call, .. } => {
+                let path = self.outputs.record().to_owned();
+                tell_record(call, self.history.clone(), path, self.inbox.clone());
+            }
             event => self.on_cell_event(event),
         }
     }
 
     pub(super) fn on_answer(&mut self, role: Role, id: RequestId, answer: RuntimeAnswer) {
-        if let Some(waiter) = self.asked.remove(&(role, id)) {
+        let runtime = self.runtimes.of(role);
+        if let Some(waiter) = runtime.and_then(|runtime| runtime.waiter(id)) {
             self.on_answer_for(waiter, answer);
         }
     }
@@ -87,24 +92,13 @@ impl Session {
         match waiter {
             // Whoever asked may have gone.
             Waiter::Asker(asker) => drop(asker.send(answer)),
-            Waiter::Tool(call) => self.on_tool_answer(call, answer),
+            Waiter::Tool(call) => {
+                if self.toolbox.call() == call {
+                    self.on_tool(ToolEvent::Answered(answer));
+                }
+            }
             Waiter::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
         }
-    }
-
-    /// Code asks where earlier inputs are: the number of the session may have been told late, or have changed.
-    fn on_record_requested(&self, call: u64) {
-        let (start, path) = (self.history.session(), self.outputs.record().to_owned());
-        let inbox = self.inbox.clone();
-        tokio::spawn(async move {
-            let start = start.await.ok();
-            let start = start.filter(|start| start.recorded && start.number > 0);
-            let place = start.map(|start| RecordPlace {
-                path,
-                session: start.number,
-            });
-            let _ = inbox.send(Command::ReplyRecord(call, place));
-        });
     }
 
     /// An event of a running cell, of a tool call, or of the background.
@@ -167,6 +161,19 @@ impl Session {
             _ => {}
         }
     }
+}
+
+/// Code asks where earlier inputs are: the number of the session may have been told late, or have changed.
+fn tell_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSender<Command>) {
+    tokio::spawn(async move {
+        let start = history.session().await.ok();
+        let start = start.filter(|start| start.recorded && start.number > 0);
+        let place = start.map(|start| RecordPlace {
+            path,
+            session: start.number,
+        });
+        let _ = inbox.send(Command::ReplyRecord(call, place));
+    });
 }
 
 /// The request an event belongs to.

@@ -1,16 +1,23 @@
-//! The runtimes of a session, by role: each is connected when it is first needed, and says what it can do.
+//! The runtimes of a session, by role: each is connected when it is first needed, asked, told, interrupted, ended, and
+//! knows who waits for its answers.
 //!
 //! Invariant: whatever is asked or told of a runtime goes with the role it has; the numbers of requests are each
-//! runtime's own. A shell of the session's is another role.
+//! runtime's own. A shell of the session's is another role. Nothing is asked that the runtime cannot do; where a user
+//! asks for it, what comes back is the line that tells the user.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::runtime::{
-    Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent, RuntimeRequest,
+    Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent,
+    RuntimeRequest, Stdin,
 };
-use crate::session::slots::{PlannedRuntime, Slot};
+use crate::session::events::Notice;
+use crate::session::slots::{PlannedRuntime, Slot, Waiter};
+
+/// What ends the interpreter, where there is one that can be ended; handles use it without asking the loop.
+pub(super) type Killer = Arc<Mutex<Option<Arc<dyn Interrupter>>>>;
 
 /// Whose runtime it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,12 +41,16 @@ pub(super) struct Runtimes {
 pub(super) struct RuntimeSlot {
     slot: Slot<dyn Runtime, RuntimeEvent>,
     able: RuntimeCapabilities,
+    asked: HashMap<RequestId, Waiter>,
+    /// Who answers `input()` where nothing else is wanted.
+    stdin: Stdin,
+    killer: Killer,
 }
 
 impl Runtimes {
-    pub(super) fn new(user: PlannedRuntime) -> Self {
+    pub(super) fn new(user: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
         Runtimes {
-            user: RuntimeSlot::new(user),
+            user: RuntimeSlot::new(user, stdin, killer),
             agents: BTreeMap::new(),
             asking: Role::User,
         }
@@ -55,7 +66,8 @@ impl Runtimes {
 
     /// One more of the agent's own, connected at once.
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
-        let mut runtime = RuntimeSlot::new(planned);
+        // A handle ends the user's only.
+        let mut runtime = RuntimeSlot::new(planned, self.user.stdin, Killer::default());
         runtime.get();
         self.agents.insert(number, runtime);
     }
@@ -95,10 +107,13 @@ impl Runtimes {
 }
 
 impl RuntimeSlot {
-    pub(super) fn new(planned: PlannedRuntime) -> Self {
+    fn new(planned: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
         RuntimeSlot {
             slot: Slot::new(planned.connect),
             able: planned.able,
+            asked: HashMap::new(),
+            stdin,
+            killer,
         }
     }
 
@@ -107,17 +122,108 @@ impl RuntimeSlot {
         &self.able
     }
 
-    /// The runtime, connected now if it was not.
+    /// The runtime, connected now if it was not, with its interrupter where the handles find it.
     pub(super) fn get(&mut self) -> &mut dyn Runtime {
         if !self.slot.is_connected() {
-            self.able = self.slot.get().capabilities();
+            let runtime = self.slot.get();
+            self.able = runtime.capabilities();
+            let killer = self.able.restart.then(|| runtime.interrupter());
+            *self.killer.lock().unwrap_or_else(PoisonError::into_inner) = killer;
         }
         self.slot.get()
     }
 
-    /// The runtime, if it is connected.
-    pub(super) fn live(&mut self) -> Option<&mut (dyn Runtime + 'static)> {
-        self.slot.live()
+    /// Runs code.
+    pub(super) fn execute(&mut self, execute: Execute) -> RequestId {
+        self.get().submit(RuntimeRequest::Execute(execute))
+    }
+
+    /// Asks for `waiter`; where it cannot answer that, what stands for an answer comes back.
+    pub(super) fn ask(
+        &mut self,
+        request: RuntimeRequest,
+        waiter: Waiter,
+    ) -> Option<(Waiter, RuntimeAnswer)> {
+        if let Some(refused) = self.able.refusal(&request) {
+            return Some((waiter, refused));
+        }
+        let id = self.get().submit(request);
+        self.asked.insert(id, waiter);
+        None
+    }
+
+    /// Who waits for the answer to this request; nobody does after that.
+    pub(super) fn waiter(&mut self, id: RequestId) -> Option<Waiter> {
+        self.asked.remove(&id)
+    }
+
+    /// Tells it something nobody waits for, if it is there and can take it.
+    pub(super) fn tell(&mut self, request: RuntimeRequest) {
+        if self.able.refusal(&request).is_none()
+            && let Some(runtime) = self.slot.live()
+        {
+            runtime.submit(request);
+        }
+    }
+
+    /// The last exchange where the user's code finds it; `None`: there is none any more.
+    pub(super) fn set_last_exchange(&mut self, exchange: Option<(String, String)>) {
+        let (prompt, response) = exchange.unzip();
+        let values = vec![
+            ("_ai_last_prompt".to_owned(), prompt),
+            ("_ai_last_response".to_owned(), response),
+        ];
+        self.tell(RuntimeRequest::SetVariables { values });
+    }
+
+    /// Interrupts what it does; what the user is told where that cannot be done.
+    pub(super) fn interrupt(&mut self) -> Option<Notice> {
+        let runtime = self.slot.live()?;
+        if self.able.interrupt {
+            runtime.interrupter().interrupt();
+            return None;
+        }
+        let language = &self.able.language;
+        let message =
+            format!("the {language} runtime cannot interrupt what runs: it goes on to its end");
+        Some(Notice::warning(message))
+    }
+
+    /// Ends the interpreter at once, if one runs; what the user is told where that cannot be done.
+    pub(super) fn kill(&mut self) -> Option<Notice> {
+        let runtime = self.slot.live()?;
+        if self.able.restart {
+            runtime.interrupter().kill();
+            return None;
+        }
+        let language = &self.able.language;
+        let message = format!("the {language} runtime cannot be restarted from here");
+        Some(Notice::warning(message))
+    }
+
+    /// Ends the interpreter, if one runs, and starts one; what the user is told where that cannot be done.
+    pub(super) fn restart(&mut self) -> Option<Notice> {
+        let told = self.kill();
+        self.get();
+        told
+    }
+
+    /// Who answers the `input()` of a cell; `wanted` rather than whoever usually does.
+    pub(super) fn stdin(&self, wanted: Option<Stdin>) -> Stdin {
+        self.able.stdin(wanted.unwrap_or(self.stdin))
+    }
+
+    /// Cells own a terminal, where nothing else is wanted.
+    pub(super) fn has_terminal(&self) -> bool {
+        self.stdin == Stdin::Terminal
+    }
+
+    /// Who answers the `input()` of a tool: it owns no terminal.
+    pub(super) fn tool_stdin(&self) -> Stdin {
+        match self.stdin(None) {
+            Stdin::Refuse => Stdin::Refuse,
+            Stdin::Terminal | Stdin::Ask => Stdin::Ask,
+        }
     }
 
     /// An interpreter is up: what it can do is known now, if it was not before.
@@ -126,6 +232,13 @@ impl RuntimeSlot {
         if let Some(runtime) = self.slot.live() {
             self.able = runtime.capabilities();
         }
+    }
+
+    /// The interpreter has ended, and with it what those outside the loop wait for.
+    pub(super) fn has_died(&mut self) {
+        self.is_gone();
+        self.asked
+            .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
     }
 
     /// The interpreter is gone.
@@ -138,19 +251,9 @@ impl RuntimeSlot {
         self.slot.is_up()
     }
 
-    /// True once connected.
-    pub(super) fn is_connected(&self) -> bool {
-        self.slot.is_connected()
-    }
-
     /// The next event; never returns while there is no runtime or when its events have ended.
     pub(super) async fn next(&mut self) -> RuntimeEvent {
         self.slot.next().await
-    }
-
-    /// What interrupts and kills, if it is connected.
-    pub(super) fn interrupter(&mut self) -> Option<Arc<dyn Interrupter>> {
-        self.slot.live().map(|runtime| runtime.interrupter())
     }
 
     /// Submits when connected; there is nobody to end otherwise.

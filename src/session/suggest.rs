@@ -6,12 +6,15 @@
 
 mod fit;
 
+use std::path::PathBuf;
+
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::agent::{AgentFailure, FailureKind, SuggestRequest};
+use crate::agent::{Agent, AgentFailure, FailureKind, SuggestRequest};
 use crate::dialog::Dialog;
+use crate::history::History;
 use crate::input::{Input, Mode, classify};
-use crate::session::task::Session;
 use crate::session::{Command, SessionHandle};
 
 /// The system prompt of completions.
@@ -102,63 +105,68 @@ impl SessionHandle {
     }
 }
 
-impl Session {
-    /// Reads what the completion's context is made of.
-    pub(super) fn suggest(&mut self, mut wish: Box<SuggestionWish>) {
-        let blank = |text: &str| text.trim().is_empty();
-        if blank(&wish.draft.before) && blank(&wish.draft.after) {
-            return (wish.take)(Ok(String::new()));
-        }
-        let (history, inbox) = (self.history.clone(), self.inbox.clone());
-        tokio::spawn(async move {
-            tokio::select! {
-                dialog = history.dialog() => {
-                    // A session that has ended wants nothing any more.
-                    let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
-                }
-                _ = &mut wish.dropped => {}
-            }
-        });
+/// Reads what the completion's context is made of.
+pub(super) fn begin(
+    mut wish: Box<SuggestionWish>,
+    history: History,
+    inbox: UnboundedSender<Command>,
+) {
+    let blank = |text: &str| text.trim().is_empty();
+    if blank(&wish.draft.before) && blank(&wish.draft.after) {
+        return (wish.take)(Ok(String::new()));
     }
+    tokio::spawn(async move {
+        tokio::select! {
+            dialog = history.dialog() => {
+                // A session that has ended wants nothing any more.
+                let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
+            }
+            _ = &mut wish.dropped => {}
+        }
+    });
+}
 
-    /// The record has been read: asks the agent.
-    pub(super) fn suggest_from(&mut self, dialog: &Dialog, wish: SuggestionWish) {
-        let SuggestionWish {
-            draft,
-            take,
-            mut dropped,
-        } = wish;
-        if dropped.try_recv() == Err(oneshot::error::TryRecvError::Closed) {
-            return;
-        }
-        let able = self.exchanges.agent.get().capabilities();
-        if !able.suggestions {
-            let message = format!("the agent `{}` makes none", able.name);
-            return take(Err(AgentFailure {
-                kind: FailureKind::Refused,
-                message,
-                hints: Vec::new(),
-            }));
-        }
-        let model = self.choices.completion_model.clone();
-        let request = SuggestRequest {
-            instructions: INSTRUCTIONS.to_owned(),
-            input: draft.input(&dialog.next_context()),
-            model: (!model.is_empty()).then_some(model),
-            cwd: self.cwd.clone(),
-        };
-        let told = self.exchanges.agent.get().suggest(request);
-        tokio::spawn(async move {
-            tokio::select! {
-                biased;
-                _ = dropped => {}
-                told = told => {
-                    // An agent that was replaced meanwhile has nothing to say.
-                    let told = told.unwrap_or_else(|_| Ok(String::new()));
-                    let prompt = draft.is_prompt();
-                    take(told.map(|text| fit::fitted(&text, &draft.before, &draft.after, prompt)));
-                }
-            }
-        });
+/// The record has been read: asks the agent, the user being in `cwd`.
+pub(super) fn ask(
+    wish: SuggestionWish,
+    dialog: &Dialog,
+    agent: &mut dyn Agent,
+    model: String,
+    cwd: PathBuf,
+) {
+    let SuggestionWish {
+        draft,
+        take,
+        mut dropped,
+    } = wish;
+    if dropped.try_recv() == Err(oneshot::error::TryRecvError::Closed) {
+        return;
     }
+    let able = agent.capabilities();
+    if !able.suggestions {
+        let message = format!("the agent `{}` makes none", able.name);
+        return take(Err(AgentFailure {
+            kind: FailureKind::Refused,
+            message,
+            hints: Vec::new(),
+        }));
+    }
+    let told = agent.suggest(SuggestRequest {
+        instructions: INSTRUCTIONS.to_owned(),
+        input: draft.input(&dialog.next_context()),
+        model: (!model.is_empty()).then_some(model),
+        cwd,
+    });
+    tokio::spawn(async move {
+        tokio::select! {
+            biased;
+            _ = dropped => {}
+            told = told => {
+                // An agent that was replaced meanwhile has nothing to say.
+                let told = told.unwrap_or_else(|_| Ok(String::new()));
+                let prompt = draft.is_prompt();
+                take(told.map(|text| fit::fitted(&text, &draft.before, &draft.after, prompt)));
+            }
+        }
+    });
 }

@@ -3,7 +3,6 @@
 //! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
 //! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,15 +10,15 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::config::{Choices, Keymap, Provenance};
+use crate::config::{Choices, Images, Keymap, Provenance};
 use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{RequestId, RuntimeRequest, SetUp, Stdin};
+use crate::runtime::{RuntimeRequest, SetUp};
 use crate::session::asking::{AskingEvent, OpenQuestions};
-use crate::session::commands::recorded_sessions;
-use crate::session::events::{EndEvent, Notice};
+use crate::session::commands::{Deed, model_names, recorded_sessions};
+use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
 use crate::session::handle::{Command, Shared};
@@ -28,13 +27,15 @@ use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
+use crate::session::resume::earlier;
 use crate::session::run::RunSender;
-use crate::session::runtimes::{Role, RuntimeSlot, Runtimes};
+use crate::session::runtimes::Runtimes;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
+use crate::session::suggest;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
-use crate::session::{LastExchange, Parts};
+use crate::session::{LastExchange, Parts, Surroundings};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -49,7 +50,6 @@ pub(super) struct Session {
     pub(super) background: RunSender,
     pub(super) floor: Floor,
     pub(super) numbering: Numbering,
-    pub(super) asked: HashMap<(Role, RequestId), Waiter>,
     pub(super) shared: Arc<Shared>,
     pub(super) asking: OpenQuestions,
     /// Why no interpreter could be started, when no input was there to tell it to.
@@ -81,8 +81,6 @@ pub(super) struct Setup {
     pub(super) keys: Arc<Keymap>,
     /// Where notebooks lie.
     pub(super) notebooks: NotebookPlaces,
-    /// Who answers `input()`.
-    pub(super) stdin: Stdin,
     /// There is a user who can be asked.
     pub(super) asks: bool,
     /// What is done before the first input.
@@ -129,7 +127,7 @@ pub(super) fn run(
         notebooks,
     } = parts;
     let mut session = Session {
-        runtimes: Runtimes::new(runtime),
+        runtimes: Runtimes::new(runtime, stdin, Arc::clone(&shared.killer)),
         history,
         choices,
         cwd,
@@ -142,7 +140,6 @@ pub(super) fn run(
             provenance,
             keys,
             notebooks,
-            stdin,
             asks,
             set_up,
         },
@@ -153,7 +150,6 @@ pub(super) fn run(
         background,
         floor: Floor::default(),
         numbering: Numbering::new(resumed, Arc::clone(&shared.next_line)),
-        asked: HashMap::new(),
         shared,
         asking: OpenQuestions::default(),
         unsaid: None,
@@ -163,7 +159,7 @@ pub(super) fn run(
         workbook: Workbook::default(),
     };
     if runtime_at_once {
-        session.connected_runtime();
+        session.runtimes.user.get();
     }
     executor.block_on(session.work(inbox, reports));
 }
@@ -189,8 +185,8 @@ impl Session {
                 out.as_ref().is_none_or(RunSender::is_ready) && self.background.is_ready();
             let prompt = self.floor.prompt();
             let save = prompt.and_then(|prompt| prompt.save_deadline());
-            let look_at = earlier(save, self.toolbox.due());
-            let look_at = earlier(look_at, self.kernels.due());
+            let look_at = sooner(save, self.toolbox.due());
+            let look_at = sooner(look_at, self.kernels.due());
             tokio::select! {
                 biased;
                 command = inbox.recv() => match command {
@@ -218,19 +214,20 @@ impl Session {
     fn on_command(&mut self, command: Command) {
         match command {
             Command::Submit(submission, out) => self.submitted(submission, out),
-            Command::Learned(ticket, then) => self.learned(ticket, then),
+            Command::Learned(ticket, deeds) => self.learned(ticket, deeds),
+            Command::Do(deeds, out) => self.do_all(deeds, &out),
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::SetUp(out) => self.wait_for(Work::SetUp, out),
             Command::Call(call, asks, out) => self.wait_for(Work::Call(call, asks), out),
-            Command::Interrupt => self.interrupt(),
+            Command::Interrupt => self.on_floor(FloorEvent::Interrupted),
             Command::Restart => {
-                let out = self.out_or_background().clone();
-                self.restart_runtime(&out);
+                let told = self.runtimes.user.restart();
+                self.say(told);
             }
             Command::KillRuntime => {
-                let out = self.out_or_background().clone();
-                self.kill_runtime(&out);
+                let told = self.runtimes.user.kill();
+                self.say(told);
             }
             Command::SkipStep => self.on_floor(FloorEvent::Skipped),
             Command::Answer(question, reply) => {
@@ -238,26 +235,27 @@ impl Session {
             }
             Command::ReplyInput(call, reply) => {
                 self.on_tool(ToolEvent::InputAnswered);
-                let asking = self.runtimes.asking();
-                if let Some(runtime) = asking.and_then(RuntimeSlot::live) {
-                    runtime.submit(RuntimeRequest::ReplyInput { call, reply });
+                if let Some(runtime) = self.runtimes.asking() {
+                    runtime.tell(RuntimeRequest::ReplyInput { call, reply });
                 }
             }
             Command::ReplyRecord(call, place) => {
-                self.tell_runtime(RuntimeRequest::ReplyRecord { call, place });
+                self.runtimes
+                    .user
+                    .tell(RuntimeRequest::ReplyRecord { call, place });
             }
             Command::LastExchange(answer) => {
                 let history = self.history.clone();
-                tokio::spawn(async move {
-                    // Whoever asked may have gone.
-                    let _ = answer.send(last_exchange(&history.dialog().await));
-                });
+                answers(
+                    answer,
+                    async move { last_exchange(&history.dialog().await) },
+                );
             }
             Command::Ask(request, answer) => {
                 self.ask_runtime(request, Waiter::Asker(answer));
             }
             Command::WarmRuntime(answer) => {
-                let _ = answer.send(self.connected_runtime().terminal());
+                let _ = answer.send(self.runtimes.user.get().terminal());
             }
             Command::WarmAgent => self.exchanges.agent.get().warm_up(),
             Command::Choices(answer) => {
@@ -269,13 +267,30 @@ impl Session {
                     self.choices.code_theme = background.theme().to_owned();
                 }
             }
-            Command::Surroundings(answer) => self.tell_surroundings(answer),
-            Command::Models(answer) => self.tell_models(answer),
+            Command::Surroundings(answer) => {
+                let offers = &self.exchanges.offers;
+                let commands = offers.commands().iter();
+                let options = offers.selections();
+                // Whoever asked may have gone.
+                let _ = answer.send(Surroundings {
+                    cwd: self.cwd.clone(),
+                    skills: self.shelf.names(),
+                    commands: commands.map(|it| (it.id.clone(), it.about())).collect(),
+                    options: options.map(|it| (it.of.id.clone(), it.line())).collect(),
+                });
+            }
+            Command::Models(answer) => answers(answer, model_names(self.exchanges.agent.get())),
             Command::Started(start, thread) => self.on_started(start, thread),
             Command::RecordRead(ticket, dialog) => {
                 self.on_prompt_of(ticket, PromptEvent::RecordRead(dialog));
             }
-            Command::SkillsFound(skills) => self.on_skills_found(*skills),
+            Command::SkillsFound(skills) => {
+                // The instructions end with the list, where a tool can load them.
+                self.exchanges
+                    .instruct_about_tools(&skills.catalog.section());
+                self.shelf.fill(skills.catalog, skills.consent);
+                self.say(skills.trouble.map(Notice::warning));
+            }
             Command::SkillRead(call, read) => {
                 if self.toolbox.call() == call {
                     self.on_tool(ToolEvent::SkillRead(read));
@@ -287,18 +302,25 @@ impl Session {
                 }
             }
             Command::NotebookDone(call, done) => self.on_notebook(call, *done),
-            Command::Said(out, event) => out.send(event),
-            Command::Suggest(wish) => self.suggest(wish),
-            Command::SuggestFrom(dialog, wish) => self.suggest_from(&dialog, *wish),
-            Command::Earlier(answer) => self.tell_earlier(answer),
-            Command::LookForGone => self.look_for_gone(),
-            Command::CellsRead(cells) => self.on_cells_read(cells),
+            Command::Suggest(wish) => {
+                suggest::begin(wish, self.history.clone(), self.inbox.clone());
+            }
+            Command::SuggestFrom(dialog, wish) => {
+                let model = self.choices.completion_model.clone();
+                let agent = self.exchanges.agent.get();
+                suggest::ask(*wish, &dialog, agent, model, self.cwd.clone());
+            }
+            Command::Earlier(answer) => answers(answer, earlier(self.history.clone())),
+            Command::LookForGone => {
+                let history = self.history.clone();
+                self.beside(&self.background, async move {
+                    let (cells, beside) = (history.cells().await, true);
+                    vec![Deed::FindGone { cells, beside }]
+                });
+            }
             Command::Sessions { all, answer } => {
                 let (history, cwd) = (self.history.clone(), self.cwd.clone());
-                tokio::spawn(async move {
-                    // Whoever asked may have gone.
-                    let _ = answer.send(recorded_sessions(&history, cwd, all).await);
-                });
+                answers(answer, recorded_sessions(history, cwd, all));
             }
             Command::AwaitStart(answer) => match self.numbering.start() {
                 Some(start) => drop(answer.send(start.clone())),
@@ -323,15 +345,14 @@ impl Session {
         self.advance();
     }
 
-    pub(super) fn interrupt(&mut self) {
-        self.on_floor(FloorEvent::Interrupted);
-    }
-
     /// Tells the floor, and does what it says.
     pub(super) fn on_floor(&mut self, event: FloorEvent<'_>) {
         for action in self.floor.on(event) {
             match action {
-                FloorAction::Interrupt => self.interrupt_runtime(),
+                FloorAction::Interrupt => {
+                    let told = self.interrupt_code();
+                    self.say(told);
+                }
                 FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
                 FloorAction::StoppedWaiting(out) => {
@@ -349,7 +370,7 @@ impl Session {
 
     /// The floor is free: a replay goes on, then what waits has its turn.
     fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
-        self.save_outputs();
+        self.outputs.save(&self.inbox, self.out_or_background());
         if let Some(replay) = replay {
             self.go_on(replay);
         }
@@ -362,22 +383,37 @@ impl Session {
         self.free_floor(None);
     }
 
+    /// Interrupts the code that runs, in whichever runtime that is; what the user is told where that cannot be done.
+    pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
+        self.runtimes.of(self.toolbox.role())?.interrupt()
+    }
+
+    /// Asks the user's runtime for `waiter`; its refusal is an answer, too.
+    pub(super) fn ask_runtime(&mut self, request: RuntimeRequest, waiter: Waiter) {
+        if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
+            self.on_answer_for(waiter, refused);
+        }
+    }
+
+    /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.
+    pub(super) fn on_dark(&self) -> bool {
+        let choices = &self.choices;
+        let named = || Background::of_theme(&choices.code_theme);
+        let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
+        self.runtimes.user.has_terminal()
+            && choices.images != Images::Off
+            && choices.fit_plots
+            && background == Some(Background::Dark)
+    }
+
+    /// Tells whoever follows what is being worked on.
+    pub(super) fn say<E: Into<SessionEvent>>(&self, events: impl IntoIterator<Item = E>) {
+        let out = self.out_or_background();
+        events.into_iter().for_each(|event| out.send(event));
+    }
+
     pub(super) fn out_or_background(&self) -> &RunSender {
         self.floor.out().unwrap_or(&self.background)
-    }
-}
-
-/// A report of the record as a line for the user.
-pub fn notice(report: &Report) -> Notice {
-    let mut message = report.message.clone();
-    for cause in &report.causes {
-        message.push_str(": ");
-        message.push_str(cause);
-    }
-    Notice {
-        message,
-        hints: report.hints.clone(),
-        warning: true,
     }
 }
 
@@ -391,6 +427,14 @@ fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
     })
 }
 
+/// Whoever asked may have gone.
+fn answers<T: Send + 'static>(
+    answer: oneshot::Sender<T>,
+    told: impl Future<Output = T> + Send + 'static,
+) {
+    tokio::spawn(async move { answer.send(told.await) });
+}
+
 async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
     if let Some(out) = out {
         out.ready().await;
@@ -399,7 +443,7 @@ async fn caught_up(out: Option<&RunSender>, background: &RunSender) {
 }
 
 /// The earlier one, of those there are.
-fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }
 

@@ -20,10 +20,11 @@ use crate::output::CellOutput;
 use crate::report::Report;
 use crate::session::Command;
 use crate::session::cell::Remains;
-use crate::session::events::{AfterEvent, Notice, ToldEvent};
+use crate::session::commands::{Deed, tell};
+use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
 use crate::session::opened::{MissingNotebook, OpenedNotebook};
 use crate::session::run::RunSender;
-use crate::session::task::{Session, notice};
+use crate::session::task::Session;
 
 /// How much of a cell's text has to be in a new one for it to be the same cell.
 const SAME: f32 = 0.3;
@@ -34,25 +35,25 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The notebook that is open, if one is.
 #[derive(Default)]
 pub(super) struct Workbook {
-    open: Option<Open>,
+    open: Option<OpenWorkbook>,
     /// What is being written.
     writing: Vec<JoinHandle<()>>,
 }
 
 /// A notebook that is open.
-struct Open {
+pub(super) struct OpenWorkbook {
     path: PathBuf,
     name: String,
     shared: Arc<Shared>,
     /// The next cell is this one.
-    brought: Option<Brought>,
+    brought: Option<BroughtCell>,
 }
 
 /// What the loop and those who write have in common.
 struct Shared {
     file: Mutex<Place>,
     /// Cells that have run and are not in the file yet, in order.
-    waiting: Mutex<VecDeque<(RanCell, Option<Brought>)>>,
+    waiting: Mutex<VecDeque<(RanCell, Option<BroughtCell>)>>,
 }
 
 /// The file, and where in it one stands.
@@ -64,7 +65,7 @@ struct Place {
 
 /// A cell that was brought into the editor, with its id and the text it had.
 #[derive(Debug, Clone)]
-struct Brought {
+pub(super) struct BroughtCell {
     number: usize,
     id: Option<String>,
     source: String,
@@ -72,7 +73,7 @@ struct Brought {
 
 /// A cell that was asked for.
 enum Found {
-    Code(Brought),
+    Code(BroughtCell),
     /// Prose: its text.
     Other(String),
 }
@@ -88,6 +89,18 @@ impl Workbook {
     /// A notebook is open: cells keep what they show.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// This one is worked on from now on.
+    pub(super) fn opens(&mut self, open: OpenWorkbook) {
+        self.open = Some(open);
+    }
+
+    /// The next cell is this one of the notebook that is open.
+    pub(super) fn brings(&mut self, brought: BroughtCell) {
+        if let Some(open) = &mut self.open {
+            open.brought = Some(brought);
+        }
     }
 
     /// Waits until all that ran is in the file.
@@ -116,29 +129,30 @@ impl Session {
         });
         let opening = async move {
             let failed = |error| Err(Report::failure("the file could not be read").because(error));
-            opening.await.unwrap_or_else(failed)
+            let notebook = match opening.await.unwrap_or_else(failed) {
+                Err(report) => return tell(notice(&report)),
+                Ok(notebook) => notebook,
+            };
+            let mut deeds = tell(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
+            let message = format!(
+                "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings one \
+                 into the editor, `%ipycodex close` ends it"
+            );
+            deeds.extend(tell(Notice::note(message)));
+            let at = notebook.document.len();
+            let shared = Arc::new(Shared {
+                file: Mutex::new(Place { notebook, at }),
+                waiting: Mutex::default(),
+            });
+            deeds.push(Deed::OpenNotebook(Box::new(OpenWorkbook {
+                path,
+                name,
+                shared,
+                brought: None,
+            })));
+            deeds
         };
-        self.later(out, opening, move |session, opened, out| match opened {
-            Err(report) => out.send(notice(&report)),
-            Ok(notebook) => {
-                out.send(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
-                let message = format!(
-                    "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings \
-                     one into the editor, `%ipycodex close` ends it"
-                );
-                out.send(Notice::note(message));
-                let at = notebook.document.len();
-                session.workbook.open = Some(Open {
-                    path,
-                    name,
-                    shared: Arc::new(Shared {
-                        file: Mutex::new(Place { notebook, at }),
-                        waiting: Mutex::default(),
-                    }),
-                    brought: None,
-                });
-            }
-        });
+        self.later(out, opening);
     }
 
     /// Brings a cell of the open notebook into the editor; new cells go behind it.
@@ -149,19 +163,22 @@ impl Session {
         };
         let shared = Arc::clone(&open.shared);
         let looked = tokio::task::spawn_blocking(move || locked(&shared.file).bring(number));
-        self.later(out, looked, |session, found, out| match found {
-            Ok(Ok(Found::Code(brought))) => {
-                out.send(AfterEvent::Refill(brought.source.clone()));
-                if let Some(open) = &mut session.workbook.open {
-                    open.brought = Some(brought);
+        self.later(out, async move {
+            match looked.await {
+                Ok(Ok(Found::Code(brought))) => {
+                    let mut deeds = tell(AfterEvent::Refill(brought.source.clone()));
+                    deeds.push(Deed::BringCell(brought));
+                    deeds
                 }
+                Ok(Ok(Found::Other(source))) => {
+                    let mut deeds = tell(ToldEvent::Verbatim(source));
+                    let note = "that cell is no code; new cells go behind it";
+                    deeds.extend(tell(Notice::note(note)));
+                    deeds
+                }
+                Ok(Err(why)) => tell(Notice::warning(why)),
+                Err(error) => tell(Notice::warning(error.to_string())),
             }
-            Ok(Ok(Found::Other(source))) => {
-                out.send(ToldEvent::Verbatim(source));
-                out.send(Notice::note("that cell is no code; new cells go behind it"));
-            }
-            Ok(Err(why)) => out.send(Notice::warning(why)),
-            Err(error) => out.send(Notice::warning(error.to_string())),
         });
     }
 
@@ -198,7 +215,7 @@ impl Session {
             };
             for told in place.write(&ran, brought.as_ref()) {
                 // The session may have ended.
-                let _ = inbox.send(Command::Said(out.clone(), told.into()));
+                let _ = inbox.send(Command::Do(tell(told), out.clone()));
             }
         });
         self.workbook
@@ -228,7 +245,7 @@ impl Place {
             return Ok(Found::Other(source));
         }
         let id = cell.id();
-        Ok(Found::Code(Brought { number, id, source }))
+        Ok(Found::Code(BroughtCell { number, id, source }))
     }
 
     /// Where one stands in the file as it is now: behind the same cell.
@@ -240,7 +257,7 @@ impl Place {
     }
 
     /// Writes a cell into the file; what is to be told of it.
-    fn write(&mut self, ran: &RanCell, brought: Option<&Brought>) -> Vec<Notice> {
+    fn write(&mut self, ran: &RanCell, brought: Option<&BroughtCell>) -> Vec<Notice> {
         let mut told = Vec::new();
         if !self.notebook.file.is_unchanged() {
             let path = self.notebook.file.path().to_owned();
@@ -277,7 +294,7 @@ impl Place {
     }
 }
 
-impl Brought {
+impl BroughtCell {
     /// Its number now: that of the cell with its id, else of the one that has its place and its text.
     fn find(&self, document: &Document) -> Option<usize> {
         let by_id = self.id.as_ref().and_then(|id| {

@@ -217,15 +217,10 @@ impl OpenQuestions {
 }
 
 impl Session {
-    /// There is somebody who answers questions about what has the floor.
-    pub(super) fn somebody(&self) -> bool {
-        self.floor.asks().unwrap_or(self.setup.asks)
-    }
-
     /// Asks, now or after the questions before.
     pub(super) fn ask_user(&mut self, about: About, asker: Asker) {
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let somebody = self.somebody();
+        let somebody = self.floor.asks(self.setup.asks);
         self.on_asking(AskingEvent::Wanted {
             about,
             asker,

@@ -4,202 +4,198 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::sync::oneshot;
-
+use super::deed::{Deed, Later, tell, warn};
 use crate::agent::{
-    AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, Selection, Usage,
+    Agent, AgentCapabilities, AgentFailure, Facts, Kept, Limit, Login, Lookup, Model, Selection,
+    Usage,
 };
-use crate::history::TurnRow;
+use crate::history::{History, TurnRow};
 use crate::session::commands::preview::count;
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::run::RunSender;
-use crate::session::task::Session;
+use crate::session::offers::Offers;
 use crate::text::similar::did_you_mean;
 
 type Found = Option<Result<Facts, AgentFailure>>;
 
-impl Session {
-    fn look_up(&mut self, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
-        let agent = self.exchanges.agent.get();
-        let knows = lookup != Lookup::Models || agent.capabilities().models;
-        let told = knows.then(|| agent.look_up(lookup));
-        async move { told?.await.ok() }
-    }
+fn look_up(agent: &mut dyn Agent, lookup: Lookup) -> impl Future<Output = Found> + Send + use<> {
+    let knows = lookup != Lookup::Models || agent.capabilities().models;
+    let told = knows.then(|| agent.look_up(lookup));
+    async move { told?.await.ok() }
+}
 
-    /// Tells the models to whoever asks beside the conversation; none when the agent cannot tell.
-    pub(in crate::session) fn tell_models(
-        &mut self,
-        answer: oneshot::Sender<Vec<(String, String)>>,
-    ) {
-        let models = self.look_up(Lookup::Models);
-        tokio::spawn(async move {
-            let models = match models.await {
-                Some(Ok(Facts::Models(models))) => models,
-                _ => Vec::new(),
-            };
-            let told = models
-                .into_iter()
-                .map(|model| (model.name, model.description));
-            // Whoever asked may have gone.
-            let _ = answer.send(told.collect());
-        });
+/// The models there are; none when the agent cannot tell.
+fn models(
+    agent: &mut dyn Agent,
+) -> impl Future<Output = Result<Vec<Model>, AgentFailure>> + Send + use<> {
+    let found = look_up(agent, Lookup::Models);
+    async move {
+        match found.await {
+            Some(Ok(Facts::Models(models))) => Ok(models),
+            Some(Err(failure)) => Err(failure),
+            _ => Ok(Vec::new()),
+        }
     }
+}
 
-    /// Says a value, then the models there are.
-    pub(super) fn list_models(&mut self, current: String, out: &RunSender) {
-        let models = self.look_up(Lookup::Models);
-        self.later(out, models, move |_, found, out| match found {
-            Some(Ok(Facts::Models(models))) if !models.is_empty() => {
-                out.send(ToldEvent::Text(model_list(&models, &current)));
+/// Name and description of each model, for whoever asks beside the conversation.
+pub(in crate::session) fn model_names(
+    agent: &mut dyn Agent,
+) -> impl Future<Output = Vec<(String, String)>> + Send + use<> {
+    let models = models(agent);
+    async move {
+        let models = models.await.unwrap_or_default().into_iter();
+        models
+            .map(|model| (model.name, model.description))
+            .collect()
+    }
+}
+
+/// Says a value, then the models there are.
+pub(super) fn list_models(agent: &mut dyn Agent, current: String) -> Later {
+    let models = models(agent);
+    Box::pin(async move {
+        match models.await {
+            Ok(models) if models.is_empty() => tell(Notice::note(
+                "the agent does not tell which models there are",
+            )),
+            Ok(models) => tell(ToldEvent::Text(model_list(&models, &current))),
+            Err(failure) => tell(unknown("models", &failure)),
+        }
+    })
+}
+
+/// Warns when the agent does not name the model that was chosen.
+pub(super) fn check_model(agent: &mut dyn Agent, name: String) -> Later {
+    let models = models(agent);
+    Box::pin(async move {
+        let models = models.await.unwrap_or_default();
+        if models.is_empty() || models.iter().any(|model| model.name == name) {
+            return Vec::new();
+        }
+        let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+        let notice = Notice::warning(format!("the agent does not list a model '{name}'"));
+        tell(notice.hint(format!("it lists {}", names.join(", "))))
+    })
+}
+
+/// Tokens of each turn and of the session, and the account's limits when the agent tells.
+pub(super) fn show_usage(agent: &mut dyn Agent, history: History) -> Later {
+    let limits = look_up(agent, Lookup::Limits);
+    Box::pin(async move {
+        let mut deeds = tell(ToldEvent::Text(usage_table(&history.turns().await)));
+        match limits.await {
+            Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
+                let lines = limits.iter().map(|limit| limit_line(limit, now));
+                let lines: Vec<String> = lines.collect();
+                deeds.extend(tell(ToldEvent::Text(lines.join("\n"))));
             }
-            Some(Err(failure)) => out.send(unknown("models", &failure)),
-            _ => {
-                let message = "the agent does not tell which models there are";
-                out.send(Notice::note(message));
+            Some(Err(failure)) => deeds.extend(tell(unknown("limits of the account", &failure))),
+            _ => {}
+        }
+        deeds
+    })
+}
+
+/// The conversations that the agent keeps, when it lists them.
+pub(super) fn list_kept(agent: &mut dyn Agent) -> Option<Later> {
+    let kept = agent
+        .capabilities()
+        .sessions
+        .then(|| agent.look_up(Lookup::Sessions))?;
+    Some(Box::pin(async move {
+        match kept.await {
+            Ok(Ok(Facts::Sessions(kept))) if !kept.is_empty() => {
+                let lines: Vec<String> = kept.iter().map(kept_line).collect();
+                tell(ToldEvent::Text(lines.join("\n")))
             }
-        });
-    }
+            Ok(Err(failure)) => tell(unknown("conversations that the agent keeps", &failure)),
+            _ => Vec::new(),
+        }
+    }))
+}
 
-    /// Warns when the agent does not name the model that was chosen.
-    pub(super) fn check_model(&mut self, name: String, out: &RunSender) {
-        let models = self.look_up(Lookup::Models);
-        self.later(out, models, move |_, found, out| {
-            let Some(Ok(Facts::Models(models))) = found else {
-                return;
-            };
-            if !models.is_empty() && models.iter().all(|model| model.name != name) {
-                let message = format!("the agent does not list a model '{name}'");
-                let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-                let notice =
-                    Notice::warning(message).hint(format!("it lists {}", names.join(", ")));
-                out.send(notice);
-            }
-        });
+/// Sets an option of the agent's own; where nothing is to be set, what is said of it, or of all, comes back.
+pub(super) fn choose_option(
+    agent: &mut dyn Agent,
+    offers: &Offers,
+    name: String,
+    value: String,
+) -> Result<Later, Vec<Deed>> {
+    let lines: Vec<String> = offers.selections().map(Selection::line).collect();
+    if lines.is_empty() {
+        let agent = agent.capabilities().name;
+        let message = format!("the agent `{agent}` has told of no modes and no other options");
+        let notice = Notice::note(message).hint("one that has some tells them when it starts");
+        return Err(tell(notice));
     }
-
-    /// Tokens of each turn and of the session, and the account's limits when the agent tells.
-    pub(super) fn show_usage(&mut self, out: &RunSender) {
-        let history = self.history.clone();
-        let limits = self.look_up(Lookup::Limits);
-        let turns = async move { (history.turns().await, limits.await) };
-        self.later(out, turns, |_, (turns, limits), out| {
-            out.send(ToldEvent::Text(usage_table(&turns)));
-            match limits {
-                Some(Ok(Facts::Limits(limits))) if !limits.is_empty() => {
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                    let now = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
-                    let lines: Vec<String> =
-                        limits.iter().map(|limit| limit_line(limit, now)).collect();
-                    out.send(ToldEvent::Text(lines.join("\n")));
-                }
-                Some(Err(failure)) => {
-                    out.send(unknown("limits of the account", &failure));
-                }
-                _ => {}
-            }
-        });
+    if name.is_empty() {
+        return Err(tell(ToldEvent::Text(lines.join("\n"))));
     }
-
-    /// Tells what the agent has told of itself, and the conversations it keeps when it lists them.
-    pub(super) fn describe_agent(&mut self, out: &RunSender) {
-        let told = self.exchanges.offers.listing();
-        if !told.is_empty() {
-            out.send(ToldEvent::Text(told));
-        }
-        let agent = self.exchanges.agent.get();
-        if agent.capabilities().sessions {
-            let kept = agent.look_up(Lookup::Sessions);
-            self.later(out, kept, |_, kept, out| match kept {
-                Ok(Ok(Facts::Sessions(kept))) if !kept.is_empty() => {
-                    let lines: Vec<String> = kept.iter().map(kept_line).collect();
-                    out.send(ToldEvent::Text(lines.join("\n")));
-                }
-                Ok(Err(failure)) => {
-                    let what = "conversations that the agent keeps";
-                    out.send(unknown(what, &failure));
-                }
-                _ => {}
-            });
-        }
+    let Some(option) = offers.selections().find(|it| it.of.id == name) else {
+        let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
+        let meant = did_you_mean(&name, names.iter().copied());
+        let message = format!("the agent has no option '{name}'{meant}");
+        let notice = Notice::warning(message).hint(format!("it has {}", names.join(", ")));
+        return Err(tell(notice));
+    };
+    if value.is_empty() {
+        return Err(tell(ToldEvent::Text(option.line())));
     }
-
-    /// Sets an option of the agent's own, or tells it, or all.
-    pub(super) fn choose_option(&mut self, name: String, value: String, out: &RunSender) {
-        let offers = &self.exchanges.offers;
-        let lines: Vec<String> = offers.selections().map(Selection::line).collect();
-        if lines.is_empty() {
-            let agent = self.exchanges.agent.get().capabilities().name;
-            let message = format!("the agent `{agent}` has told of no modes and no other options");
-            let notice = Notice::note(message).hint("one that has some tells them when it starts");
-            return out.send(notice);
-        }
-        if name.is_empty() {
-            return out.send(ToldEvent::Text(lines.join("\n")));
-        }
-        let Some(option) = offers.selections().find(|it| it.of.id == name) else {
-            let names: Vec<&str> = offers.selections().map(|it| it.of.id.as_str()).collect();
-            let meant = did_you_mean(&name, names.iter().copied());
-            let message = format!("the agent has no option '{name}'{meant}");
-            let notice = Notice::warning(message).hint(format!("it has {}", names.join(", ")));
-            return out.send(notice);
-        };
-        if value.is_empty() {
-            return out.send(ToldEvent::Text(option.line()));
-        }
-        let values: Vec<&str> = option.values.iter().map(|it| it.id.as_str()).collect();
-        if !values.contains(&value.as_str()) {
-            let meant = did_you_mean(&value, values.iter().copied());
-            let values = values.join("/");
-            let message = format!("{name} must be one of {values}, got '{value}'{meant}");
-            return out.send(Notice::warning(message));
-        }
-        let done = self.exchanges.agent.get().choose(&name, &value);
-        self.later(out, done, move |session, done, out| match done {
+    let values: Vec<&str> = option.values.iter().map(|it| it.id.as_str()).collect();
+    if !values.contains(&value.as_str()) {
+        let meant = did_you_mean(&value, values.iter().copied());
+        let values = values.join("/");
+        let message = format!("{name} must be one of {values}, got '{value}'{meant}");
+        return Err(tell(Notice::warning(message)));
+    }
+    let done = agent.choose(&name, &value);
+    Ok(Box::pin(async move {
+        match done.await {
             Ok(Ok(())) => {
-                session.exchanges.offers.choose(&name, &value);
-                out.send(ToldEvent::Text(format!("{name}: {value}")));
+                let told = Deed::Tell(ToldEvent::Text(format!("{name}: {value}")).into());
+                let option = name;
+                vec![told, Deed::Chosen { option, value }]
             }
-            Ok(Err(failure)) => {
-                let mut notice = Notice::warning(failure.message);
-                notice.hints = failure.hints;
-                out.send(notice);
-            }
-            Err(_) => {
-                let message = format!("the agent ended before it had set {name}");
-                out.send(Notice::warning(message));
-            }
-        });
-    }
-
-    /// Logs in, or says how to.
-    pub(super) fn log_in(&mut self, method: Option<String>, out: &RunSender) {
-        let agent = self.exchanges.agent.get();
-        let able = agent.capabilities();
-        let known = match &able.login {
-            Login::Methods(methods) => methods.as_slice(),
-            Login::Unneeded | Login::Command { .. } => &[],
-        };
-        let Some(wanted) = method.filter(|_| !known.is_empty()) else {
-            return out.send(ToldEvent::Text(ways_in(&able)));
-        };
-        if !known.iter().any(|known| known.id == wanted) {
-            let message = format!("there is no way to log in called '{wanted}'");
-            let notice = Notice::warning(message).hint(ways_in(&able));
-            return out.send(notice);
+            Ok(Err(failure)) => tell(refused(failure)),
+            Err(_) => warn(format!("the agent ended before it had set {name}")),
         }
-        let done = agent.log_in(&wanted);
-        self.later(out, done, |_, done, out| match done {
-            Ok(Ok(())) => out.send(ToldEvent::Text("Logged in.".to_owned())),
-            Ok(Err(failure)) => {
-                let mut notice = Notice::warning(failure.message);
-                notice.hints = failure.hints;
-                out.send(notice);
+    }))
+}
+
+/// Logs in, or says how to.
+pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> Later {
+    let able = agent.capabilities();
+    let known = match &able.login {
+        Login::Methods(methods) => methods.as_slice(),
+        Login::Unneeded | Login::Command { .. } => &[],
+    };
+    let wanted = method.filter(|_| !known.is_empty());
+    let is_known = |wanted: &String| known.iter().any(|known| known.id == *wanted);
+    let done = wanted.as_ref().filter(|wanted| is_known(wanted));
+    let done = done.map(|wanted| agent.log_in(wanted));
+    Box::pin(async move {
+        match (wanted, done) {
+            (_, Some(done)) => match done.await {
+                Ok(Ok(())) => tell(ToldEvent::Text("Logged in.".to_owned())),
+                Ok(Err(failure)) => tell(refused(failure)),
+                Err(_) => warn("the agent ended before it had logged in"),
+            },
+            (Some(wanted), None) => {
+                let message = format!("there is no way to log in called '{wanted}'");
+                tell(Notice::warning(message).hint(ways_in(&able)))
             }
-            Err(_) => {
-                let message = "the agent ended before it had logged in";
-                out.send(Notice::warning(message));
-            }
-        });
+            (None, None) => tell(ToldEvent::Text(ways_in(&able))),
+        }
+    })
+}
+
+/// Why the agent would not.
+fn refused(failure: AgentFailure) -> Notice {
+    Notice {
+        hints: failure.hints,
+        ..Notice::warning(failure.message)
     }
 }
 

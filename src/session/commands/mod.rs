@@ -1,10 +1,11 @@
 //! `%ipycodex` in the loop: carries out what a command orders.
 //!
 //! What needs the record or the agent is asked of it; the command is what is being worked on until the answer is there,
-//! so the next input finds done what was ordered. Ctrl-C stops the waiting, never what was ordered.
+//! so the next input finds done what was ordered. What waits comes back as values ([`Deed`]), which the loop carries out:
+//! nothing that waits holds the session. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
-mod connecting;
+mod deed;
 mod notebooks;
 mod preview;
 mod settings;
@@ -14,19 +15,23 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot;
 
-use crate::history::{History, SessionRow};
+use crate::config::{AgentChoice, RunCells};
+use crate::history::{Earlier, History, RecordedCell, SessionRow, TakenUp};
 use crate::magics::{MagicOrder, View, for_now};
+use crate::session::Command;
 use crate::session::editor::{EditorWish, Pick};
-use crate::session::events::{Notice, ToldEvent};
-use crate::session::floor::{Holder, Ticket};
+use crate::session::events::{Notice, ToldEvent, notice};
+use crate::session::floor::{FloorEvent, Holder, Ticket};
+use crate::session::loading::{self, Loading, with_suffix};
+use crate::session::replay::{Purpose, ReplayRun};
+use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
+use crate::session::slots::Waiter;
 use crate::session::task::Session;
-use crate::session::{Command, Surroundings};
 
+pub(super) use agent::model_names;
+pub(super) use deed::{Deed, tell};
 pub(super) use preview::Preview;
-
-/// What is done in the loop with what a command waited for.
-pub(super) type Then = Box<dyn FnOnce(&mut Session, &RunSender) + Send>;
 
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
@@ -42,198 +47,333 @@ impl Session {
             Err(line) => out.send(Notice::warning(line)),
             Ok(orders) => {
                 for order in orders {
-                    self.carry_out_order(order, number, out);
+                    self.carry_out(order, number, out);
                 }
             }
         }
     }
 
-    fn carry_out_order(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
+    fn carry_out(&mut self, order: MagicOrder, number: u32, out: &RunSender) {
+        let history = self.history.clone();
+        let places = (&self.setup.notebooks, self.cwd.as_path());
         match order {
             MagicOrder::Say(text) => out.send(ToldEvent::Text(text)),
             MagicOrder::Note(text) => out.send(Notice::note(text)),
-            MagicOrder::Keep { name, value } => self.keep_setting(name, value, out),
+            MagicOrder::Keep { name, value } => {
+                let agents = &self.setup.agents;
+                if let Some(trouble) = settings::no_such_agent(agents, name, value.as_ref()) {
+                    return out.send(notice(&trouble));
+                }
+                let kept = settings::keep(self.setup.config_file.clone(), name, value);
+                self.wait_as(Holder::Command { firm: true }, out, kept);
+            }
             MagicOrder::Help(page) => out.send(ToldEvent::Help(page)),
-            MagicOrder::Themes(in_force) => self.wish(EditorWish::ShowThemes(in_force), out),
+            MagicOrder::Themes(in_force) => self
+                .shared
+                .editor
+                .wish(EditorWish::ShowThemes(in_force), out),
             MagicOrder::UseAgent(choice) => {
                 let note = for_now("agent", &choice.to_string());
                 if self.use_agent(choice, out) {
                     out.send(Notice::note(note));
                 }
             }
-            MagicOrder::DescribeAgent => self.describe_agent(out),
-            MagicOrder::ChooseOption { name, value } => self.choose_option(name, value, out),
+            MagicOrder::DescribeAgent => {
+                let told = self.exchanges.offers.listing();
+                if !told.is_empty() {
+                    out.send(ToldEvent::Text(told));
+                }
+                if let Some(kept) = agent::list_kept(self.exchanges.agent.get()) {
+                    self.later(out, kept);
+                }
+            }
+            MagicOrder::ChooseOption { name, value } => {
+                let agent = self.exchanges.agent.get();
+                match agent::choose_option(agent, &self.exchanges.offers, name, value) {
+                    Ok(chosen) => self.later(out, chosen),
+                    Err(told) => self.do_all(told, out),
+                }
+            }
             MagicOrder::Choose(choices) => self.choices = *choices,
-            MagicOrder::ListModels(current) => self.list_models(current, out),
-            MagicOrder::CheckModel(name) => self.check_model(name, out),
+            MagicOrder::ListModels(current) => {
+                let listed = agent::list_models(self.exchanges.agent.get(), current);
+                self.later(out, listed);
+            }
+            MagicOrder::CheckModel(name) => {
+                let checked = agent::check_model(self.exchanges.agent.get(), name);
+                self.later(out, checked);
+            }
             MagicOrder::Reset => self.reset_conversation(out),
             MagicOrder::ListSessions => {
-                let sessions = recorded_sessions(&self.history, self.cwd.clone(), false);
-                let sessions = async { listing(&sessions.await) };
-                self.later(out, sessions, |_, text, out| {
-                    out.send(ToldEvent::Text(text))
+                let cwd = self.cwd.clone();
+                self.later(out, async move {
+                    let rows = recorded_sessions(history, cwd, false).await;
+                    tell(ToldEvent::Text(listing(&rows)))
                 });
             }
-            MagicOrder::Show(preview) => self.preview(preview, number, out),
-            MagicOrder::Hide { lines, hidden } => self.hide(lines, hidden, number, out),
-            MagicOrder::Undo => self.undo(out),
-            MagicOrder::Retry => self.retry(out),
-            MagicOrder::ShowHistory => self.show_history(out),
-            MagicOrder::Save { file, force } => self.save(file, force, out),
-            MagicOrder::Load(name) => self.load(&name, out),
+            MagicOrder::Show(shown) => {
+                self.begin_prompt(preview::prompt(shown, number), out.clone())
+            }
+            MagicOrder::Hide { lines, hidden } => {
+                self.later(out, turns::hide(history, lines, hidden, number));
+            }
+            MagicOrder::Undo => self.later(out, turns::undo(history)),
+            MagicOrder::Retry => self.later(out, turns::retry(history)),
+            MagicOrder::ShowHistory => self.later(out, turns::show_history(history)),
+            MagicOrder::Save { file, force } => {
+                let saved = notebooks::save(history, file, force, places, out.clone());
+                self.later(out, saved);
+            }
+            MagicOrder::Load(name) => {
+                let shown = with_suffix(&name);
+                let loading = Loading {
+                    path: self.setup.notebooks.file(&shown, &self.cwd),
+                    shown,
+                    startup: false,
+                };
+                let language = self.runtimes.user.able().language.clone();
+                self.later(out, loading::load(loading, history, language));
+            }
             MagicOrder::Open(name) => self.open_notebook(&name, out),
             MagicOrder::Bring(number) => self.bring_cell(number, out),
             MagicOrder::Close => self.close_notebook(out),
-            MagicOrder::Export { file, force } => self.export(&file, force, out),
-            MagicOrder::ListSkills => self.list_skills(out),
-            MagicOrder::ShowUsage => self.show_usage(out),
-            MagicOrder::Login(method) => self.log_in(method, out),
-            MagicOrder::PickSession => self.let_pick(out),
-            MagicOrder::Resume(wanted) => self.change_session(wanted, out),
-            MagicOrder::Replay(again) => self.run_again(again, number, out),
-            MagicOrder::Rename(name) => self.rename(&name, out),
-            MagicOrder::TogglePrompts => self.wish(EditorWish::TogglePrompts, out),
-            MagicOrder::Interrupt => self.interrupt_by_command(out),
-            MagicOrder::RestartRuntime => self.restart_runtime(out),
+            MagicOrder::Export { file, force } => {
+                let exported = notebooks::export(history, file, force, places, out.clone());
+                self.later(out, exported);
+            }
+            MagicOrder::ListSkills => {
+                let found = self.shelf.found();
+                self.later(out, async move {
+                    found.await;
+                    vec![Deed::ListSkills(Box::new(history.dialog().await))]
+                });
+            }
+            MagicOrder::ShowUsage => {
+                let told = agent::show_usage(self.exchanges.agent.get(), history);
+                self.later(out, told);
+            }
+            MagicOrder::Login(method) => {
+                let done = agent::log_in(self.exchanges.agent.get(), method);
+                self.later(out, done);
+            }
+            MagicOrder::PickSession => {
+                let cwd = self.cwd.clone();
+                self.later(out, async move {
+                    let current = history.session().await.map_or(0, |start| start.number);
+                    vec![Deed::Wish(EditorWish::PickSession(Pick { current, cwd }))]
+                });
+            }
+            MagicOrder::Resume(wanted) => {
+                let found = resume::change_session(history, self.outputs.clone(), wanted);
+                self.wait_as(Holder::Command { firm: true }, out, found);
+            }
+            MagicOrder::Replay(again) => {
+                let gone_before = self.numbering.gone_before();
+                self.later(out, resume::run_again(history, again, number, gone_before));
+            }
+            MagicOrder::Rename(name) => {
+                self.history.rename(&name);
+                self.later(out, async move {
+                    let session = history.session().await.map_or(0, |start| start.number);
+                    tell(ToldEvent::Text(format!(
+                        "Session {session} is named '{name}'."
+                    )))
+                });
+            }
+            MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
+            MagicOrder::Interrupt if self.floor.holder().is_some() => {
+                self.on_floor(FloorEvent::Interrupted)
+            }
+            MagicOrder::Interrupt => out.send(Notice::note("nothing is running")),
+            MagicOrder::RestartRuntime => {
+                self.runtimes
+                    .user
+                    .restart()
+                    .into_iter()
+                    .for_each(|notice| out.send(notice));
+            }
         }
     }
 
-    /// Waits for `wait` and does `then` with what came, unless the user stops it; the next input waits, too.
-    pub(in crate::session) fn later<T: Send + 'static>(
+    /// Waits for what is to be done, and does it, unless the user stops the waiting; the next input waits, too.
+    pub(in crate::session) fn later(
         &mut self,
         out: &RunSender,
-        wait: impl Future<Output = T> + Send + 'static,
-        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
+        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
     ) {
-        self.wait_as(Holder::Command { firm: false }, out, wait, then);
-    }
-
-    /// As [`Session::later`], but the user cannot stop the waiting: what is waited for changes what comes next.
-    pub(in crate::session) fn firmly_later<T: Send + 'static>(
-        &mut self,
-        out: &RunSender,
-        wait: impl Future<Output = T> + Send + 'static,
-        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
-    ) {
-        self.wait_as(Holder::Command { firm: true }, out, wait, then);
+        self.wait_as(Holder::Command { firm: false }, out, wait);
     }
 
     /// As [`Session::later`], the floor being `holder`'s.
-    pub(in crate::session) fn wait_as<T: Send + 'static>(
+    pub(in crate::session) fn wait_as(
         &mut self,
         holder: Holder,
         out: &RunSender,
-        wait: impl Future<Output = T> + Send + 'static,
-        then: impl FnOnce(&mut Session, T, &RunSender) + Send + 'static,
+        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
     ) {
         let ticket = self.floor.give(holder, out.clone());
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
-            let value = wait.await;
-            let then: Then = Box::new(move |session, out| then(session, value, out));
             // A session that has ended wants nothing any more.
-            let _ = inbox.send(Command::Learned(ticket, then));
+            let _ = inbox.send(Command::Learned(ticket, wait.await));
         });
     }
 
     /// What was waited for is there.
-    pub(super) fn learned(&mut self, ticket: Ticket, then: Then) {
+    pub(super) fn learned(&mut self, ticket: Ticket, deeds: Vec<Deed>) {
         if let Some((out, interrupted)) = self.floor.end_wait(ticket) {
-            then(self, &out);
+            self.do_all(deeds, &out);
             if interrupted {
-                self.interrupt();
+                self.on_floor(FloorEvent::Interrupted);
             }
             self.advance();
+        }
+    }
+
+    /// Does what comes of a command.
+    pub(super) fn do_all(&mut self, deeds: Vec<Deed>, out: &RunSender) {
+        for deed in deeds {
+            match deed {
+                Deed::Tell(event) => out.send(event),
+                Deed::Wish(wish) => self.shared.editor.wish(wish, out),
+                Deed::Hide { lines, hidden } => self.history.hide(lines, hidden),
+                Deed::SendAgain { line, text } => self.send_again(line, text, out),
+                Deed::ListSkills(dialog) => {
+                    self.shelf.look_through(&dialog);
+                    out.send(ToldEvent::Text(self.shelf.listing()));
+                }
+                Deed::PutIntoForce { name, value } => {
+                    match settings::in_force(&self.choices, name, &value) {
+                        None => out.send(Notice::note("from the next start on")),
+                        Some(choices) if name == "agent" => {
+                            self.use_agent(choices.agent, out);
+                        }
+                        Some(choices) => self.choices = choices,
+                    }
+                }
+                Deed::RunCell {
+                    execute,
+                    whose,
+                    stops,
+                } => self.run_cell(*execute, whose, stops, out.clone()),
+                Deed::Replay {
+                    replay,
+                    last_code,
+                    purpose,
+                } => {
+                    if matches!(purpose, Purpose::File { .. }) {
+                        // All its steps take numbers: the next input's is known at once, if all goes well.
+                        self.numbering.expect(replay.steps.len());
+                    }
+                    let run = ReplayRun::new(replay, last_code, purpose, out.clone());
+                    self.go_on(run.into());
+                }
+                Deed::OpenNotebook(open) => self.workbook.opens(*open),
+                Deed::BringCell(brought) => self.workbook.brings(brought),
+                Deed::TakeUp(found) => self.take_up(*found, out),
+                Deed::Chosen { option, value } => self.exchanges.offers.choose(&option, &value),
+                Deed::FindGone { cells, beside } => self.find_gone(cells, beside, out),
+            }
         }
     }
 
     fn reset_conversation(&mut self, out: &RunSender) {
         self.exchanges.thread_known(None);
         self.history.thread(None);
-        self.set_last_exchange(None);
+        self.runtimes.user.set_last_exchange(None);
         let history = self.history.clone();
-        let deleted = async move {
+        self.later(out, async move {
             let deleted = history.reset().await;
             // The number is there at the latest with the first row.
             let session = history.session().await.map_or(0, |start| start.number);
-            (deleted, session)
-        };
-        self.later(out, deleted, |_, (deleted, session), out| {
             let text = format!("Deleted {deleted} AI prompts from session {session}.");
-            out.send(ToldEvent::Text(text));
+            tell(ToldEvent::Text(text))
         });
     }
 
-    fn list_skills(&mut self, out: &RunSender) {
-        let (history, found) = (self.history.clone(), self.shelf.found());
-        let dialog = async move {
-            found.await;
-            history.dialog().await
+    /// Connects this agent in place of the one before, also when it is the same; false when it cannot be had. The next
+    /// prompt seeds a thread of it from the record, as with any thread that does not hold the conversation.
+    fn use_agent(&mut self, choice: AgentChoice, out: &RunSender) -> bool {
+        let connect = match (self.setup.agents)(&choice) {
+            Ok(connect) => connect,
+            Err(report) => {
+                out.send(notice(&report));
+                return false;
+            }
         };
-        self.later(out, dialog, |session, dialog, out| {
-            session.shelf.look_through(&dialog);
-            out.send(ToldEvent::Text(session.shelf.listing()));
-        });
-    }
-
-    /// Tells directory and skills to whoever asks beside the conversation.
-    pub(super) fn tell_surroundings(&self, answer: oneshot::Sender<Surroundings>) {
-        let offers = &self.exchanges.offers;
-        let commands = offers.commands().iter();
-        let options = offers.selections();
-        // Whoever asked may have gone.
-        let _ = answer.send(Surroundings {
-            cwd: self.cwd.clone(),
-            skills: self.shelf.names(),
-            commands: commands.map(|it| (it.id.clone(), it.about())).collect(),
-            options: options.map(|it| (it.of.id.clone(), it.line())).collect(),
-        });
-    }
-
-    fn rename(&mut self, name: &str, out: &RunSender) {
-        self.history.rename(name);
-        let (history, name) = (self.history.clone(), name.to_owned());
-        let session = async move { history.session().await.map_or(0, |start| start.number) };
-        self.later(out, session, move |_, session, out| {
-            let text = format!("Session {session} is named '{name}'.");
-            out.send(ToldEvent::Text(text));
-        });
-    }
-
-    fn let_pick(&mut self, out: &RunSender) {
-        let (history, cwd) = (self.history.clone(), self.cwd.clone());
-        let session = async move { history.session().await.map_or(0, |start| start.number) };
-        self.later(out, session, |session, current, out| {
-            session.wish(EditorWish::PickSession(Pick { current, cwd }), out);
-        });
-    }
-
-    fn wish(&self, wish: EditorWish, out: &RunSender) {
-        self.shared.editor.wish(wish, out);
-    }
-
-    fn interrupt_by_command(&mut self, out: &RunSender) {
-        if self.floor.holder().is_some() {
-            self.interrupt();
-        } else {
-            let message = "nothing is running";
-            out.send(Notice::note(message));
+        if let Some(old) = self.exchanges.replace_agent(connect) {
+            // Its end is waited for, and not by the loop; without a thread it has to be.
+            let _ = std::thread::Builder::new()
+                .name("old agent".into())
+                .spawn(move || drop(old));
         }
+        self.history.provider(&choice.to_string());
+        let text = format!("agent is {choice}");
+        self.choices.agent = choice;
+        out.send(ToldEvent::Text(text));
+        true
+    }
+
+    /// Goes on in another session. Interpreter, variables and choices stay.
+    fn take_up(&mut self, (taken, earlier): (TakenUp, Option<Earlier>), out: &RunSender) {
+        let TakenUp { start, thread } = taken;
+        self.exchanges.thread_known(thread);
+        self.shelf.nothing_fresh();
+        self.end_all_kernels();
+        self.outputs = self.outputs.anew();
+        self.outputs.settle(&start);
+        // What was allowed for the session that is left is not allowed in this one.
+        let allowed = std::mem::take(&mut self.asking.allowed);
+        if allowed.resets_are_asked {
+            self.choices.run_cells = RunCells::Ask;
+        }
+        self.numbering.on_change(start);
+        if let Some(earlier) = earlier {
+            out.send(ToldEvent::Earlier(Box::new(earlier)));
+        }
+        let history = self.history.clone();
+        self.later(out, async move {
+            let (cells, beside) = (history.cells().await, false);
+            vec![Deed::FindGone { cells, beside }]
+        });
+    }
+
+    /// Asks the interpreter which names of these cells it lacks.
+    fn find_gone(&mut self, cells: Vec<RecordedCell>, beside: bool, out: &RunSender) {
+        let Some(gone) = Gone::of(cells, self.numbering.gone_before()) else {
+            return;
+        };
+        let (tell, told) = oneshot::channel();
+        self.ask_runtime(gone.request(), Waiter::Asker(tell));
+        match beside {
+            true => self.beside(out, gone.said(told)),
+            false => self.later(out, gone.said(told)),
+        }
+    }
+
+    /// As [`Session::later`], and nothing waits for it.
+    pub(in crate::session) fn beside(
+        &self,
+        out: &RunSender,
+        wait: impl Future<Output = Vec<Deed>> + Send + 'static,
+    ) {
+        let (inbox, out) = (self.inbox.clone(), out.clone());
+        tokio::spawn(async move {
+            // A session that has ended wants nothing any more.
+            let _ = inbox.send(Command::Do(wait.await, out));
+        });
     }
 }
 
 /// The sessions something was recorded of, newest first.
-pub(super) fn recorded_sessions(
-    history: &History,
+pub(super) async fn recorded_sessions(
+    history: History,
     cwd: PathBuf,
     all: bool,
-) -> impl Future<Output = Vec<SessionRow>> + Send + use<> {
-    let history = history.clone();
-    async move {
-        let mut rows = history.sessions(cwd, all).await;
-        rows.retain(|row| row.commands > 0);
-        rows
-    }
+) -> Vec<SessionRow> {
+    let mut rows = history.sessions(cwd, all).await;
+    rows.retain(|row| row.commands > 0);
+    rows
 }
 
 /// Sessions as a table, newest first. One with a name shows it before its last prompt, or its last cell without any.

@@ -1,15 +1,15 @@
-//! `save`, `load` and `export` in the loop: files are read and written on another thread.
+//! `save` and `export`: files are read and written on another thread.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::deed::{Later, tell, warn};
 use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
-use crate::session::events::{Notice, ToldEvent};
-use crate::session::loading::{Loading, with_suffix};
+use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::run::RunSender;
-use crate::session::saving::{FileForm, SaveTarget, write_file};
-use crate::session::task::{Session, notice};
+use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
 
 /// How long an export may take before it says how far it is, and how often it does from then on.
 const PATIENT: Duration = Duration::from_secs(2);
@@ -17,35 +17,58 @@ const PATIENT: Duration = Duration::from_secs(2);
 /// Cells that are named when a replay of them would fail.
 const NAMED: usize = 5;
 
-impl Session {
-    /// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
-    pub(super) fn save(&mut self, file: Option<String>, force: bool, out: &RunSender) {
-        let (path, shown) = match &file {
-            Some(name) => (self.setup.notebooks.file(name, &self.cwd), name.clone()),
-            None => {
-                let startup = self.setup.notebooks.startup.clone();
-                let shown = startup.display().to_string();
-                (startup, shown)
+/// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
+pub(super) fn save(
+    history: History,
+    file: Option<String>,
+    force: bool,
+    (places, cwd): (&NotebookPlaces, &Path),
+    out: RunSender,
+) -> Later {
+    let (path, shown) = match &file {
+        Some(name) => (places.file(name, cwd), name.clone()),
+        None => {
+            let startup = places.startup.clone();
+            let shown = startup.display().to_string();
+            (startup, shown)
+        }
+    };
+    let target = SaveTarget {
+        path,
+        form: FileForm::Notebook,
+        force,
+        private: file.is_none(),
+        forcing: format!("%ipycodex save -f {}", file.unwrap_or_default())
+            .trim_end()
+            .to_owned(),
+    };
+    Box::pin(async move {
+        match write(history, target, out).await {
+            Ok(session) => {
+                let text = format!("Saved {} to {shown}.", session.counted());
+                let mut deeds = tell(ToldEvent::Text(text));
+                deeds.extend(failing(&session).into_iter().flat_map(tell));
+                deeds
             }
-        };
-        let target = SaveTarget {
-            path,
-            form: FileForm::Notebook,
-            force,
-            private: file.is_none(),
-            forcing: format!("%ipycodex save -f {}", file.unwrap_or_default())
-                .trim_end()
-                .to_owned(),
-        };
-        self.write(target, shown, "Saved", out);
-    }
+            Err(report) => tell(notice(&report)),
+        }
+    })
+}
 
-    /// Writes the session in the form the suffix names.
-    pub(super) fn export(&mut self, file: &str, force: bool, out: &RunSender) {
-        let path = self.setup.notebooks.file(file, &self.cwd);
+/// Writes the session in the form the suffix names.
+pub(super) fn export(
+    history: History,
+    file: String,
+    force: bool,
+    (places, cwd): (&NotebookPlaces, &Path),
+    out: RunSender,
+) -> Later {
+    let path = places.file(&file, cwd);
+    Box::pin(async move {
         let Some(form) = FileForm::of(&path) else {
-            let message = format!("export writes .ipynb, .md, .html and .py, not '{file}'");
-            return out.send(Notice::warning(message));
+            return warn(format!(
+                "export writes .ipynb, .md, .html and .py, not '{file}'"
+            ));
         };
         let target = SaveTarget {
             path,
@@ -54,40 +77,14 @@ impl Session {
             private: false,
             forcing: format!("%ipycodex export -f {file}"),
         };
-        self.write(target, file.to_owned(), "Exported", out);
-    }
-
-    /// Runs a file here, after this command.
-    pub(super) fn load(&mut self, name: &str, out: &RunSender) {
-        let shown = with_suffix(name);
-        let loading = Loading {
-            path: self.setup.notebooks.file(&shown, &self.cwd),
-            shown,
-            startup: false,
-        };
-        self.begin_load(loading, out);
-    }
-
-    fn write(&mut self, target: SaveTarget, shown: String, done: &'static str, out: &RunSender) {
-        let (history, told) = (self.history.clone(), out.clone());
-        let written = async move { write(history, target, told).await };
-        self.later(out, written, move |_, written, out| match written {
-            Ok(session) => {
-                let counted = match done {
-                    "Saved" => session.counted(),
-                    _ => session.told(),
-                };
-                let text = format!("{done} {counted} to {shown}.");
-                out.send(ToldEvent::Text(text));
-                if done == "Saved"
-                    && let Some(notice) = failing(&session)
-                {
-                    out.send(notice);
-                }
-            }
-            Err(report) => out.send(notice(&report)),
-        });
-    }
+        match write(history, target, out).await {
+            Ok(session) => tell(ToldEvent::Text(format!(
+                "Exported {} to {file}.",
+                session.told()
+            ))),
+            Err(report) => tell(notice(&report)),
+        }
+    })
 }
 
 async fn write(

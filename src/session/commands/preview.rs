@@ -11,8 +11,6 @@ use crate::history::RecordedThread;
 use crate::magics::ContextShown;
 use crate::session::events::{SessionEvent, ToldEvent};
 use crate::session::prompt::{Prompt, named_in};
-use crate::session::run::RunSender;
-use crate::session::task::Session;
 use crate::session::toolbox::is_built_in;
 
 /// What is told.
@@ -26,16 +24,13 @@ pub(in crate::session) struct Preview {
 /// ASCII characters that count as one token; any other character is one by itself.
 const ASCII_PER_TOKEN: usize = 4;
 
-impl Session {
-    /// Sends an empty prompt on its way, as far as the agent's door.
-    pub(super) fn preview(&mut self, shown: ContextShown, number: u32, out: &RunSender) {
-        let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
-        let preview = Preview {
-            shown,
-            left_out: Vec::new(),
-        };
-        self.begin_prompt(prompt.previewing(preview), out.clone());
-    }
+/// An empty prompt that goes as far as the agent's door.
+pub(super) fn prompt(shown: ContextShown, number: u32) -> Prompt {
+    let preview = Preview {
+        shown,
+        left_out: Vec::new(),
+    };
+    Prompt::new(number, String::new(), String::new(), Instant::now()).previewing(preview)
 }
 
 impl Preview {

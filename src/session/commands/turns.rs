@@ -5,97 +5,85 @@
 
 use std::ops::RangeInclusive;
 
+use super::deed::{Deed, tell, warn};
 use crate::dialog::{Dialog, display_form};
+use crate::history::History;
 use crate::input::is_ours;
 use crate::output::mime::MimeBundle;
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::run::RunSender;
-use crate::session::task::Session;
 
 /// Lines of the conversation that are simply printed; more go to the pager.
 const PRINTED: usize = 40;
 
+const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
+
 /// Characters of a prompt that name it in a line.
 const NAMED: usize = 60;
 
-impl Session {
-    /// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
-    pub(super) fn hide(
-        &mut self,
-        lines: Vec<RangeInclusive<u32>>,
-        hidden: bool,
-        number: u32,
-        out: &RunSender,
-    ) {
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, move |session, dialog, out| {
-            match chosen(&dialog, &lines, number) {
-                Err(why) => out.send(Notice::warning(why)),
-                Ok(chosen) => {
-                    for line in &chosen {
-                        session.history.hide(*line..=*line, hidden);
-                    }
-                    let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
-                    let done = if hidden { "Hidden" } else { "Shown" };
-                    let text = format!("{done}: {}", lines.join(", "));
-                    out.send(ToldEvent::Text(text));
-                }
-            }
-        });
-    }
+/// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
+pub(super) async fn hide(
+    history: History,
+    lines: Vec<RangeInclusive<u32>>,
+    hidden: bool,
+    number: u32,
+) -> Vec<Deed> {
+    let chosen = match chosen(&history.dialog().await, &lines, number) {
+        Err(why) => return warn(why),
+        Ok(chosen) => chosen,
+    };
+    let hide = |line: &u32| Deed::Hide {
+        lines: *line..=*line,
+        hidden,
+    };
+    let mut deeds: Vec<Deed> = chosen.iter().map(hide).collect();
+    let lines: Vec<String> = chosen.iter().map(u32::to_string).collect();
+    let done = if hidden { "Hidden" } else { "Shown" };
+    deeds.extend(tell(ToldEvent::Text(format!(
+        "{done}: {}",
+        lines.join(", ")
+    ))));
+    deeds
+}
 
-    /// Takes the last exchange out of the conversation.
-    pub(super) fn undo(&mut self, out: &RunSender) {
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, |session, dialog, out| {
-            let Some(last) = dialog.last_exchange() else {
-                return nothing_to_take_back(out);
-            };
-            session.history.hide(last.line..=last.line, true);
-            let text = format!(
-                "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
-                named(&last.prompt),
-                line = last.line,
-            );
-            out.send(ToldEvent::Text(text));
-        });
-    }
+/// Takes the last exchange out of the conversation.
+pub(super) async fn undo(history: History) -> Vec<Deed> {
+    let dialog = history.dialog().await;
+    let Some(last) = dialog.last_exchange() else {
+        return warn(NONE_TO_TAKE_BACK);
+    };
+    let text = format!(
+        "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
+        named(&last.prompt),
+        line = last.line,
+    );
+    let hide = Deed::Hide {
+        lines: last.line..=last.line,
+        hidden: true,
+    };
+    vec![hide, Deed::Tell(ToldEvent::Text(text).into())]
+}
 
-    /// The same, and its prompt is sent again: a run with its own number.
-    pub(super) fn retry(&mut self, out: &RunSender) {
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, |session, dialog, out| {
-            match dialog.last_exchange() {
-                Some(last) => session.send_again(last.line, last.prompt.clone(), out),
-                None => nothing_to_take_back(out),
-            }
-        });
-    }
-
-    /// Tells the conversation so far; a long one in the pager.
-    pub(super) fn show_history(&mut self, out: &RunSender) {
-        let history = self.history.clone();
-        let dialog = async move { history.dialog().await };
-        self.later(out, dialog, |_, dialog, out| {
-            let text = conversation(&dialog);
-            if text.is_empty() {
-                let message = "nothing has been run or said yet";
-                out.send(Notice::note(message));
-            } else if text.lines().count() <= PRINTED {
-                out.send(ToldEvent::Verbatim(text));
-            } else {
-                out.send(ToldEvent::Page(MimeBundle::plain(text)));
-            }
-        });
+/// The same, and its prompt is sent again: a run with its own number.
+pub(super) async fn retry(history: History) -> Vec<Deed> {
+    match history.dialog().await.last_exchange() {
+        Some(last) => vec![Deed::SendAgain {
+            line: last.line,
+            text: last.prompt.clone(),
+        }],
+        None => warn(NONE_TO_TAKE_BACK),
     }
 }
 
-fn nothing_to_take_back(out: &RunSender) {
-    let message = "there is no exchange to take back";
-    out.send(Notice::warning(message));
+/// Tells the conversation so far; a long one in the pager.
+pub(super) async fn show_history(history: History) -> Vec<Deed> {
+    let text = conversation(&history.dialog().await);
+    if text.is_empty() {
+        tell(Notice::note("nothing has been run or said yet"))
+    } else if text.lines().count() <= PRINTED {
+        tell(ToldEvent::Verbatim(text))
+    } else {
+        tell(ToldEvent::Page(MimeBundle::plain(text)))
+    }
 }
 
 /// The In numbers of entries meant by `lines`; a number alone must be one, a range must hold one.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::{KernelWish, Lent, Looked, Opened, Opening, Which};
-use crate::runtime::{Death, Execute, RequestId, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{Death, RuntimeEvent, RuntimeRequest};
 use crate::session::Command;
 use crate::session::events::Notice;
 use crate::session::runtimes::Role;
@@ -80,9 +80,8 @@ impl Session {
             }
             RuntimeEvent::Died { death, restarting } => {
                 if let Some(runtime) = self.runtimes.of(role) {
-                    runtime.is_gone();
+                    runtime.has_died();
                 }
-                self.asked.retain(|(whose, _), _| *whose != role);
                 let counts = death != Death::Killed;
                 let now = Instant::now();
                 self.kernels
@@ -97,8 +96,8 @@ impl Session {
             RuntimeEvent::Answered { id, answer } => self.on_answer(role, id, answer),
             RuntimeEvent::RecordRequested { call, .. } => {
                 // Code of the agent's own reads nobody's record.
-                if let Some(runtime) = self.runtimes.of(role).and_then(|it| it.live()) {
-                    runtime.submit(RuntimeRequest::ReplyRecord { call, place: None });
+                if let Some(runtime) = self.runtimes.of(role) {
+                    runtime.tell(RuntimeRequest::ReplyRecord { call, place: None });
                 }
             }
             RuntimeEvent::Notice(text) => {
@@ -112,16 +111,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// Runs code in one of the agent's own.
-    pub(in crate::session) fn submit_to_kernel(
-        &mut self,
-        number: u32,
-        execute: Execute,
-    ) -> Option<RequestId> {
-        let runtime = self.runtimes.of(Role::Agent(number))?;
-        Some(runtime.get().submit(RuntimeRequest::Execute(execute)))
     }
 
     /// No call needs a kernel any more.

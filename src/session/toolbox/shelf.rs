@@ -1,20 +1,23 @@
 //! The skills of a session: the list as it was found, what the user answered about them, what the conversation holds.
 //!
 //! The list is made once, on a thread of its own, while the session starts; the first prompt waits for it, nothing
-//! else does. What the user answered for later sessions is written by whoever drives the tools
-//! ([`Shelf::take_answers`]).
+//! else does. What the user answered for later sessions is written by [`Shelf::keep_answers`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 
 use super::load_skill::ALREADY;
 use super::specs;
 use crate::dialog::{Dialog, tool_records};
 use crate::session::Command;
-use crate::skills::{Activation, Catalog, Consent, ConsentError, Origin};
+use crate::session::commands::tell;
+use crate::session::events::Notice;
+use crate::session::run::RunSender;
+use crate::skills::{Activation, Catalog, Consent, Origin};
 use crate::text::columns;
 use crate::text::escape::visible;
 
@@ -56,10 +59,7 @@ enum Kept {
 
 impl Shelf {
     /// Nothing on it yet: `find` is called on another thread, what it finds comes as [`Command::SkillsFound`].
-    pub(in crate::session) fn filling(
-        find: FindSkills,
-        inbox: tokio::sync::mpsc::UnboundedSender<Command>,
-    ) -> Self {
+    pub(in crate::session) fn filling(find: FindSkills, inbox: UnboundedSender<Command>) -> Self {
         let (tell, found) = watch::channel(false);
         // Without the thread, or when it fails, the sender is dropped and nobody waits: there are no skills.
         let _ = std::thread::Builder::new()
@@ -221,18 +221,28 @@ impl Shelf {
         self.fresh.clear();
     }
 
-    /// What writes the answers given since the last call; it touches a file, so it belongs on another thread.
-    pub(in crate::session) fn take_answers(
+    /// Keeps for later sessions what the user answered, on another thread; a failure is said on `out`.
+    pub(in crate::session) fn keep_answers(
         &mut self,
-    ) -> Option<impl FnOnce() -> Result<(), ConsentError> + Send + use<>> {
+        inbox: &UnboundedSender<Command>,
+        out: &RunSender,
+    ) {
         let answers = std::mem::take(&mut self.to_keep);
-        let consent = Arc::clone(&self.consent);
-        (!answers.is_empty()).then_some(move || {
+        if answers.is_empty() {
+            return;
+        }
+        let (consent, inbox, out) = (Arc::clone(&self.consent), inbox.clone(), out.clone());
+        tokio::task::spawn_blocking(move || {
             let mut consent = consent.lock().unwrap_or_else(PoisonError::into_inner);
-            answers.iter().try_for_each(|answer| match answer {
+            let kept = answers.iter().try_for_each(|answer| match answer {
                 Kept::Trust(project) => consent.trust(project, true),
                 Kept::Code { hash, may_run } => consent.decide(hash, *may_run),
-            })
-        })
+            });
+            if let Err(error) = kept {
+                let message = format!("the answer holds for this session only: {error}");
+                // The session may have ended.
+                let _ = inbox.send(Command::Do(tell(Notice::warning(message)), out));
+            }
+        });
     }
 }

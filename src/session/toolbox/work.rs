@@ -6,24 +6,26 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use tokio::sync::mpsc::UnboundedSender;
+
 use super::{
-    CallId, Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, Skills, ToolEvent,
-    ToolStep,
+    CallId, Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep,
 };
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
-use crate::runtime::{Execute, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{Execute, RequestId, RuntimeEvent};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
-use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, Notice, SessionEvent, ToldEvent};
-use crate::session::floor::Holder;
+use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, ToldEvent};
+use crate::session::floor::{FloorEvent, Holder};
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::skills::Catalog;
 
 /// What is said of a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
@@ -73,7 +75,8 @@ impl Session {
     pub(in crate::session) fn stop_call(&mut self) {
         self.on_asking(AskingEvent::TurnOver);
         if self.toolbox.is_running() {
-            self.interrupt_runtime();
+            let told = self.interrupt_code();
+            self.say(told);
         }
         if self.toolbox.put_away() {
             self.tools_away();
@@ -94,10 +97,10 @@ impl Session {
     fn desk(&mut self, line: u32) -> (&mut super::Toolbox, Desk<'_>) {
         let desk = Desk {
             now: Instant::now(),
-            somebody: self.somebody(),
+            somebody: self.floor.asks(self.setup.asks),
             interpreter: self.runtimes.user.is_up(),
             able: self.runtimes.user.able(),
-            stdin: self.tool_stdin(),
+            stdin: self.runtimes.user.tool_stdin(),
             run_cells: &mut self.choices.run_cells,
             kernels_per_call: self.choices.kernel_mode == KernelMode::PerCall,
             allowed: &mut self.asking.allowed,
@@ -117,20 +120,14 @@ impl Session {
             event,
             ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop))
         ) {
-            return self.interrupt();
+            return self.on_floor(FloorEvent::Interrupted);
         }
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let (toolbox, mut desk) = self.desk(line);
         let step = toolbox.on(event, &mut desk);
-        self.keep_answers();
+        let out = self.out_or_background().clone();
+        self.shelf.keep_answers(&self.inbox, &out);
         self.do_for_tool(step);
-    }
-
-    /// The runtime answered what this call submitted.
-    pub(in crate::session) fn on_tool_answer(&mut self, call: CallId, answer: RuntimeAnswer) {
-        if self.toolbox.call() == call {
-            self.on_tool(ToolEvent::Answered(answer));
-        }
     }
 
     fn do_for_tool(&mut self, step: ToolStep) {
@@ -143,24 +140,20 @@ impl Session {
             ToolStep::Ask(about) => self.ask_user(about, Asker::Tool),
             ToolStep::Run(code) => self.run_code(code),
             ToolStep::Interrupt => drop(self.interrupt_code()),
-            ToolStep::Kill => match self.toolbox.role() {
-                Role::User => {
-                    let out = self.out_or_background().clone();
-                    self.kill_runtime(&out);
-                }
-                role => {
-                    let runtime = self.runtimes.of(role);
-                    if let Some(interrupter) = runtime.and_then(RuntimeSlot::interrupter) {
-                        interrupter.kill();
-                    }
-                }
-            },
-            ToolStep::ReadSkill(path) => self.read_skill(path),
+            ToolStep::Kill => {
+                let runtime = self.runtimes.of(self.toolbox.role());
+                let told = runtime.and_then(RuntimeSlot::kill);
+                self.say(told);
+            }
+            ToolStep::ReadSkill(path) => {
+                let catalog = self.shelf.catalog().clone();
+                read_skill(self.toolbox.call(), catalog, path, self.inbox.clone());
+            }
             ToolStep::Notebook(job) => self.work_on_notebook(job),
             ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
-                self.save_outputs();
+                self.outputs.save(&self.inbox, self.out_or_background());
                 if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
                     return self.call_returned(result);
                 }
@@ -194,18 +187,23 @@ impl Session {
         let mut role = Role::User;
         let (line, stdin, whose) = match shown_as {
             ShownAs::Cell { title } => {
-                let line = self.take_number(&source);
+                let line = self.numbering.take();
+                self.history.input(line, &source, &source);
                 out.send(BeginEvent::AgentCell {
                     line,
                     title,
                     source: source.clone(),
                 });
-                (Some(line), self.stdin(None), Whose::Agent(line))
+                (
+                    Some(line),
+                    self.runtimes.user.stdin(None),
+                    Whose::Agent(line),
+                )
             }
             ShownAs::Skill { name } => {
                 let shown = format!("skill {name} runs:\n{}", source.trim_end());
                 out.send(ToldEvent::Verbatim(shown));
-                (None, self.tool_stdin(), Whose::Aside)
+                (None, self.runtimes.user.tool_stdin(), Whose::Aside)
             }
             ShownAs::Own { kernel, heading } => {
                 role = Role::Agent(kernel);
@@ -213,7 +211,7 @@ impl Session {
                     "{heading}\n{}",
                     source.trim_end()
                 )));
-                (None, self.tool_stdin(), Whose::Aside)
+                (None, self.runtimes.user.tool_stdin(), Whose::Aside)
             }
         };
         let execute = Execute {
@@ -221,20 +219,14 @@ impl Session {
             dark: self.on_dark(),
             directory,
             ..match line {
-                Some(line) => Execute::numbered(source.clone(), line),
-                None => Execute::aside(source.clone()),
+                Some(line) => Execute::numbered(source, line),
+                None => Execute::aside(source),
             }
         };
-        let id = match role {
-            Role::User => {
-                let request = RuntimeRequest::Execute(execute);
-                self.connected_runtime().submit(request)
-            }
-            Role::Agent(kernel) => match self.submit_to_kernel(kernel, execute) {
-                Some(id) => id,
-                None => return self.on_tool(ToolEvent::Opened(Err(NO_KERNEL.to_owned()))),
-            },
+        let Some(runtime) = self.runtimes.of(role) else {
+            return self.on_tool(ToolEvent::Opened(Err(NO_KERNEL.to_owned())));
         };
+        let id = runtime.execute(execute);
         let run = CellRun::new(id, whose, out, self.outputs.clone()).on_runtime_of(role);
         self.toolbox.runs(line.unwrap_or(0), Box::new(run));
     }
@@ -291,28 +283,6 @@ impl Session {
         }
     }
 
-    /// The list of skills is made: the instructions end with it, where a tool can load them.
-    pub(in crate::session) fn on_skills_found(&mut self, skills: Skills) {
-        self.exchanges
-            .instruct_about_tools(&skills.catalog.section());
-        self.shelf.fill(skills.catalog, skills.consent);
-        if let Some(trouble) = skills.trouble {
-            let notice = SessionEvent::Notice(Notice::warning(trouble));
-            self.out_or_background().send(notice);
-        }
-    }
-
-    /// Reads it on another thread: a file may lie on a disk that does not answer.
-    fn read_skill(&mut self, path: String) {
-        let call = self.toolbox.call();
-        let (catalog, inbox) = (self.shelf.catalog().clone(), self.inbox.clone());
-        tokio::task::spawn_blocking(move || {
-            let read = catalog.activate(&path).map(Box::new);
-            // The session may have ended.
-            let _ = inbox.send(Command::SkillRead(call, read));
-        });
-    }
-
     /// Reads or writes a notebook on another thread.
     fn work_on_notebook(&mut self, job: NotebookJob) {
         let (call, inbox) = (self.toolbox.call(), self.inbox.clone());
@@ -340,20 +310,13 @@ impl Session {
             self.on_tool(ToolEvent::Notebook(news));
         }
     }
+}
 
-    /// Keeps what the user answered for later sessions, on another thread.
-    fn keep_answers(&mut self) {
-        let Some(keep) = self.shelf.take_answers() else {
-            return;
-        };
-        let (inbox, out) = (self.inbox.clone(), self.out_or_background().clone());
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = keep() {
-                let message = format!("the answer holds for this session only: {error}");
-                let notice = SessionEvent::Notice(Notice::warning(message));
-                // The session may have ended.
-                let _ = inbox.send(Command::Said(out, notice));
-            }
-        });
-    }
+/// Reads it on another thread: a file may lie on a disk that does not answer.
+fn read_skill(call: CallId, catalog: Catalog, path: String, inbox: UnboundedSender<Command>) {
+    tokio::task::spawn_blocking(move || {
+        let read = catalog.activate(&path).map(Box::new);
+        // The session may have ended.
+        let _ = inbox.send(Command::SkillRead(call, read));
+    });
 }

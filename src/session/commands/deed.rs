@@ -1,0 +1,72 @@
+//! What is done in the loop once what a command waited for is there: values. Nothing that waits holds the session.
+
+use std::ops::RangeInclusive;
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use crate::dialog::Dialog;
+use crate::history::{Earlier, RecordedCell, TakenUp};
+use crate::runtime::Execute;
+use crate::session::cell::Whose;
+use crate::session::editor::EditorWish;
+use crate::session::events::{Notice, SessionEvent};
+use crate::session::replay::{Purpose, Replay};
+use crate::session::workbook::{BroughtCell, OpenWorkbook};
+
+/// One thing to be done.
+pub(in crate::session) enum Deed {
+    /// The front-end is told.
+    Tell(SessionEvent),
+    /// The editor, if there is one, grants it.
+    Wish(EditorWish),
+    /// Entries leave the conversation, or come back.
+    Hide {
+        lines: RangeInclusive<u32>,
+        hidden: bool,
+    },
+    /// A prompt is sent again, in place of the exchange at `line`.
+    SendAgain { line: u32, text: String },
+    /// The skills are listed, as far as the conversation holds them.
+    ListSkills(Box<Dialog>),
+    /// A setting that was written is in force, if it can be before the next start.
+    PutIntoForce { name: &'static str, value: Value },
+    /// An option of the agent's own has this value.
+    Chosen { option: String, value: String },
+    /// A cell that is recorded runs; when it fails and `stops`, what waits is not run.
+    RunCell {
+        execute: Box<Execute>,
+        whose: Whose,
+        stops: bool,
+    },
+    /// Steps run; the last line of the session that is Python is `last_code`.
+    Replay {
+        replay: Replay,
+        last_code: u32,
+        purpose: Purpose,
+    },
+    /// This notebook is worked on in place.
+    OpenNotebook(Box<OpenWorkbook>),
+    /// The next cell is this one of the open notebook.
+    BringCell(BroughtCell),
+    /// Another session is gone on with.
+    TakeUp(Box<(TakenUp, Option<Earlier>)>),
+    /// The user is told which names of these cells the interpreter lacks; `beside`: nobody waits for it.
+    FindGone {
+        cells: Vec<RecordedCell>,
+        beside: bool,
+    },
+}
+
+/// What is still to be found out before it is known.
+pub(super) type Later = Pin<Box<dyn Future<Output = Vec<Deed>> + Send>>;
+
+/// Only this is told.
+pub(in crate::session) fn tell(event: impl Into<SessionEvent>) -> Vec<Deed> {
+    vec![Deed::Tell(event.into())]
+}
+
+/// The user is warned.
+pub(in crate::session) fn warn(message: impl Into<String>) -> Vec<Deed> {
+    tell(Notice::warning(message))
+}
