@@ -40,13 +40,20 @@ impl ThreadDigest {
 
     /// Adds an exchange that follows.
     pub fn add(&mut self, exchange: &Exchange) {
-        self.turns.add(&exchange.user);
-        self.turns.add(&exchange.assistant);
-        self.turns.add(&exchange.images.len().to_string());
-        exchange
-            .images
-            .iter()
-            .for_each(|image| self.turns.add(image));
+        self.asked(&exchange.user, &exchange.images);
+        self.answered(&exchange.assistant);
+    }
+
+    /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for it.
+    pub fn asked(&mut self, user: &str, images: &[String]) {
+        self.turns.add(user);
+        self.turns.add(&images.len().to_string());
+        images.iter().for_each(|image| self.turns.add(image));
+    }
+
+    /// Adds the answer to it.
+    pub fn answered(&mut self, assistant: &str) {
+        self.turns.add(assistant);
     }
 
     /// The digest so far: 64 hex characters.

@@ -30,7 +30,9 @@ pub enum RuntimeRequest {
         /// Whether the slower, deeper engine may be asked.
         deep: bool,
     },
-    /// Says whether a cell could be run as it stands, or goes on in a further line. Answer:
+    /// Says whether a cell could be run as it stands, or goes on in a further line. Of Python the editor knows that
+    /// itself; a Jupyter client's question comes here, and the editor's for a language whose syntax it does not know.
+    /// Answer:
     /// [`Answer::Completeness`](super::Answer::Completeness).
     IsComplete {
         /// The text so far.
@@ -120,9 +122,11 @@ pub struct Execute {
     pub store_history: bool,
     /// No result display.
     pub silent: bool,
-    /// The interpreter goes there first; `None`: it stays where it is.
+    /// The interpreter goes there first; `None`: it stays where it is, as for every cell that is typed. For a shell that
+    /// shares its directory with the cells.
     pub directory: Option<PathBuf>,
-    /// Environment variables it gets first; `None`: it has none of that name.
+    /// Environment variables it gets first; `None`: it has none of that name. Empty for cells that are typed; for a
+    /// shell, as above.
     pub environment: Vec<(String, Option<String>)>,
     /// Who answers `input()`.
     pub stdin: Stdin,

@@ -31,10 +31,8 @@ pub(in crate::session) struct Surroundings<'a> {
 
 /// What was sent: names what the thread holds after the answer.
 pub(super) struct Sent {
-    /// Of the thread before this exchange.
+    /// Of the thread with what this prompt sends, and without its answer.
     digest: ThreadDigest,
-    /// This exchange, without its answer.
-    exchange: Exchange,
     /// Names of the tools on offer.
     tools: Vec<String>,
     /// All text sent, where it is logged.
@@ -57,22 +55,19 @@ impl Sent {
         stored: &str,
         thread: Option<String>,
     ) -> (Option<RecordedThread>, Option<String>) {
-        let (mut digest, mut exchange) = (self.digest, self.exchange);
-        exchange.assistant = stored.to_owned();
-        let thread = thread.filter(|_| !self.attached).map(|id| {
-            digest.add(&exchange);
-            RecordedThread {
-                id,
-                digest: digest.hex(),
-            }
+        let mut digest = self.digest;
+        digest.answered(stored);
+        let thread = thread.filter(|_| !self.attached).map(|id| RecordedThread {
+            id,
+            digest: digest.hex(),
         });
         (thread, self.logged)
     }
 }
 
-/// The request for the agent. `tools` are the user's functions.
+/// The request for the agent; what was attached goes with it. `tools` are the user's functions.
 pub(super) fn compose(
-    prompt: &Prompt,
+    prompt: &mut Prompt,
     dialog: &Dialog,
     tools: Vec<ToolSpec>,
     around: &Surroundings<'_>,
@@ -89,22 +84,22 @@ pub(super) fn compose(
         images: seen(past.images),
     });
     let history: Vec<Exchange> = history.inspect(|exchange| digest.add(exchange)).collect();
-    let exchange = Exchange {
-        user: user_entry(&prompt.expansion.xml, &dialog.next_context(), &prompt.text),
-        assistant: String::new(),
-        images: seen(dialog.next_pictures(&prompt.expansion)),
-    };
+    let known = digest.hex();
+    let user = user_entry(&prompt.expansion.xml, &dialog.next_context(), &prompt.text);
+    let images = seen(dialog.next_pictures(&prompt.expansion));
+    digest.asked(&user, &images);
     let (command, rest) = match runs_command(&prompt.text, around.commands) {
         true => {
             let rest = format!("{}{}", prompt.expansion.xml, dialog.next_context());
             (Some(prompt.text.trim().to_owned()), rest)
         }
-        false => (None, exchange.user.clone()),
+        false => (None, user),
     };
     // An agent knows a command of its own by the first word of the input.
     let commanded = command.is_some();
     let mut input: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();
-    let attached = prompt.attached.iter().cloned();
+    let extra = !prompt.attached.is_empty();
+    let attached = std::mem::take(&mut prompt.attached).into_iter();
     let attached = attached.filter(|part| sees || !matches!(part, InputPart::Image(_)));
     input.extend(attached.map(|part| match around.able.files {
         true => part,
@@ -115,19 +110,17 @@ pub(super) fn compose(
             .filter(|rest| !rest.is_empty())
             .map(InputPart::Text),
     );
-    input.extend(exchange.images.iter().cloned().map(InputPart::Image));
+    input.extend(images.into_iter().map(InputPart::Image));
     let sent = Sent {
         tools: offered.iter().map(|tool| tool.name.clone()).collect(),
         logged: around
             .choices
             .log_exact
             .then(|| input.iter().filter_map(InputPart::as_text).collect()),
-        attached: !prompt.attached.is_empty(),
+        attached: extra,
         commanded,
-        exchange,
         digest,
     };
-    let known = sent.digest.hex();
     let request = TurnRequest {
         instructions: around.instructions.to_owned(),
         history,
@@ -138,20 +131,20 @@ pub(super) fn compose(
             .thread
             .filter(|thread| thread.digest == known)
             .map(|thread| thread.id.clone()),
-        schema: prompt.schema.clone(),
+        schema: prompt.schema.take(),
     };
     (request, sent)
 }
 
 /// What the record is told when it is sent.
-pub(super) fn start(prompt: &Prompt, dialog: &Dialog) -> PromptStart {
+pub(super) fn start(prompt: &mut Prompt, dialog: &Dialog) -> PromptStart {
     let code = dialog.cells.iter().rev();
     let code = code.into_iter().find(|cell| !is_ours(&cell.source));
     PromptStart {
         line: prompt.line,
         history_line: code.map_or(0, |cell| cell.line),
         prompt: prompt.text.clone(),
-        expansion: prompt.expansion.clone(),
+        expansion: std::mem::take(&mut prompt.expansion),
         replaces: prompt.replaces.clone(),
     }
 }
