@@ -44,7 +44,8 @@ impl ThreadDigest {
         self.answered(&exchange.assistant);
     }
 
-    /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for it.
+    /// Adds what the user sends; [`ThreadDigest::answered`] follows, so that neither text nor pictures need be kept for
+    /// it.
     pub fn asked(&mut self, user: &str, images: &[String]) {
         self.turns.add(user);
         self.turns.add(&images.len().to_string());

@@ -122,8 +122,8 @@ pub struct Execute {
     pub store_history: bool,
     /// No result display.
     pub silent: bool,
-    /// The interpreter goes there first; `None`: it stays where it is, as for every cell that is typed. For a shell that
-    /// shares its directory with the cells.
+    /// The interpreter goes there first; `None`: it stays where it is, as for every cell that is typed. For a shell
+    /// that shares its directory with the cells.
     pub directory: Option<PathBuf>,
     /// Environment variables it gets first; `None`: it has none of that name. Empty for cells that are typed; for a
     /// shell, as above.

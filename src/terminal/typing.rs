@@ -111,8 +111,9 @@ impl Typing {
             let stdin = std::io::stdin();
             let mut away = false;
             loop {
-                if away && may_read() {
-                    away = false;
+                // After a stop we may be in the background, and whose keys those are nobody tells us.
+                let was_away = std::mem::replace(&mut away, !may_read());
+                if was_away && !away {
                     (keys.on_signal)(Signal::Returned);
                 }
                 let mut sources = [

@@ -31,7 +31,7 @@ fn what_runs_is_written_where_it_belongs() {
         let ran = piped(
             &home,
             &[],
-            "%ipycodex open a.ipynb\n%ipycodex cell 0\nx = 10\nprint('new')\n%ipycodex cell 2\ny = x; y + 1\n\
+            "%ipycodex open a.ipynb\n%ipycodex cell 0\nx = 10\nprint('new')\n%ipycodex cell 3\ny = x; y + 1\n\
              %ipycodex close\n'''gone'''\n",
         );
         assert_eq!(ran.code(), 0, "{ran:?}");

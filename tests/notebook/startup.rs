@@ -55,7 +55,7 @@ fn a_saved_session_is_there_in_the_next_shell() {
         shell.cell(6, "x + 1");
         shell.shows("Out[6]: 3");
         shell.pty.send_line("%ipycodex");
-        shell.shows("startup notebook  ~/.config/ipycodex/startup.ipynb");
+        shell.shows("startup notebook");
         shell.at(8);
         // Its code is the session's: it is saved again, and recorded.
         shell.pty.send_line("%ipycodex save");

@@ -6,7 +6,7 @@
 //! with 200, `cargo test --test it repl::jobs` takes the better part of an hour.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 

@@ -183,7 +183,7 @@ fn without_codex_a_prompt_says_what_to_do_and_comes_back() {
 fn commands_are_answered_in_a_line() {
     let shell = Shell::new();
     shell.cell(1, "%ipycodex");
-    for part in ["model", "think", "CONFIG_PATH", "HISTORY_PATH"] {
+    for part in ["model", "think", "settings", "record"] {
         shell.shows(part);
     }
     shell.cell(2, "%ipycodex nonsense");

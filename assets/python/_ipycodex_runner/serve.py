@@ -76,11 +76,10 @@ def main(arguments):
     searches = not (sys.flags.isolated or getattr(sys.flags, "safe_path", False))
     if searches and not alone:
         sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
-    module = type(sys)("__main__")
+    module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
         name_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
-    sys.modules["__main__"] = module
     debug.watch_imports(package.parts.after_import)
     stdin.watch_imports(package.parts.after_import)
     if pty:

@@ -1,8 +1,8 @@
 //! `%ipycodex` in the loop: carries out what a command orders.
 //!
 //! What needs the record or the agent is asked of it; the command is what is being worked on until the answer is there,
-//! so the next input finds done what was ordered. What waits comes back as values ([`Deed`]), which the loop carries out:
-//! nothing that waits holds the session. Ctrl-C stops the waiting, never what was ordered.
+//! so the next input finds done what was ordered. What waits comes back as values ([`Deed`]), which the loop carries
+//! out: nothing that waits holds the session. Ctrl-C stops the waiting, never what was ordered.
 
 mod agent;
 mod deed;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{BOTH, NONE, State, holds, round, rounds, started, stop_and_go};
-use crate::repl::shell::{CTRL_Z, Shell, with_settings};
+use crate::repl::shell::{CTRL_Z, Shell};
 use crate::support::await_true;
 use crate::support::home::Home;
 
