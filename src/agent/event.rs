@@ -77,14 +77,14 @@ pub enum AgentEvent {
         /// The user was asked or told about it before.
         told: bool,
     },
-    /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`].
+    /// The agent calls one of our tools and waits for [`AgentReply::ToolResult`](super::AgentReply::ToolResult).
     ToolCalled {
         /// The turn.
         turn: TurnId,
         /// The call.
         call: ToolCall,
     },
-    /// The agent asks the user and waits for [`AgentReply::Answered`].
+    /// The agent asks the user and waits for [`AgentReply::Answered`](super::AgentReply::Answered).
     Asked {
         /// The turn.
         turn: TurnId,

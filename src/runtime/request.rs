@@ -21,7 +21,7 @@ pub enum RuntimeRequest {
     /// Does what is to be done before the first cell, now and in every interpreter that takes this one's place.
     /// Answer: as to [`Execute`](RuntimeRequest::Execute).
     SetUp(Box<SetUp>),
-    /// Completes at `position`. Answer: [`Answer::Completions`](super::Answer::Completions).
+    /// Completes at `position`. Answer: [`Answer::Completions`](super::RuntimeAnswer::Completions).
     Complete {
         /// The text being edited.
         code: String,
@@ -33,13 +33,13 @@ pub enum RuntimeRequest {
     /// Says whether a cell could be run as it stands, or goes on in a further line. Of Python the editor knows that
     /// itself; a Jupyter client's question comes here, and the editor's for a language whose syntax it does not know.
     /// Answer:
-    /// [`Answer::Completeness`](super::Answer::Completeness).
+    /// [`Answer::Completeness`](super::RuntimeAnswer::Completeness).
     IsComplete {
         /// The text so far.
         code: String,
     },
     /// Describes what stands at `position`, or the function in whose brackets it is. The answer,
-    /// [`Answer::Inspection`](super::Answer::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
+    /// [`Answer::Inspection`](super::RuntimeAnswer::Inspection), has an entry [`LOOK`](super::LOOK) in its bundle.
     Inspect {
         /// The text being edited.
         code: String,
@@ -48,13 +48,13 @@ pub enum RuntimeRequest {
         /// True for sources too (`??`).
         detailed: bool,
     },
-    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::Answer::Tools).
+    /// Schemas of callables in the namespace. Answer: [`Answer::Tools`](super::RuntimeAnswer::Tools).
     DescribeTools {
         /// Names to look up.
         names: Vec<String>,
     },
     /// Calls a callable of the namespace. Output it prints is this id's output. Answer:
-    /// [`Answer::ToolResult`](super::Answer::ToolResult).
+    /// [`Answer::ToolResult`](super::RuntimeAnswer::ToolResult).
     CallTool {
         /// Name in the namespace.
         name: String,
@@ -64,7 +64,7 @@ pub enum RuntimeRequest {
         stdin: Stdin,
     },
     /// Evaluates what a prompt refers to, each once: names and calls in the live namespace, other expressions in a copy
-    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::Answer::Evaluated).
+    /// of it that can change nothing. Answer: [`Answer::Evaluated`](super::RuntimeAnswer::Evaluated).
     Evaluate {
         /// Any text; what is no expression gives a value that failed.
         variables: Vec<String>,
@@ -72,20 +72,20 @@ pub enum RuntimeRequest {
         shells: Vec<String>,
     },
     /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
-    /// [`Answer::Missing`](super::Answer::Missing).
+    /// [`Answer::Missing`](super::RuntimeAnswer::Missing).
     Missing {
         /// Sources of cells, in the order they ran.
         sources: Vec<String>,
     },
     /// Runs code in a copy of the interpreter that can change nothing. Answer:
-    /// [`Answer::Snapshot`](super::Answer::Snapshot).
+    /// [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot).
     Snapshot {
         /// Python; the value of a last expression is the result.
         code: String,
         /// True: run even where writes cannot be prevented.
         unprotected: bool,
     },
-    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::Answer::Done).
+    /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeAnswer::Done).
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
@@ -104,7 +104,8 @@ pub enum RuntimeRequest {
         /// Where the inputs are; `None`: nothing is recorded.
         place: Option<RecordPlace>,
     },
-    /// Ends the interpreter in an orderly way (at-exit functions run). Answer: [`Answer::Done`](super::Answer::Done).
+    /// Ends the interpreter in an orderly way (at-exit functions run). Answer:
+    /// [`Answer::Done`](super::RuntimeAnswer::Done).
     Shutdown {
         /// Only the connection ends: the interpreter was there before it, and stays.
         stays: bool,
