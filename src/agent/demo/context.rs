@@ -69,9 +69,12 @@ pub(super) fn quoted_after(text: &str, word: &str) -> Option<String> {
 }
 
 fn request(input: &str) -> String {
-    // The request is verbatim and last, so its end is the last end.
-    match input.split_once("<user-request>") {
-        Some((_, rest)) => match rest.rfind("</user-request>") {
+    // The request is verbatim and last, so its end is the last end. Instructions that stand before it name it as code.
+    let open = "<user-request>";
+    let mut places = input.match_indices(open);
+    let begun = places.find(|(at, _)| !input[..*at].ends_with('`'));
+    match begun.map(|(at, _)| &input[at + open.len()..]) {
+        Some(rest) => match rest.rfind("</user-request>") {
             Some(end) => rest[..end].to_owned(),
             None => rest.to_owned(),
         },
@@ -123,6 +126,8 @@ mod tests {
         assert_eq!(context.turns, 1);
         assert_eq!(context.request, "what is </user-request>?");
         assert_eq!(Context::read("hello").request, "hello");
+        let told = "- `<user-request>`: what is asked\n\n<user-request>why?</user-request>";
+        assert_eq!(Context::read(told).request, "why?");
     }
 
     #[test]
