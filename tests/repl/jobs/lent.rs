@@ -77,7 +77,7 @@ fn stop_less(shell: &Shell) {
 
 /// A pager and an editor that puts something away before it stops.
 const SLOW: &str = "#!/usr/bin/env python3
-import os, signal, time
+import os, select, signal, time
 def say(text): os.write(1, text.encode() + b'\\r\\n')
 def stop(*_):
     signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -89,7 +89,10 @@ def stop(*_):
 signal.signal(signal.SIGTSTP, stop)
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 say('be' + 'gun')
-open('/dev/tty').readline()
+# A signal in the moment before a read that waits would be heard after it.
+with open('/dev/tty') as tty:
+    while not select.select([tty], [], [], 0.05)[0]: pass
+    tty.readline()
 ";
 
 #[test]
