@@ -1,7 +1,7 @@
 //! A program that has the terminal for a while: the user's editor, a pager.
 //!
 //! In: its command, and what it reads. Out: how it ended. It shares our process group: keys that make signals reach us
-//! both. Invariant: a stop (Ctrl-Z) is the program's first. It may have a screen to put away, and may take its time:
+//! both, and mean nothing to us. Invariant: a stop (Ctrl-Z) is the program's first. It may have a screen to put away, and may take its time:
 //! the shell gets the terminal back when the program stands still, and not before; whatever is written to it meanwhile.
 //!
 //! Absent on purpose: the terminal's mode, which `screen` gives back before and takes again afterwards.
@@ -12,15 +12,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::job::{StopHeard, stop_our_job};
+use super::job::{KeysIgnored, stop_our_job};
 
 /// Runs a program that has the terminal until it ends; `input` is what it reads, the terminal when there is none.
 ///
 /// # Errors
 /// When it could not be started.
 pub fn run_in_front(command: &mut Command, input: Option<&[u8]>) -> io::Result<ExitStatus> {
-    // What a handler takes a program does not inherit: it is stopped as ever.
-    let mut stops = StopHeard::begin()?;
+    let mut keys = KeysIgnored::begin()?;
     if input.is_some() {
         command.stdin(Stdio::piped());
     }
@@ -31,11 +30,11 @@ pub fn run_in_front(command: &mut Command, input: Option<&[u8]>) -> io::Result<E
             // A program that is left before it has read all closes the pipe.
             threads.spawn(move || pipe.write_all(input));
         }
-        wait(&child, &mut stops)
+        wait(&child, &mut keys)
     })
 }
 
-fn wait(child: &Child, stops: &mut StopHeard) -> io::Result<ExitStatus> {
+fn wait(child: &Child, keys: &mut KeysIgnored) -> io::Result<ExitStatus> {
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     loop {
         let status = match waitpid(child, WaitOptions::UNTRACED) {
@@ -49,7 +48,7 @@ fn wait(child: &Child, stops: &mut StopHeard) -> io::Result<ExitStatus> {
         // Any other stop is between the program and whoever stopped it. That it could stop by this one says that there
         // is a shell that lets us go on.
         if status.stopping_signal() == Some(Signal::TSTP.as_raw()) {
-            stops.pause(stop_our_job);
+            keys.with_stops(stop_our_job);
             if let Some(child) = child {
                 let _ = kill_process(child, Signal::CONT);
             }

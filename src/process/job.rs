@@ -7,49 +7,65 @@ use std::io;
 use std::mem::MaybeUninit;
 
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process};
-use signal_hook::consts::signal::SIGTSTP;
+use signal_hook::consts::signal::{SIGINT, SIGQUIT, SIGTSTP};
 
-/// While it lives, a stop typed at the terminal does not stop us.
-pub(super) struct StopHeard {
+/// While it lives, the signals of keys typed at the terminal are nothing to us.
+pub(super) struct KeysIgnored {
+    stop: Ignored,
+    _others: [Ignored; 2],
+}
+
+impl KeysIgnored {
+    pub(super) fn begin() -> io::Result<Self> {
+        Ok(KeysIgnored {
+            stop: Ignored::begin(SIGTSTP)?,
+            _others: [Ignored::begin(SIGINT)?, Ignored::begin(SIGQUIT)?],
+        })
+    }
+
+    /// Does something while stops stop us.
+    pub(super) fn with_stops(&mut self, what: impl FnOnce()) {
+        // Neither fails: the signal is known.
+        let ours = set(SIGTSTP, &self.stop.before);
+        what();
+        if let Ok(ours) = ours {
+            let _ = set(SIGTSTP, &ours);
+        }
+    }
+}
+
+/// A signal whose handler does nothing: unlike one that is ignored, it is itself again in a program we start.
+struct Ignored {
+    signal: libc::c_int,
     before: libc::sigaction,
 }
 
 extern "C" fn heard(_: libc::c_int) {}
 
-impl StopHeard {
+impl Ignored {
     #[allow(unsafe_code)]
-    pub(super) fn begin() -> io::Result<Self> {
+    fn begin(signal: libc::c_int) -> io::Result<Self> {
         // SAFETY: all zeros is a value of this struct: no flags, an empty mask.
         let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
         action.sa_sigaction = heard as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        let before = set(&action)?;
-        Ok(StopHeard { before })
-    }
-
-    /// Does something while stops stop us.
-    pub(super) fn pause(&mut self, what: impl FnOnce()) {
-        // Neither fails: the signal is known.
-        let ours = set(&self.before);
-        what();
-        if let Ok(ours) = ours {
-            let _ = set(&ours);
-        }
+        let before = set(signal, &action)?;
+        Ok(Ignored { signal, before })
     }
 }
 
-impl Drop for StopHeard {
+impl Drop for Ignored {
     fn drop(&mut self) {
-        let _ = set(&self.before);
+        let _ = set(self.signal, &self.before);
     }
 }
 
-/// Says what becomes of a stop; returns what became of it before.
+/// Says what becomes of a signal; returns what became of it before.
 #[allow(unsafe_code)]
-fn set(action: &libc::sigaction) -> io::Result<libc::sigaction> {
+fn set(signal: libc::c_int, action: &libc::sigaction) -> io::Result<libc::sigaction> {
     let mut before = MaybeUninit::uninit();
     // SAFETY: both point to structs that live; the handler does nothing.
-    match unsafe { libc::sigaction(SIGTSTP, action, before.as_mut_ptr()) } {
+    match unsafe { libc::sigaction(signal, action, before.as_mut_ptr()) } {
         // SAFETY: the system has written it.
         0 => Ok(unsafe { before.assume_init() }),
         _ => Err(io::Error::last_os_error()),
@@ -58,13 +74,35 @@ fn set(action: &libc::sigaction) -> io::Result<libc::sigaction> {
 
 /// Stops us and the programs of our job that wait for us (`sh -c`, `uv run`): a shell takes the terminal back only when
 /// the process it has started stops.
+///
+/// A shell that sees those stop may let us go on at once. Our own stop waits for us by then, so it is taken back, as by
+/// any word to go on, instead of coming after it.
 pub fn stop_our_job() {
-    for waiting in those_that_wait() {
-        // One that is not ours to signal goes on waiting.
-        let _ = kill_process(waiting, Signal::TSTP);
+    let waiting = those_that_wait();
+    stops_blocked(|| {
+        // To this thread, which cannot go on before the stop; a signal to the process lets it run on for a moment.
+        let _ = signal_hook::low_level::raise(SIGTSTP);
+        for process in waiting {
+            // One that is not ours to signal goes on waiting.
+            let _ = kill_process(process, Signal::TSTP);
+        }
+    });
+}
+
+/// Does something while stops wait for this thread.
+#[allow(unsafe_code)]
+fn stops_blocked(what: impl FnOnce()) {
+    let mut stops = MaybeUninit::uninit();
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: both are written before they are read. None of these calls fails: the signal is known.
+    unsafe {
+        libc::sigemptyset(stops.as_mut_ptr());
+        libc::sigaddset(stops.as_mut_ptr(), SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_BLOCK, stops.as_ptr(), before.as_mut_ptr());
     }
-    // To this thread, which cannot go on before the stop; a signal to the process lets it run on for a moment.
-    let _ = signal_hook::low_level::raise(SIGTSTP);
+    what();
+    // SAFETY: the mask that was in force.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
 }
 
 /// Our ancestors in our process group, the nearest first.

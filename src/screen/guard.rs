@@ -50,6 +50,8 @@ struct Terminal {
     alternate_screen: AtomicBool,
     /// We have stopped ourselves, and the signal that let us go on has not been heard.
     stopped_ourselves: AtomicBool,
+    /// A Ctrl-C came as a signal, and whoever reads the keyboard has not heard of it.
+    interrupted: AtomicBool,
 }
 
 impl TerminalGuard {
@@ -76,6 +78,7 @@ impl TerminalGuard {
                 taken: AtomicBool::new(false),
                 alternate_screen: AtomicBool::new(false),
                 stopped_ourselves: AtomicBool::new(false),
+                interrupted: AtomicBool::new(false),
             }),
         })
     }
@@ -131,6 +134,11 @@ impl TerminalGuard {
     pub fn tell_of_keys(&self) -> bool {
         self.terminal.set_again();
         self.terminal.in_foreground()
+    }
+
+    /// True once for a Ctrl-C that came as a signal: before the terminal was ours again it was typed.
+    pub fn take_interrupt(&self) -> bool {
+        self.terminal.interrupted.swap(false, Ordering::SeqCst)
     }
 
     /// True while a program that makes its own line ends has the terminal.
@@ -194,6 +202,16 @@ impl Restorer {
             .terminal
             .stopped_ourselves
             .swap(false, Ordering::SeqCst)
+    }
+
+    /// Keeps a Ctrl-C for whoever reads the keyboard next.
+    pub fn keep_interrupt(&self) {
+        self.terminal.interrupted.store(true, Ordering::SeqCst);
+    }
+
+    /// As [`TerminalGuard::take_interrupt`].
+    pub fn take_interrupt(&self) -> bool {
+        self.terminal.interrupted.swap(false, Ordering::SeqCst)
     }
 
     /// As [`TerminalGuard::is_lent`].

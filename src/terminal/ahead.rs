@@ -19,6 +19,11 @@ pub(super) fn is_enter(event: &Event) -> bool {
     *event == Event::Key(enter) || is_control(event, 'j')
 }
 
+/// The key that interrupts.
+pub(super) fn ctrl_c() -> Event {
+    Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL))
+}
+
 pub(super) fn is_ctrl_c(event: &Event) -> bool {
     is_control(event, 'c')
 }

@@ -3,7 +3,7 @@
 //! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when the editor
 //! says that it was not to be (it ended with something else than 0). The text lies in a directory of its own that
 //! nobody else can read, and is gone afterwards. While the editor has the terminal it gets the mode of the time before
-//! us, and signals of its keys are not for us; whatever it leaves behind, the terminal is ours again then.
+//! us; whatever it leaves behind, the terminal is ours again then.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -11,7 +11,6 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::input::Mode;
 use crate::process;
@@ -28,8 +27,6 @@ pub(super) struct External {
     /// As in `$VISUAL` or `$EDITOR`.
     pub(super) command: Option<String>,
     pub(super) guard: Option<Arc<TerminalGuard>>,
-    /// True while it has the terminal: signals of keys are its own.
-    pub(super) lent: Arc<AtomicBool>,
 }
 
 impl External {
@@ -81,7 +78,6 @@ impl External {
 
     /// Gives it the terminal until it ends.
     fn run(&self, words: &[String], file: &Path) -> std::io::Result<ExitStatus> {
-        self.lent.store(true, Ordering::SeqCst);
         if let Some(guard) = &self.guard {
             guard.restore();
         }
@@ -93,7 +89,6 @@ impl External {
                 guard.write(SANE);
             }
         }
-        self.lent.store(false, Ordering::SeqCst);
         ended
     }
 }
@@ -140,14 +135,12 @@ mod tests {
         let external = External {
             command: Some(command.to_owned()),
             guard: None,
-            lent: Arc::default(),
         };
         match (external.edit(text, mode), expected) {
             (Ok(edited), Ok(expected)) => assert_eq!(edited.as_deref(), expected, "{command}"),
             (Err(said), Err(part)) => assert!(said.contains(part), "{said}"),
             (got, expected) => panic!("{command}: {got:?}, not {expected:?}"),
         }
-        assert!(!external.lent.load(Ordering::SeqCst));
     }
 
     #[test]

@@ -60,7 +60,7 @@ use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
 pub use greeting::Greeting;
-use keys::gate::{self, SharedGate};
+use keys::gate::{SharedGate, Waker};
 use prompt::Label;
 use showing::Showing;
 use signals::{Attached, Listeners};
@@ -128,7 +128,6 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let (told, gate) = (Told::default(), SharedGate::default());
     let bell = Bell::new()?;
     let ending = Arc::new(AtomicBool::new(false));
-    let lent = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
         session.clone(),
@@ -137,11 +136,12 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         Listeners {
             cells: Arc::clone(&attached),
             told: told.clone(),
-            editor: Box::new(gate::teller(&gate, &bell)),
-            bell: bell.clone(),
+            waker: Waker {
+                gate: Arc::clone(&gate),
+                bell: bell.clone(),
+            },
         },
         Arc::clone(&ending),
-        Arc::clone(&lent),
     )?;
     if let Some(guard) = &guard {
         // A stop that was over before this moment nobody has heard of.
@@ -174,7 +174,6 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         external: External {
             command: options.external_editor,
             guard: guard.clone(),
-            lent: Arc::clone(&lent),
         },
         printer,
         background: background.clone(),
@@ -231,7 +230,6 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
             pictures: options.pictures,
             attached,
             told,
-            lent,
             gate: editor.gate(),
             ground: editor.ground().clone(),
             asks_background: options.asks_background,

@@ -18,6 +18,7 @@ use crate::runtime::TerminalSize;
 use crate::screen::Screen;
 use crate::screen::alternate::Alternate;
 use crate::screen::guard::TerminalGuard;
+use crate::terminal::ahead::ctrl_c;
 use crate::text::{Line, split_at_columns};
 
 /// What the terminal is to show.
@@ -84,6 +85,9 @@ impl<'a> Panel<'a> {
     /// The terminal cannot be read.
     pub(super) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Report> {
         loop {
+            if self.mode.0.is_some_and(TerminalGuard::take_interrupt) {
+                return Ok(Some(ctrl_c()));
+            }
             if let Some(patience) = patience
                 && !crossterm::event::poll(patience).map_err(unreadable)?
             {

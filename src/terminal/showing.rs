@@ -2,7 +2,6 @@
 //!
 //! In: a [`Run`]. Out: what is left to do, and what was typed meanwhile and read by nobody.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crate::display::{Aftermath, Display, Pictures, follow, page, say};
@@ -30,8 +29,6 @@ pub(super) struct Showing {
     pub(super) pictures: Pictures,
     pub(super) attached: Attached,
     pub(super) told: Told,
-    /// Another program has the terminal.
-    pub(super) lent: Arc<AtomicBool>,
     /// Keys that wait for the editor.
     pub(super) gate: SharedGate,
     pub(super) ground: Ground,
@@ -110,14 +107,11 @@ impl Showing {
         self.screen.flush()?;
         let mut aftermath = display.into_aftermath();
         aftermath.ended = hands.ended(aftermath.ended);
-        self.lent.store(true, Ordering::SeqCst);
-        let paged = std::mem::take(&mut aftermath.pages)
+        std::mem::take(&mut aftermath.pages)
             .iter()
             .try_for_each(|text| {
                 page(text, &self.screen, self.guard.as_deref(), &self.environment)
-            });
-        self.lent.store(false, Ordering::SeqCst);
-        paged?;
+            })?;
         Ok((aftermath, hands.take_rest()))
     }
 
@@ -190,11 +184,8 @@ impl Showing {
             // A screen that is gone is noticed by the display.
             drop(said);
         };
-        let may_read = {
-            let guard = self.guard.clone();
-            move || guard.as_ref().is_none_or(|guard| guard.in_foreground())
-        };
-        let typing = Typing::start(target, hands, &self.told, on_signal, may_read).ok()?;
+        let typing =
+            Typing::start(target, hands, &self.told, self.guard.clone(), on_signal).ok()?;
         // A terminal that is gone is noticed by the display.
         let _ = self.screen.pastes(true);
         Some(typing)

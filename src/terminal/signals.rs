@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::signal::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
@@ -23,8 +22,7 @@ use crate::runtime::{CellTerminal, TerminalSize};
 use crate::screen::Screen;
 use crate::screen::guard::Restorer;
 use crate::session::SessionHandle;
-use crate::terminal::bell::Bell;
-use crate::terminal::keys::gate;
+use crate::terminal::keys::gate::{self, Waker};
 use crate::terminal::told::Told;
 
 /// How long the session may take to commit and to end its children.
@@ -39,17 +37,14 @@ pub(super) struct Listeners {
     pub(super) cells: Attached,
     /// The reader of the keyboard.
     pub(super) told: Told,
-    /// The editor.
-    pub(super) editor: Box<dyn Fn(Event) + Send>,
-    /// What the editor wakes for.
-    pub(super) bell: Bell,
+    /// Whoever reads it between two runs.
+    pub(super) waker: Waker,
 }
 
 /// The cell's terminal, once there is one.
 pub(super) type Attached = Arc<Mutex<Option<Arc<dyn CellTerminal>>>>;
 
-/// Begins to listen; `ending` becomes true when a signal ends us. While the terminal is `lent` to another program,
-/// keys that interrupt are that program's.
+/// Begins to listen; `ending` becomes true when a signal ends us.
 ///
 /// # Errors
 /// When handlers or a thread cannot be had.
@@ -59,17 +54,11 @@ pub(super) fn listen(
     restorer: Option<Restorer>,
     listeners: Listeners,
     ending: Arc<AtomicBool>,
-    lent: Arc<AtomicBool>,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH];
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(heard).map_err(failed)?;
-    let Listeners {
-        cells,
-        told,
-        editor,
-        bell,
-    } = listeners;
+    let Listeners { cells, told, waker } = listeners;
     let listen = move || {
         let resize = |size| {
             if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -81,7 +70,7 @@ pub(super) fn listen(
             match signal {
                 SIGWINCH => {
                     resize(screen.size());
-                    bell.ring();
+                    waker.bell.ring();
                     continue;
                 }
                 SIGCONT => {
@@ -89,7 +78,7 @@ pub(super) fn listen(
                         && restorer.take_again()
                     {
                         told.resumed();
-                        editor(gate::RESUMED);
+                        waker.resumed();
                         if restorer.is_lent() {
                             // A program draws its screen again when the size has changed.
                             let size = screen.size();
@@ -100,15 +89,19 @@ pub(super) fn listen(
                     }
                     continue;
                 }
-                SIGINT | SIGQUIT if lent.load(Ordering::SeqCst) => continue,
-                SIGINT | SIGQUIT if restorer.is_some() && heard.si_code == OF_A_KEY => {
-                    if signal == SIGINT && !told.interrupt() {
-                        let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-                        editor(Event::Key(key));
-                    }
-                    continue;
-                }
                 _ => {}
+            }
+            if let (SIGINT | SIGQUIT, OF_A_KEY, Some(restorer)) = (signal, heard.si_code, &restorer)
+            {
+                if signal == SIGINT && !told.interrupt() {
+                    restorer.keep_interrupt();
+                    // Who has begun to listen since then may not have found it.
+                    if told.is_heard() && restorer.take_interrupt() {
+                        told.interrupt();
+                    }
+                    waker.wake();
+                }
+                continue;
             }
             // What ran ends now; the editor must not take the terminal again.
             ending.store(true, Ordering::SeqCst);

@@ -1,8 +1,8 @@
 //! What the reader of the keyboard is told while it waits for keys: to stop, or what the signal thread has heard.
 //!
 //! In: [`Told::interrupt`], [`Told::resumed`], from any thread. Out: [`News`], behind a descriptor that can be polled
-//! together with the keyboard. Invariant: what is told while nobody reads the keyboard is gone; the editor has its own
-//! ways.
+//! together with the keyboard. Invariant: what is told while nobody reads the keyboard is gone; whoever tells of a
+//! Ctrl-C keeps it then.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +39,11 @@ impl Told {
     /// The listener hears [`News::Over`].
     pub(super) fn over(&self) {
         *self.teller() = None;
+    }
+
+    /// True while somebody listens.
+    pub(super) fn is_heard(&self) -> bool {
+        self.teller().is_some()
     }
 
     /// Tells of a Ctrl-C; false when nobody listens.

@@ -15,6 +15,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::runtime::CellTerminal;
+use crate::screen::guard::TerminalGuard;
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::pass;
 use crate::terminal::told::{self, News, Told};
@@ -73,8 +74,8 @@ pub(super) struct Typing {
 }
 
 impl Typing {
-    /// Begins to read, while it `may_read`, and to listen to what is `told`; `on_signal` is called on the reading
-    /// thread.
+    /// Begins to read while the terminal is ours, and to listen to what is `told`; `on_signal` is called on the
+    /// reading thread.
     ///
     /// # Errors
     /// When no pipe or thread can be had.
@@ -82,16 +83,17 @@ impl Typing {
         target: KeyTarget,
         hands: &Arc<Hands>,
         told: &Told,
+        guard: Option<Arc<TerminalGuard>>,
         on_signal: impl Fn(Signal) + Send + 'static,
-        may_read: impl Fn() -> bool + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut listener = told.listen()?;
         let (hands, told) = (Arc::clone(hands), told.clone());
         {
             let mut state = hands.state();
-            // A Ctrl-C that came as a signal before there was a listener the editor got, and it was not meant for that.
-            let early = pass(&state.gate).take_interrupt();
-            state.interrupted |= early;
+            // A Ctrl-C that came before there was a listener was meant for what runs.
+            let signalled = guard.as_ref().is_some_and(|guard| guard.take_interrupt());
+            let typed = pass(&state.gate).take_interrupt();
+            state.interrupted |= signalled | typed;
             match target {
                 KeyTarget::Cell(terminal) => state.cell = Some(terminal),
                 KeyTarget::Turn => state.turn = true,
@@ -102,7 +104,12 @@ impl Typing {
             }
         }
         let read = move || {
-            let mut keys = Keys { hands, on_signal };
+            let may_read = || guard.as_ref().is_none_or(|guard| guard.in_foreground());
+            let mut keys = Keys {
+                hands,
+                on_signal,
+                stopped: false,
+            };
             if std::mem::take(&mut keys.hands.state().interrupted) {
                 keys.take(&[CTRL_C]);
             }
@@ -112,7 +119,8 @@ impl Typing {
             let mut away = false;
             loop {
                 // After a stop we may be in the background, and whose keys those are nobody tells us.
-                let was_away = std::mem::replace(&mut away, !may_read());
+                let was_away = away | std::mem::take(&mut keys.stopped);
+                away = !may_read();
                 if was_away && !away {
                     (keys.on_signal)(Signal::Returned);
                 }
@@ -140,7 +148,7 @@ impl Typing {
                         News::Over => break,
                         News::Interrupt => keys.take(&[CTRL_C]),
                         News::Resumed => {
-                            (keys.on_signal)(Signal::Returned);
+                            keys.stopped = true;
                             keys.hands.state().resumed = true;
                         }
                     }
@@ -177,6 +185,8 @@ impl Typing {
 struct Keys<F> {
     hands: Arc<Hands>,
     on_signal: F,
+    /// We have been stopped, and the terminal has not been seen as ours since.
+    stopped: bool,
 }
 
 /// Who a byte is for.
@@ -278,8 +288,9 @@ impl<F: Fn(Signal)> Keys<F> {
         self.hands.state().replay
     }
 
-    fn suspend(&self) {
+    fn suspend(&mut self) {
         (self.on_signal)(Signal::Suspend);
+        self.stopped = true;
         self.hands.state().resumed = true;
     }
 

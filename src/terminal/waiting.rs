@@ -17,6 +17,7 @@ use reedline::{Completer, CompletionResult, CompletionStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::screen::guard::TerminalGuard;
+use crate::terminal::ahead::ctrl_c;
 use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
 use crate::terminal::keys::gate::{self, SharedGate, pass};
@@ -44,6 +45,9 @@ impl EditorWait {
         self.background.hand_over();
         let keyboard = std::io::stdin();
         while !heard()? {
+            if self.guard.as_ref().is_some_and(|it| it.take_interrupt()) {
+                pass(&self.gate).hold(ctrl_c());
+            }
             if pass(&self.gate).waits() {
                 gate::resize();
                 break;

@@ -21,6 +21,7 @@ use crate::text::entry::Entry;
 use crate::text::keys::{Decoder, is_control, plain};
 use crate::text::{Break, columns, cut, expand_tabs, rows_of_runs};
 
+const CTRL_C: u8 = 0x03;
 const CTRL_Z: u8 = 0x1a;
 
 /// What is shown of a text.
@@ -52,6 +53,9 @@ pub(super) fn show(page: &str, screen: &Screen, guard: &TerminalGuard) -> Result
             PollFd::new(&resized.heard, PollFlags::IN),
             PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
         ];
+        if guard.take_interrupt() && view.take(&[CTRL_C]) {
+            return Ok(());
+        }
         match poll(&mut sources, None) {
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return Ok(()),

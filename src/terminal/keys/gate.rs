@@ -138,18 +138,29 @@ impl Gate {
     }
 }
 
-/// Tells whoever reads the keys: the editor hears the event, a panel draws everything again.
-pub(in crate::terminal) fn teller(gate: &SharedGate, bell: &Bell) -> impl Fn(Event) + Send + use<> {
-    let (gate, bell) = (Arc::clone(gate), bell.clone());
-    move |event| {
-        let mut held = pass(&gate);
-        if held.state == State::Closed {
-            drop(held);
+/// Wakes whoever reads the keys.
+pub(in crate::terminal) struct Waker {
+    pub(in crate::terminal) gate: SharedGate,
+    pub(in crate::terminal) bell: Bell,
+}
+
+impl Waker {
+    /// A stop is over: the editor hears of it, a panel draws everything again.
+    pub(in crate::terminal) fn resumed(&self) {
+        let mut gate = pass(&self.gate);
+        if gate.state != State::Closed {
+            gate.hold(RESUMED);
+        }
+        drop(gate);
+        self.wake();
+    }
+
+    /// There is something to hear, or to look at.
+    pub(in crate::terminal) fn wake(&self) {
+        if pass(&self.gate).state == State::Closed {
             resize();
         } else {
-            held.hold(event);
-            drop(held);
-            bell.ring();
+            self.bell.ring();
         }
     }
 }
