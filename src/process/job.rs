@@ -9,66 +9,29 @@ use std::mem::MaybeUninit;
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, kill_process};
 use signal_hook::consts::signal::{SIGINT, SIGQUIT, SIGTSTP};
 
-/// While it lives, the signals of keys typed at the terminal are nothing to us.
+use super::caught::Caught;
+
+/// While it lives, the signals of keys typed at the terminal are nothing to us; to a program we start they mean what
+/// they always mean.
 pub(super) struct KeysIgnored {
-    stop: Ignored,
-    _others: [Ignored; 2],
+    stop: Caught,
+    _others: [Caught; 2],
 }
+
+extern "C" fn nothing(_: libc::c_int) {}
 
 impl KeysIgnored {
     pub(super) fn begin() -> io::Result<Self> {
+        let ignored = |signal| Caught::begin(signal, nothing);
         Ok(KeysIgnored {
-            stop: Ignored::begin(SIGTSTP)?,
-            _others: [Ignored::begin(SIGINT)?, Ignored::begin(SIGQUIT)?],
+            stop: ignored(SIGTSTP)?,
+            _others: [ignored(SIGINT)?, ignored(SIGQUIT)?],
         })
     }
 
     /// Does something while stops stop us.
     pub(super) fn with_stops(&mut self, what: impl FnOnce()) {
-        // Neither fails: the signal is known.
-        let ours = set(SIGTSTP, &self.stop.before);
-        what();
-        if let Ok(ours) = ours {
-            let _ = set(SIGTSTP, &ours);
-        }
-    }
-}
-
-/// A signal whose handler does nothing: unlike one that is ignored, it is itself again in a program we start.
-struct Ignored {
-    signal: libc::c_int,
-    before: libc::sigaction,
-}
-
-extern "C" fn heard(_: libc::c_int) {}
-
-impl Ignored {
-    #[allow(unsafe_code)]
-    fn begin(signal: libc::c_int) -> io::Result<Self> {
-        // SAFETY: all zeros is a value of this struct: no flags, an empty mask.
-        let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-        action.sa_sigaction = heard as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESTART;
-        let before = set(signal, &action)?;
-        Ok(Ignored { signal, before })
-    }
-}
-
-impl Drop for Ignored {
-    fn drop(&mut self) {
-        let _ = set(self.signal, &self.before);
-    }
-}
-
-/// Says what becomes of a signal; returns what became of it before.
-#[allow(unsafe_code)]
-fn set(signal: libc::c_int, action: &libc::sigaction) -> io::Result<libc::sigaction> {
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: both point to structs that live; the handler does nothing.
-    match unsafe { libc::sigaction(signal, action, before.as_mut_ptr()) } {
-        // SAFETY: the system has written it.
-        0 => Ok(unsafe { before.assume_init() }),
-        _ => Err(io::Error::last_os_error()),
+        self.stop.without(what);
     }
 }
 

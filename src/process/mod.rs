@@ -7,16 +7,22 @@
 //! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is
 //! in our group, and has no guard: it is the user's own, and stays when we go.
 //!
-//! Absent on purpose: what is said over the pipes. `unsafe` is in `spawn.rs`, `guard.rs` and `job.rs` and nowhere else.
+//! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
+//! changes of its size while its answer is waited for (`resizes.rs`).
+//!
+//! Absent on purpose: what is said over the pipes. `unsafe` is in this folder and nowhere else.
 
+mod caught;
 mod front;
 mod guard;
 mod job;
+mod resizes;
 mod spawn;
 mod tail;
 
 pub use front::run_in_front;
 pub use job::stop_our_job;
+pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
 

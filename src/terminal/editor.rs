@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
 use crossterm::cursor::SetCursorStyle;
@@ -16,6 +17,7 @@ use crate::config::{EditMode, KeyAction, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::markdown::{self, Theme};
+use crate::process::KeptResizes;
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::LastExchange;
@@ -32,6 +34,7 @@ use crate::terminal::keys::edits::{self, Change};
 use crate::terminal::keys::gate::{SharedGate, pass};
 use crate::terminal::keys::typed::TypedText;
 use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
+use crate::terminal::panel::unreadable;
 use crate::terminal::prompt::Label;
 use crate::terminal::recall::EditorHistory;
 use crate::terminal::reverse_search::{LookBack, Taken};
@@ -74,6 +77,8 @@ pub(super) struct Editor {
     hints: Hints,
     look_back: LookBack,
     ground: Ground,
+    /// What it wakes for.
+    bell: Bell,
 }
 
 /// What the editor is made of.
@@ -165,9 +170,10 @@ impl Editor {
         };
         let mut line = complete::install(line, sources, Arc::clone(&snapshot), colour, waiting);
         let signal = line.repaint_signal();
+        let rung = bell.clone();
         let repaint: Repaint = Arc::new(move || {
             signal.request_repaint();
-            bell.ring();
+            rung.ring();
         });
         look.repaint_with(Arc::clone(&repaint));
         hints.wake_with(Arc::clone(&repaint));
@@ -188,6 +194,7 @@ impl Editor {
             hints,
             look_back: options.look_back,
             ground,
+            bell,
         }
     }
 
@@ -254,12 +261,14 @@ impl Editor {
                 None => Cow::Borrowed(label),
                 Some(line) => Cow::Owned(label.replacing(line)),
             };
+            let resizes = KeptResizes::begin(self.bell.as_fd());
+            // One that has come is heard before the first question.
+            waiting::heard().map_err(unreadable)?;
             let signal = self.line.read_line(&self.look.fronted(&label));
+            drop(resizes);
             // The line editor gives back the mode it found, which after a stop may have been the shell's.
             self.external.host_mode();
-            match signal
-                .map_err(|error| Report::failure("could not read the terminal").because(error))?
-            {
+            match signal.map_err(unreadable)? {
                 Signal::Success(text) => {
                     self.take_ahead()?;
                     if let Some(whole) = self.look.whole(&text, &label) {
@@ -374,7 +383,6 @@ impl Editor {
     /// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before
     /// whatever is typed from now on.
     fn take_ahead(&self) -> Result<(), Report> {
-        let unreadable = |error| Report::failure("could not read the terminal").because(error);
         while waiting::heard().map_err(unreadable)? {
             let event = crossterm::event::read().map_err(unreadable)?;
             for event in self.ground.pass(event) {

@@ -134,7 +134,7 @@ impl Drop for Raw<'_> {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Report {
+pub(super) fn unreadable(error: std::io::Error) -> Report {
     Report::failure("could not read the terminal").because(error)
 }
 

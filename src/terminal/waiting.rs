@@ -4,10 +4,9 @@
 //! other things too. Here it waits before it looks. In: keys on standard input; the bell, which any thread rings that
 //! has something for the editor to paint; keys that are held (`keys/gate.rs`), which are made an event of. Invariants:
 //! while nothing comes, nothing wakes. No key lies unheard: the library is told of keys once, and those that one read
-//! does not take, or that come together with a signal, it would hear of with the next key only; it is told again. The
-//! signal that brings held keys is sent by the thread that waits, when it waits: at another moment it could take from
-//! who asks for the cursor the answer of the terminal, and sent by several threads it never lets the editor come to its
-//! keys.
+//! does not take, or that come together with a signal, it would hear of with the next key only; it is told again. A
+//! signal, be it a change of the window's size or one that brings held keys, comes when this thread waits: at another
+//! moment it takes from who asks for the cursor the answer of the terminal.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -16,11 +15,12 @@ use std::time::Duration;
 use reedline::{Completer, CompletionResult, CompletionStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::process::{let_resize_come, resize_is_kept};
 use crate::screen::guard::TerminalGuard;
 use crate::terminal::ahead::ctrl_c;
 use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
-use crate::terminal::keys::gate::{self, SharedGate, pass};
+use crate::terminal::keys::gate::{SharedGate, pass};
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
 pub(super) const ONCE_MORE: Duration = Duration::from_millis(2);
@@ -48,8 +48,8 @@ impl EditorWait {
             if self.guard.as_ref().is_some_and(|it| it.take_interrupt()) {
                 pass(&self.gate).hold(ctrl_c());
             }
-            if pass(&self.gate).waits() {
-                gate::resize();
+            if pass(&self.gate).waits() || resize_is_kept() {
+                let_resize_come();
                 break;
             }
             let mut sources = [

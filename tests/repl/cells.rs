@@ -307,3 +307,21 @@ fn the_size_follows_the_window() {
     shell.pty.wait_for("Out[3]: (60, 20)");
     shell.at(4);
 }
+
+#[test]
+fn a_size_that_changes_while_typing_overwrites_nothing() {
+    let shell = Shell::new();
+    for n in 1..=24 {
+        shell.at(n);
+        if n % 4 == 0 {
+            // Not at the bottom, where the place of the prompt cannot be mistaken.
+            shell.pty.send("\x0c");
+            shell.pty.wait_gone("Out");
+        }
+        let wide = u16::try_from(n % 2).unwrap();
+        shell.pty.resize(60 + wide * 40, 20 + wide * 10);
+        shell.pty.send_line(&format!("'a{n}' + 'b'"));
+        shell.at(n + 1);
+        shell.pty.wait_for_anywhere(&format!("Out[{n}]: 'a{n}b'"));
+    }
+}
