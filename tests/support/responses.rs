@@ -69,7 +69,9 @@ impl Endpoint {
                 let state = Arc::clone(&state);
                 thread::spawn(move || {
                     // A client that leaves in mid-answer is part of many tests.
-                    let _ = serve(stream, &state);
+                    if serve(stream, &state).is_err() {
+                        state.count_left();
+                    }
                 });
             }
         });
@@ -102,7 +104,7 @@ impl Endpoint {
         self.state.release.notify_all();
     }
 
-    /// How many requests were given up while they waited in an [`Event::Hold`].
+    /// How many requests were given up before the release.
     pub(crate) fn abandoned(&self) -> usize {
         self.state.abandoned.load(Ordering::SeqCst)
     }
@@ -214,15 +216,23 @@ fn serve(stream: TcpStream, state: &Arc<State>) -> std::io::Result<()> {
     })
 }
 
-/// Counts a client that leaves before the release.
+impl State {
+    /// A client has left. After the release that is nothing special.
+    fn count_left(&self) {
+        if !*lock(&self.released) {
+            self.abandoned.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Notices a client that leaves while its answer waits.
 fn watch(stream: &TcpStream, state: &Arc<State>) {
     let (Ok(mut stream), state) = (stream.try_clone(), Arc::clone(state)) else {
         return;
     };
     thread::spawn(move || {
-        let left = matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_));
-        if left && !*lock(&state.released) {
-            state.abandoned.fetch_add(1, Ordering::SeqCst);
+        if matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_)) {
+            state.count_left();
         }
     });
 }
