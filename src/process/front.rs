@@ -1,8 +1,9 @@
 //! A program that has the terminal for a while: the user's editor, a pager.
 //!
 //! In: its command, and what it reads. Out: how it ended. It shares our process group: keys that make signals reach us
-//! both, and mean nothing to us. Invariant: a stop (Ctrl-Z) is the program's first. It may have a screen to put away, and may take its time:
-//! the shell gets the terminal back when the program stands still, and not before; whatever is written to it meanwhile.
+//! both, and mean nothing to us. Invariant: a stop (Ctrl-Z) is the program's first. It may have a screen to put away,
+//! and may take its time: the shell gets the terminal back when the program stands still, and not before; whatever is
+//! written to it meanwhile.
 //!
 //! Absent on purpose: the terminal's mode, which `screen` gives back before and takes again afterwards.
 

@@ -1,8 +1,8 @@
 //! Changes of the window's size, kept back while somebody waits for an answer of the terminal.
 //!
-//! The library that reads the terminal forgets what can be read when a change of size comes at the same moment. Who asks
-//! the terminal where its cursor is waits two seconds for the answer then, and takes it for that of the next question.
-//! So a change is kept, a bell rung, and whoever waits for nothing lets it come.
+//! The library that reads the terminal forgets what can be read when a change of size comes at the same moment. Whoever
+//! asks the terminal where its cursor is waits two seconds for the answer then, and takes it for that of the next
+//! question. So a change is kept, a bell rung, and whoever waits for nothing lets it come.
 
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -270,7 +270,7 @@ impl Editor {
             self.external.host_mode();
             match signal.map_err(unreadable)? {
                 Signal::Success(text) => {
-                    self.take_ahead()?;
+                    waiting::take_ahead(&self.ground, &self.gate).map_err(unreadable)?;
                     if let Some(whole) = self.look.whole(&text, &label) {
                         self.screen.trusted(whole.as_bytes())?;
                         self.screen.flush()?;
@@ -378,20 +378,6 @@ impl Editor {
         if let Some(change) = change {
             self.line.run_edit_commands(&change.commands());
         }
-    }
-
-    /// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before
-    /// whatever is typed from now on.
-    fn take_ahead(&self) -> Result<(), Report> {
-        while waiting::heard().map_err(unreadable)? {
-            let event = crossterm::event::read().map_err(unreadable)?;
-            for event in self.ground.pass(event) {
-                if !matches!(event, Event::Resize(..)) {
-                    pass(&self.gate).hold(event);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Where keys wait for the editor.

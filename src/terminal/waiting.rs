@@ -12,6 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossterm::event::Event;
 use reedline::{Completer, CompletionResult, CompletionStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -20,6 +21,7 @@ use crate::screen::guard::TerminalGuard;
 use crate::terminal::ahead::ctrl_c;
 use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
+use crate::terminal::ground::Ground;
 use crate::terminal::keys::gate::{SharedGate, pass};
 
 /// How long the library is asked once more when the bell has rung: of a signal it hears by itself.
@@ -87,6 +89,19 @@ pub(super) fn heard() -> std::io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Takes what was read of the keys together with the one that submitted: it belongs to the next input, before whatever
+/// is typed from now on.
+pub(super) fn take_ahead(ground: &Ground, gate: &SharedGate) -> std::io::Result<()> {
+    while heard()? {
+        for event in ground.pass(crossterm::event::read()?) {
+            if !matches!(event, Event::Resize(..)) {
+                pass(gate).hold(event);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A completer; the editor asks it how it goes on right before it looks for events, and waits there.
