@@ -100,9 +100,11 @@ fn what_is_not_known_is_said() {
     shell.pty.send("no_such_name");
     shell.at_with(1, "no_such_name");
     shell.pty.send(SHIFT_TAB);
-    shell.pty.wait_for("nothing is known of what stands here");
+    shell
+        .pty
+        .wait_for("No documentation for `no_such_name`: has the cell");
     shell.pty.send("x");
-    shell.pty.wait_gone("nothing is known");
+    shell.pty.wait_gone("No documentation");
     shell.at_with(1, "no_such_namex");
 }
 

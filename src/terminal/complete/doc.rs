@@ -37,6 +37,8 @@ pub(super) struct DocMenu {
     colour: bool,
     active: bool,
     waiting: bool,
+    /// The name at the cursor.
+    name: String,
     shown: Option<Shown>,
     whole: bool,
     first: usize,
@@ -73,6 +75,7 @@ impl DocMenu {
             colour,
             active: false,
             waiting: false,
+            name: String::new(),
             shown: None,
             whole: false,
             first: 0,
@@ -92,9 +95,10 @@ impl DocMenu {
 
     /// Asks what stands at the cursor.
     fn ask(&mut self, text: &str, cursor: usize) {
+        self.name = name_at(text, cursor).to_owned();
         let mode = snapshot::look(&self.snapshot).mode;
         let Some((code, position)) = asked(text, cursor, mode) else {
-            self.shown = Some(nothing());
+            self.shown = Some(nothing(&self.name));
             return;
         };
         let mut answer = self.sources.ask(RuntimeRequest::Inspect {
@@ -107,8 +111,8 @@ impl DocMenu {
                 self.waiting = true;
                 locked(&self.desk).looking = Some(answer);
             }
-            Told::Never => self.shown = Some(nothing()),
-            Told::Answer(answer) => self.shown = Some(shown(&answer)),
+            Told::Never => self.shown = Some(nothing(&self.name)),
+            Told::Answer(answer) => self.shown = Some(shown(&answer, &self.name)),
         }
     }
 
@@ -207,17 +211,35 @@ fn asked(text: &str, cursor: usize, mode: Mode) -> Option<(String, CodePoints)> 
     Some((code.to_owned(), position))
 }
 
-fn nothing() -> Shown {
+/// The dotted name the cursor is in or behind; may be empty.
+fn name_at(text: &str, cursor: usize) -> &str {
+    let of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let (before, after) = text.split_at_checked(cursor).unwrap_or((text, ""));
+    let start = before.trim_end_matches(of_name).len();
+    let end = text.len()
+        - after
+            .trim_start_matches(|c: char| of_name(c) && c != '.')
+            .len();
+    text[start..end].trim_matches('.')
+}
+
+/// What is said where the interpreter knows nothing.
+fn nothing(name: &str) -> Shown {
+    let head = match name.split_once('.') {
+        Some((module, _)) => format!("No documentation for `{name}`: is `{module}` imported?"),
+        None if name.is_empty() => "No documentation: no name stands at the cursor.".into(),
+        None => format!("No documentation for `{name}`: has the cell that defines it been run?"),
+    };
     Shown {
-        head: "nothing is known of what stands here".into(),
+        head,
         mark: None,
         lines: Vec::new(),
     }
 }
 
-fn shown(answer: &RuntimeAnswer) -> Shown {
+fn shown(answer: &RuntimeAnswer, name: &str) -> Shown {
     let RuntimeAnswer::Inspection(Some(bundle)) = answer else {
-        return nothing();
+        return nothing(name);
     };
     read(bundle).unwrap_or_else(|| Shown {
         head: String::new(),
@@ -326,7 +348,7 @@ impl Menu for DocMenu {
         let told = locked(&self.desk).looked.take();
         if let (true, Some(answer)) = (self.waiting, told) {
             self.waiting = false;
-            self.shown = Some(shown(&answer));
+            self.shown = Some(shown(&answer, &self.name));
         }
         if self.shown.is_none() && !self.waiting {
             let text = editor.get_buffer().to_owned();
@@ -397,7 +419,7 @@ mod tests {
 
     fn look(text: serde_json::Value) -> Shown {
         let bundle = MimeBundle::new([(LOOK.to_owned(), text)].into_iter().collect());
-        shown(&RuntimeAnswer::Inspection(Some(bundle)))
+        shown(&RuntimeAnswer::Inspection(Some(bundle)), "f")
     }
 
     #[test]
@@ -413,7 +435,25 @@ mod tests {
             serde_json::json!({"name": "x", "type": "int", "signature": "", "mark": null, "value": "41", "doc": ""}),
         );
         assert_eq!(value.head, "x: int = 41");
-        assert_eq!(shown(&RuntimeAnswer::Inspection(None)), nothing());
-        assert_eq!(shown(&RuntimeAnswer::Failed("no".into())), nothing());
+        for answer in [
+            RuntimeAnswer::Inspection(None),
+            RuntimeAnswer::Failed("no".into()),
+        ] {
+            let head = shown(&answer, "os.path").head;
+            assert_eq!(head, "No documentation for `os.path`: is `os` imported?");
+        }
+    }
+
+    #[test]
+    fn the_name_at_the_cursor() {
+        for (text, cursor, name) in [
+            ("x = os.path.join", 16, "os.path.join"),
+            ("os.path.join(a)", 5, "os.path"),
+            ("f(größe)", 6, "größe"),
+            ("f()", 3, ""),
+            ("", 0, ""),
+        ] {
+            assert_eq!(name_at(text, cursor), name, "{text} {cursor}");
+        }
     }
 }
