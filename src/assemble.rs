@@ -16,8 +16,8 @@ use crate::environment::Environment;
 use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
-use crate::runtime::Stdin;
 use crate::runtime::connect::{Confinement, PythonPlan, RuntimePlan, ScriptRun};
+use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
     self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlanKernel, PlannedRuntime,
@@ -42,6 +42,10 @@ pub struct Wanted {
     pub runtime_at_once: bool,
     /// The script that is run or loaded first.
     pub script: Option<ScriptRun>,
+    /// What the command line asks of IPython.
+    pub ipython: IpythonFlags,
+    /// What users have at home comes before the first cell.
+    pub at_home: bool,
 }
 
 /// A running session and what its front-end needs beside it.
@@ -141,7 +145,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
         asks: wanted.cells_own_a_terminal,
-        set_up: home::set_up(environment, &settings),
+        set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
         record: paths.history.clone(),

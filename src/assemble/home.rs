@@ -7,22 +7,36 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 use crate::environment::Environment;
-use crate::runtime::SetUp;
+use crate::runtime::{IpythonFlags, SetUp};
 
 /// Where IPython keeps what holds for all users.
 const SHARED: [&str; 2] = ["/etc/ipython", "/usr/local/etc/ipython"];
 
-/// What is done before the first input.
-pub(super) fn set_up(environment: &Environment, settings: &Settings) -> SetUp {
+/// What is done before the first input: what `flags` ask for, and what is `at_home` when that counts.
+pub(super) fn set_up(
+    environment: &Environment,
+    settings: &Settings,
+    flags: IpythonFlags,
+    at_home: bool,
+) -> SetUp {
     let paths = &settings.paths;
+    let told = paths.state_dir.join("ipython-told");
+    if !at_home {
+        return SetUp {
+            flags,
+            told,
+            ..SetUp::default()
+        };
+    }
     let own = Some(paths.config_dir.join("startup.py")).filter(|path| path.is_file());
     SetUp {
         profile: profile(environment, settings),
+        flags,
         files: own
             .into_iter()
             .chain(scripts(&paths.config_dir.join("modules")))
             .collect(),
-        told: paths.state_dir.join("ipython-told"),
+        told,
     }
 }
 

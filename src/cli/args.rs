@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::config::{ChoiceSetting, ConfigFlags};
 use crate::markdown::Theme;
 use crate::report::Report;
+use crate::runtime::IpythonFlags;
 use crate::screen::ColorChoice;
 use crate::text::similar::nearest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -15,7 +16,12 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 ///
 /// Type Python as in IPython. A line that starts with `.` is a prompt for the agent, which sees what was run.
 #[derive(Debug, Parser)]
-#[command(name = "ipycodex", version, max_term_width = 100)]
+#[command(
+    name = "ipycodex",
+    version,
+    max_term_width = 100,
+    after_help = "Settings of IPython, as its own command line takes them, stand before a command: --Class.trait=value"
+)]
 pub(super) struct Arguments {
     /// A subcommand, or the REPL.
     #[command(subcommand)]
@@ -234,6 +240,25 @@ pub(super) struct Common {
     /// Load no profile of IPython
     #[arg(long, global = true, conflicts_with = "profile")]
     pub no_profile: bool,
+    /// Open the debugger after an exception
+    #[arg(long, global = true)]
+    pub pdb: bool,
+    /// Prepare Matplotlib as `%matplotlib BACKEND` does
+    #[arg(
+        long,
+        global = true,
+        value_name = "BACKEND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto"
+    )]
+    pub matplotlib: Option<String>,
+    /// Load an extension of IPython; may be repeated
+    #[arg(long = "ext", global = true, value_name = "NAME")]
+    pub extensions: Vec<String>,
+    /// `--Class.trait=value`, taken out of the command line ([`without_traits`]).
+    #[arg(skip)]
+    pub traits: Vec<String>,
     /// The record; may be IPython's own history.sqlite
     #[arg(long, global = true, value_name = "PATH")]
     pub hist_file: Option<PathBuf>,
@@ -261,6 +286,16 @@ pub(super) enum Color {
 }
 
 impl Common {
+    /// What is asked of IPython.
+    pub(super) fn ipython(&self) -> IpythonFlags {
+        IpythonFlags {
+            pdb: self.pdb,
+            matplotlib: self.matplotlib.clone(),
+            extensions: self.extensions.clone(),
+            traits: self.traits.clone(),
+        }
+    }
+
     /// The options as settings.
     ///
     /// # Errors
@@ -293,6 +328,36 @@ impl Common {
             ..ConfigFlags::default()
         })
     }
+}
+
+/// Takes settings of IPython out of a command line, as far as a command or `--`: behind those everything is theirs.
+pub(super) fn without_traits(
+    arguments: impl Iterator<Item = OsString>,
+) -> (Vec<OsString>, Vec<String>) {
+    let command = Arguments::command();
+    let (mut rest, mut traits, mut ended) = (Vec::new(), Vec::new(), false);
+    for argument in arguments {
+        match argument.to_str() {
+            Some(word) if !ended && is_trait(word) => traits.push(word.to_owned()),
+            word => {
+                let ends = |word| word == "--" || command.find_subcommand(word).is_some();
+                ended |= word.is_some_and(ends);
+                rest.push(argument);
+            }
+        }
+    }
+    (rest, traits)
+}
+
+/// True for `--Class.trait=value`, as IPython takes it.
+fn is_trait(word: &str) -> bool {
+    let name = word
+        .strip_prefix("--")
+        .and_then(|rest| rest.split_once('='));
+    name.and_then(|(name, _)| name.split_once('.'))
+        .is_some_and(|(class, name)| {
+            class.starts_with(|first: char| first.is_ascii_uppercase()) && !name.is_empty()
+        })
 }
 
 /// What is said of a first word that is neither a command nor a file; names the command it looks like.
@@ -355,6 +420,30 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_of_ipython_stand_before_a_command() {
+        for (line, rest, traits) in [
+            ("--A.b=1 -c x", "-c x", "--A.b=1"),
+            (
+                "--no-record --A.b.c=[] x.py",
+                "--no-record x.py",
+                "--A.b.c=[]",
+            ),
+            ("run x.py --A.b=1", "run x.py --A.b=1", ""),
+            ("-- --A.b=1", "-- --A.b=1", ""),
+            (
+                "--a.b=1 --A=1 --A.=1 -A.b=1",
+                "--a.b=1 --A=1 --A.=1 -A.b=1",
+                "",
+            ),
+        ] {
+            let words = line.split(' ').map(OsString::from);
+            let (left, found) = without_traits(words);
+            let rest: Vec<OsString> = rest.split(' ').map(OsString::from).collect();
+            assert_eq!((left, found.join(" ")), (rest, traits.to_owned()), "{line}");
+        }
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub(super) fn run(
         stdin: Stdin::Refuse,
         runtime_at_once: false,
         script: None,
+        ipython: arguments.common.ipython(),
+        at_home: false,
     };
     let Assembly {
         session,
@@ -64,7 +66,7 @@ pub(super) fn run(
     let options = batch::BatchOptions {
         silent: false,
         timeout: None,
-        set_up: false,
+        set_up: !arguments.common.ipython().is_empty(),
         load: Vec::new(),
         screen,
         appearance,

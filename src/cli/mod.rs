@@ -27,11 +27,15 @@ use args::{Arguments, Subcommands};
 pub fn main() -> i32 {
     let environment = Environment::capture();
     crash::report_panics(&environment);
-    let arguments = match Arguments::try_parse_from(std::env::args_os()) {
-        Ok(arguments) => arguments,
+    let (typed, traits) = args::without_traits(std::env::args_os());
+    let arguments = match Arguments::try_parse_from(&typed) {
+        Ok(mut arguments) => {
+            arguments.common.traits = traits;
+            arguments
+        }
         Err(error) => {
             if error.kind() == ErrorKind::UnknownArgument
-                && let Some(report) = args::mistyped(std::env::args_os())
+                && let Some(report) = args::mistyped(typed.into_iter())
             {
                 return ended(&report, &environment);
             }

@@ -21,6 +21,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         stdin: Stdin::Terminal,
         runtime_at_once: true,
         script: load::script(&load),
+        ipython: arguments.common.ipython(),
+        at_home: true,
     };
     let Assembly {
         session,

@@ -30,7 +30,7 @@ pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<
     let work = Work {
         once: true,
         script: load::script(&load),
-        set_up: true,
+        at_home: true,
         load,
         ..work
     };
@@ -90,6 +90,7 @@ fn run(
         }
         None => None,
     };
+    let ipython = arguments.common.ipython();
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
         resume: resume::named(arguments, environment)?,
@@ -102,6 +103,8 @@ fn run(
         },
         runtime_at_once: true,
         script: work.script,
+        at_home: work.at_home,
+        ipython: ipython.clone(),
     };
     let Assembly {
         session,
@@ -125,7 +128,7 @@ fn run(
         pictures,
         terminal: environment.stdout_is_terminal,
         stop: work.stop,
-        set_up: work.set_up,
+        set_up: work.at_home || !ipython.is_empty(),
         load: work.load,
         stdin_is_free: work.stdin_is_free,
         silent: shown.json,

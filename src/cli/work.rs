@@ -26,7 +26,7 @@ pub(super) struct Work {
     pub left_out: Vec<String>,
     pub load: Vec<Loading>,
     /// As before a prompt, what users have at home counts.
-    pub set_up: bool,
+    pub at_home: bool,
     pub script: Option<ScriptRun>,
     pub stop: bool,
     pub stdin_is_free: bool,

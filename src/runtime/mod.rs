@@ -33,7 +33,7 @@ pub use capabilities::{Completing, RuntimeCapabilities};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    Execute, InputReply, Place, RecordPlace, RequestId, RuntimeRequest, SetUp, Stdin,
+    Execute, InputReply, IpythonFlags, Place, RecordPlace, RequestId, RuntimeRequest, SetUp, Stdin,
 };
 
 use std::sync::Arc;

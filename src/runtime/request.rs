@@ -164,11 +164,33 @@ impl Execute {
     }
 }
 
-/// What is done before the first cell, in this order: IPython's profile where there is IPython, then files.
+/// What a command line asks of IPython. The built-in engine does what it can, and says what it cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IpythonFlags {
+    /// The debugger opens after an exception.
+    pub pdb: bool,
+    /// A backend as `%matplotlib` takes it, or `auto`.
+    pub matplotlib: Option<String>,
+    /// Modules to load as extensions.
+    pub extensions: Vec<String>,
+    /// Settings, each as it was typed: `--Class.trait=value`.
+    pub traits: Vec<String>,
+}
+
+impl IpythonFlags {
+    /// Nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        *self == IpythonFlags::default()
+    }
+}
+
+/// What is done before the first cell, in this order: IPython's profile where there is IPython, flags, then files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetUp {
     /// Name of the profile; `None`: none.
     pub profile: Option<String>,
+    /// Before the profile where they say the same.
+    pub flags: IpythonFlags,
     /// Run in the namespace, one after the other.
     pub files: Vec<PathBuf>,
     /// Keeps what the user has been told of the profile, so that it is told once.
@@ -178,7 +200,7 @@ pub struct SetUp {
 impl SetUp {
     /// There is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.profile.is_none() && self.files.is_empty()
+        self.profile.is_none() && self.flags.is_empty() && self.files.is_empty()
     }
 }
 

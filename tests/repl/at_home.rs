@@ -178,3 +178,40 @@ fn files_that_flood_or_end_the_interpreter_do_not_cost_the_shell() {
         assert_eq!(shell.leave(), 0);
     }
 }
+
+#[test]
+fn flags_of_ipython_count_in_both_engines() {
+    for home in homes() {
+        let (other, script) = (home.work().join("other_ext.py"), home.work().join("s.py"));
+        let extension = "def load_ipython_extension(ip): ip.user_ns['loaded'] = 41\n";
+        write(&other, extension);
+        write(&script, "import sys; print(sys.argv[1:], loaded)\n");
+        let common = [&DEMO[..], &["--ext", "other_ext", "--ext", "no_such_ext"]].concat();
+        let ran = home.run(&[&common[..], &["run", "s.py", "--A.b=1"]].concat(), "");
+        assert_eq!(ran.stdout, "['--A.b=1'] 41\n", "{ran:?}");
+        assert!(
+            ran.stderr.contains("No module named 'no_such_ext'"),
+            "{ran:?}"
+        );
+        assert!(ran.stderr.contains("failed; the shell goes on"), "{ran:?}");
+
+        let both = "--InteractiveShell.ast_node_interactivity=all";
+        let ran = home.run(&[&[both][..], &DEMO, &["-c", "1\n2"]].concat(), "");
+        let unheeded = format!("`{both}` has no effect: IPython is not in use");
+        match ran.stdout.as_str() {
+            "1\n2\n" => assert_eq!(ran.stderr, "", "{ran:?}"),
+            "2\n" => assert!(ran.stderr.contains(&unheeded), "{ran:?}"),
+            _ => panic!("{ran:?}"),
+        }
+
+        let shell = Shell::start(home, &[&DEMO[..], &["--pdb"]].concat(), WIDE);
+        shell.cell(1, "left = 6");
+        shell.at(2);
+        shell.pty.send_line("1 / 0");
+        shell.shows("ipdb>");
+        shell.pty.send_line("p 'left', left * 7");
+        shell.shows("('left', 42)");
+        shell.pty.send_line("q");
+        shell.at(3);
+    }
+}

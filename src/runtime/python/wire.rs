@@ -123,6 +123,10 @@ pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
         "type": "set_up",
         "id": id.0,
         "profile": wanted.profile,
+        "pdb": wanted.flags.pdb,
+        "matplotlib": wanted.flags.matplotlib,
+        "extensions": wanted.flags.extensions,
+        "options": wanted.flags.traits,
         "files": wanted.files.iter().map(path).collect::<Vec<_>>(),
         "told": path(&wanted.told),
     }))
