@@ -3,6 +3,7 @@
 mod asides;
 mod bench;
 mod cells;
+mod comms;
 mod confined;
 mod contract;
 mod life;

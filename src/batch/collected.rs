@@ -88,7 +88,8 @@ impl Collected {
                 }
                 _ => {}
             },
-            CellEvent::Started | CellEvent::InputRequested { .. } => {}
+            CellEvent::Late { event, .. } => return self.cell(event),
+            CellEvent::Started | CellEvent::Comm(_) | CellEvent::InputRequested { .. } => {}
         }
         None
     }

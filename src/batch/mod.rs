@@ -249,6 +249,8 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             | CellEvent::Output { .. }
             | CellEvent::Display(_)
             | CellEvent::Clear { .. }
+            | CellEvent::Comm(_)
+            | CellEvent::Late { .. }
             | CellEvent::InputRequested { .. }
             | CellEvent::Raised(_)
             | CellEvent::Ended { .. },

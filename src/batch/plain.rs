@@ -92,6 +92,9 @@ impl Showing for Plain {
             SessionEvent::Cell(CellEvent::Display(display)) => {
                 self.value(display.bundle.for_terminal(usize::MAX))
             }
+            SessionEvent::Cell(CellEvent::Late { event, .. }) => {
+                self.on(SessionEvent::Cell(*event))
+            }
             SessionEvent::Told(ToldEvent::Page(bundle)) => {
                 self.value(bundle.for_terminal(usize::MAX))
             }
@@ -135,6 +138,7 @@ impl Showing for Plain {
             | SessionEvent::Cell(
                 CellEvent::Started
                 | CellEvent::Clear { .. }
+                | CellEvent::Comm(_)
                 | CellEvent::InputRequested { .. }
                 | CellEvent::Ended { .. },
             )

@@ -55,6 +55,8 @@ impl Held {
                 | CellEvent::Output { .. }
                 | CellEvent::Display(_)
                 | CellEvent::Clear { .. }
+                | CellEvent::Comm(_)
+                | CellEvent::Late { .. }
                 | CellEvent::InputRequested { .. }
                 | CellEvent::Raised(_),
             )

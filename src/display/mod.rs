@@ -217,6 +217,8 @@ impl Display {
                 self.cell.raised(&error)
             }
             CellEvent::Clear { .. } => self.cell.clear(),
+            CellEvent::Late { event, .. } => self.of_cell(*event),
+            CellEvent::Comm(_) => Ok(()),
             CellEvent::Ended { ending, .. } => {
                 self.in_cell = false;
                 if self.answer.is_none() {

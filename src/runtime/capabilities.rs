@@ -116,6 +116,7 @@ impl RuntimeCapabilities {
             RuntimeRequest::Missing { .. } | RuntimeRequest::SetVariables { .. } => {
                 (self.references, self.unable("shows no names"))
             }
+            RuntimeRequest::Comm(_) => (self.comms, self.unable("takes no messages of comms")),
             RuntimeRequest::Snapshot { .. } => (
                 self.snapshot,
                 self.unable("runs no code that can change nothing"),

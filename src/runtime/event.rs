@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::answer::RuntimeAnswer;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
-use super::request::RequestId;
+use super::request::{CommMessage, RequestId};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 
@@ -42,6 +42,13 @@ pub enum RuntimeEvent {
         id: Option<RequestId>,
         /// What to show.
         display: Display,
+    },
+    /// A message of an object of the interpreter to one of a front-end.
+    Comm {
+        /// The request it belongs to.
+        id: Option<RequestId>,
+        /// It.
+        message: CommMessage,
     },
     /// The output so far is to be cleared.
     Clear {

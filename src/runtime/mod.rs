@@ -6,7 +6,8 @@
 //! Invariants every implementation keeps:
 //! - `submit` never blocks and never fails: what goes wrong becomes an event of that id.
 //! - every `Execute` ends in exactly one [`RuntimeEvent::Finished`], every other request in exactly one
-//!   [`RuntimeEvent::Answered`]; nothing with that id follows it, and all its output precedes it.
+//!   [`RuntimeEvent::Answered`]; all its output precedes it. What its tasks and threads show later may follow, as
+//!   [`RuntimeEvent::Output`], [`RuntimeEvent::Display`] or [`RuntimeEvent::Comm`] with that id; nothing else does.
 //! - an interrupt goes through [`Interrupter`], beside the queue, never through it.
 //! - what it cannot do is a field of [`RuntimeCapabilities`], never a branch on its name; a session asks for nothing
 //!   else.
@@ -33,7 +34,8 @@ pub use capabilities::{Completing, RuntimeCapabilities};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    Execute, InputReply, IpythonFlags, Place, RecordPlace, RequestId, RuntimeRequest, SetUp, Stdin,
+    CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace, RequestId,
+    RuntimeRequest, SetUp, Stdin,
 };
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::text::offset::CodePoints;
 
@@ -90,6 +90,10 @@ pub enum RuntimeRequest {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
     },
+    /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is closed
+    /// by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
+    /// [`Answer::Done`](super::Answer::Done).
+    Comm(CommMessage),
     /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
     ReplyInput {
         /// The `call` of the request.
@@ -202,6 +206,35 @@ impl SetUp {
     pub fn is_empty(&self) -> bool {
         self.profile.is_none() && self.flags.is_empty() && self.files.is_empty()
     }
+}
+
+/// A message between an object of the interpreter and one of a front-end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommMessage {
+    /// Names the pair of them.
+    pub comm: String,
+    /// What it does.
+    pub act: CommAct,
+    /// What it says.
+    pub data: Value,
+    /// What is said of that.
+    pub metadata: Map<String, Value>,
+    /// What is too large or too binary for it.
+    pub buffers: Vec<Vec<u8>>,
+}
+
+/// What a message of a comm does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommAct {
+    /// It asks for the other one, of this kind.
+    Open {
+        /// Registered under this name.
+        target: String,
+    },
+    /// It says something.
+    Say,
+    /// One of the two is gone.
+    Close,
 }
 
 /// Where in a script a cell stands: what its tracebacks name.

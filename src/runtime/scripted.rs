@@ -150,6 +150,7 @@ impl Script {
             }
             RuntimeRequest::CallTool { .. }
             | RuntimeRequest::SetVariables { .. }
+            | RuntimeRequest::Comm(_)
             | RuntimeRequest::Shutdown { .. } => RuntimeAnswer::Done,
         };
         vec![RuntimeEvent::Answered { id, answer }]

@@ -183,6 +183,7 @@ impl CellRun {
                 self.shown.display(&display);
                 self.tell(CellEvent::Display(display));
             }
+            RuntimeEvent::Comm { message, .. } => self.tell(CellEvent::Comm(message)),
             RuntimeEvent::Error { error, .. } => {
                 self.speak_up();
                 self.shown.error(&error);
@@ -224,6 +225,14 @@ impl CellRun {
     /// A failure to start is said by it.
     pub(super) fn says_why_not(&self) -> bool {
         self.whose != Whose::SetUp
+    }
+
+    /// Its In number, if it has one.
+    pub(super) fn line(&self) -> Option<u32> {
+        match self.whose {
+            Whose::User(line) | Whose::Agent(line) | Whose::Replay { line, .. } => Some(line),
+            Whose::Private | Whose::Aside | Whose::SetUp => None,
+        }
     }
 
     fn is_users(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::report::Report;
-use crate::runtime::{Death, Display, Ending, OutputStream};
+use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
 use crate::session::replay::Replayed;
 
@@ -95,6 +95,16 @@ pub enum CellEvent {
     },
     /// A value or a display.
     Display(Display),
+    /// A message of an object of the interpreter to one of the front-end's; the front-end's own go by
+    /// [`SessionHandle::ask`](super::SessionHandle::ask).
+    Comm(CommMessage),
+    /// Of a cell that ended before: its tasks and threads went on.
+    Late {
+        /// Its In number.
+        line: u32,
+        /// What they show.
+        event: Box<CellEvent>,
+    },
     /// The output so far is to be cleared (`wait`: when new output arrives).
     Clear {
         /// Not before new output.

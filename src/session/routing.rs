@@ -101,11 +101,37 @@ impl Session {
         }
     }
 
+    /// What goes on of a cell that has ended shows something: nobody's run, but the cell's.
+    fn on_late(&self, line: u32, event: RuntimeEvent) {
+        let event = match event {
+            RuntimeEvent::Output {
+                stream,
+                bytes,
+                foreign,
+                ..
+            } => CellEvent::Output {
+                stream,
+                bytes,
+                foreign,
+            },
+            RuntimeEvent::Display { display, .. } => CellEvent::Display(display),
+            RuntimeEvent::Comm { message, .. } => CellEvent::Comm(message),
+            _ => return,
+        };
+        let event = Box::new(event);
+        self.background.send(CellEvent::Late { line, event });
+    }
+
     /// An event of a running cell, of a tool call, or of the background.
     fn on_cell_event(&mut self, event: RuntimeEvent) {
         let id = request_of(&event);
         if let Some(cell) = id.and_then(|id| self.floor.cell(id)) {
-            match cell.on(event, &self.history) {
+            let (id, line) = (cell.id, cell.line());
+            let step = cell.on(event, &self.history);
+            if let (CellStep::Ended(_), Some(line)) = (&step, line) {
+                self.runtimes.user.cell_ended(id, line);
+            }
+            match step {
                 CellStep::On => {}
                 CellStep::Died(mut remains) => {
                     self.keep_ran(&mut remains);
@@ -128,11 +154,15 @@ impl Session {
             },
             None => event,
         };
+        if let Some(line) = id.and_then(|id| self.runtimes.user.line_of(id)) {
+            return self.on_late(line, event);
+        }
         let out = match (self.floor.holder(), id) {
             (Some(Holder::Prompt(_) | Holder::Call { .. }), Some(_)) => self.out_or_background(),
             _ => &self.background,
         };
         match event {
+            RuntimeEvent::Comm { message, .. } => out.send(CellEvent::Comm(message)),
             RuntimeEvent::Output {
                 stream,
                 bytes,
@@ -179,7 +209,9 @@ fn tell_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSende
 /// The request an event belongs to.
 pub(super) fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
     match event {
-        RuntimeEvent::Output { id, .. } | RuntimeEvent::Display { id, .. } => *id,
+        RuntimeEvent::Output { id, .. }
+        | RuntimeEvent::Display { id, .. }
+        | RuntimeEvent::Comm { id, .. } => *id,
         RuntimeEvent::Started { id }
         | RuntimeEvent::Clear { id, .. }
         | RuntimeEvent::Page { id, .. }

@@ -45,6 +45,8 @@ pub(super) struct RuntimeSlot {
     /// Who answers `input()` where nothing else is wanted.
     stdin: Stdin,
     killer: Killer,
+    /// The numbered cells its interpreter has run: what goes on of them may show something later.
+    ended: HashMap<RequestId, u32>,
 }
 
 impl Runtimes {
@@ -114,6 +116,7 @@ impl RuntimeSlot {
             asked: HashMap::new(),
             stdin,
             killer,
+            ended: HashMap::new(),
         }
     }
 
@@ -241,8 +244,19 @@ impl RuntimeSlot {
             .retain(|_, waiter| !matches!(waiter, Waiter::Asker(_)));
     }
 
+    /// A cell with this In number has ended.
+    pub(super) fn cell_ended(&mut self, id: RequestId, line: u32) {
+        self.ended.insert(id, line);
+    }
+
+    /// The In number of an ended cell.
+    pub(super) fn line_of(&self, id: RequestId) -> Option<u32> {
+        self.ended.get(&id).copied()
+    }
+
     /// The interpreter is gone.
     pub(super) fn is_gone(&mut self) {
+        self.ended.clear();
         self.slot.set_up(false);
     }
 

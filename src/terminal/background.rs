@@ -38,6 +38,10 @@ impl Teller {
 
     /// What an event says; each text ends in a newline.
     pub(super) fn tell(&mut self, event: SessionEvent) -> Vec<String> {
+        let event = match event {
+            SessionEvent::Cell(CellEvent::Late { event, .. }) => SessionEvent::Cell(*event),
+            event => event,
+        };
         let mut told = Vec::new();
         if let SessionEvent::Cell(CellEvent::Output { bytes, .. }) = event {
             let mut safe = Vec::new();
@@ -67,6 +71,8 @@ impl Teller {
                 CellEvent::Output { .. }
                 | CellEvent::Started
                 | CellEvent::Clear { .. }
+                | CellEvent::Comm(_)
+                | CellEvent::Late { .. }
                 | CellEvent::InputRequested { .. },
             )
             | SessionEvent::Begin(_)

@@ -86,6 +86,8 @@ impl Showing {
                     CellEvent::Output { .. }
                     | CellEvent::Display(_)
                     | CellEvent::Clear { .. }
+                    | CellEvent::Comm(_)
+                    | CellEvent::Late { .. }
                     | CellEvent::InputRequested { .. }
                     | CellEvent::Raised(_),
                 )

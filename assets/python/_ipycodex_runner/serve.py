@@ -34,6 +34,9 @@ class Host:
 
     def send(self, frame, ordered=True):
         frame["id"] = self.id
+        late = sys.modules.get(__package__ + ".late")
+        if late is not None and frame["type"] in ("display", "comm"):
+            frame["of"] = late.cell.get()
         self.frames.send(frame, ordered)
 
     def later(self, frame):
@@ -81,6 +84,11 @@ def main(arguments):
         name_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     debug.watch_imports(package.parts.after_import)
+    for name, follow in (("comm", reach_the_front_end), ("asyncio", know_the_cell), ("threading", know_the_cell)):
+        if name in sys.modules:
+            follow(sys.modules[name])  # what starts with every interpreter of this environment may have imported it
+        else:
+            package.parts.after_import[name] = follow
     stdin.watch_imports(package.parts.after_import)
     if pty:
         package.parts.after_import["pandas"] = fit_tables
@@ -240,6 +248,7 @@ class Server:
             "snapshot": self.snapshot,
             "ping": lambda request: {"pong": True},
             "set": self.set,
+            "comm": self.comm,
         }
 
     def serve(self):
@@ -266,6 +275,9 @@ class Server:
                 continue
             kind = request.get("type", "exec")
             name = self.host.id = request.get("id", "")
+            late = sys.modules.get(__package__ + ".late")
+            if late is not None:
+                late.begin(self.host)
             if kind in ("exec", "set_up"):
                 self.execute(request)
             elif kind == "take_back":
@@ -301,7 +313,7 @@ class Server:
         self.leave_if_forked()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
-        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot"))
+        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "comm"))
 
     def leave_if_forked(self):
         """A forked child that returns from a cell must not go on as a second runner."""
@@ -379,6 +391,11 @@ class Server:
             return self.run_user_code(function)
         finally:
             stdin.give_back(kept)
+
+    def comm(self, request):
+        from . import comms
+
+        return self.run_aside(request, lambda: comms.take(request))
 
     def set(self, request):
         values = request["values"]
@@ -460,6 +477,18 @@ class Server:
             done["cwd"] = None
         done["ms"] = round((perf_counter() - began) * 1000, 3)
         host.send(done)
+
+
+def reach_the_front_end(comm):
+    from . import comms
+
+    comms.install(comm)
+
+
+def know_the_cell(module):
+    from . import late
+
+    late.watch(module)
 
 
 def fit_tables(pandas):

@@ -341,7 +341,7 @@ class Frames:
 
 def line_of(frame):
     bundle = frame.get("bundle")
-    for kind in ("metadata", "transient", "code"):
+    for kind in ("metadata", "transient", "code", "data"):
         if frame.get(kind):
             frame[kind] = clean(frame[kind])
     if bundle is not None:
@@ -360,7 +360,7 @@ def line_of(frame):
     small = {
         key: value
         for key, value in frame.items()
-        if key not in ("bundle", "metadata", "transient", "traceback", "tool", "error")
+        if key not in ("bundle", "metadata", "transient", "traceback", "tool", "error", "data", "buffers")
     }
     note = "[%d bytes: more than one frame can carry (%d)]" % (len(data), MAX_LINE)
     if "bundle" in frame:

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::super::{Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
 use super::wire::{FrameId, RunnerFrame};
-use answers::{answer_of, bundle_of, cell_error, raised};
+use answers::{answer_of, bundle_of, cell_error, comm_message, raised};
 
 pub(super) use kind::{RequestKind, finished, interrupted};
 
@@ -90,6 +90,11 @@ impl Underway {
         Some(kind)
     }
 
+    /// Whose it is: the request that started what made it, else the one that runs.
+    fn of(&self, of: FrameId) -> Option<RequestId> {
+        of.0.or(self.current)
+    }
+
     /// What a frame means; `None` for those that mean nothing to a session.
     pub(super) fn event(&mut self, frame: RunnerFrame) -> Option<RuntimeEvent> {
         let known = |FrameId(id): FrameId| {
@@ -126,14 +131,19 @@ impl Underway {
                     ..Display::of(bundle_of(bundle).with_metadata(*metadata))
                 },
             },
+            RunnerFrame::Comm { of, message } => RuntimeEvent::Comm {
+                id: self.of(of),
+                message: comm_message(message),
+            },
             RunnerFrame::Display {
+                of,
                 bundle,
                 metadata,
                 display_id,
                 transient,
                 update,
             } => RuntimeEvent::Display {
-                id: self.current,
+                id: self.of(of),
                 display: Display {
                     bundle: bundle_of(bundle).with_metadata(*metadata),
                     execution_count: None,

@@ -69,7 +69,6 @@ pub(super) fn capabilities(terminal: bool) -> RuntimeCapabilities {
     RuntimeCapabilities {
         cells: "Magics, `!command` and top-level await work.".into(),
         terminal,
-        comms: false,
         ..RuntimeCapabilities::all(plan::LANGUAGE)
     }
 }

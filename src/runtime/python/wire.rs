@@ -7,10 +7,12 @@
 
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{InputReply, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::super::{CommAct, CommMessage, InputReply, RequestId, RuntimeRequest, SetUp, Stdin};
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -110,6 +112,7 @@ pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Ve
                 .collect();
             json!({"type": "set", "id": id, "values": values})
         }
+        RuntimeRequest::Comm(message) => comm_line(id, message),
         RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return None,
         RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };
@@ -130,6 +133,25 @@ pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
         "files": wanted.files.iter().map(path).collect::<Vec<_>>(),
         "told": path(&wanted.told),
     }))
+}
+
+fn comm_line(id: u64, message: &CommMessage) -> Value {
+    let (op, target) = match &message.act {
+        CommAct::Open { target } => ("open", Some(target)),
+        CommAct::Say => ("msg", None),
+        CommAct::Close => ("close", None),
+    };
+    let buffers = message.buffers.iter().map(|part| STANDARD.encode(part));
+    json!({
+        "type": "comm",
+        "id": id,
+        "op": op,
+        "comm": message.comm,
+        "target": target,
+        "data": message.data,
+        "metadata": message.metadata,
+        "buffers": buffers.collect::<Vec<_>>(),
+    })
 }
 
 fn word(stdin: Stdin) -> &'static str {
@@ -223,7 +245,17 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         transient: Box<Map<String, Value>>,
     },
+    Comm {
+        /// The request that started what says it.
+        #[serde(default)]
+        of: FrameId,
+        #[serde(flatten)]
+        message: Comm,
+    },
     Display {
+        /// The request that started what shows it.
+        #[serde(default)]
+        of: FrameId,
         bundle: Map<String, Value>,
         #[serde(default)]
         metadata: Box<Map<String, Value>>,
@@ -316,6 +348,18 @@ impl From<Value> for FrameId {
     fn from(value: Value) -> Self {
         FrameId(value.as_u64().map(RequestId))
     }
+}
+
+/// A message of a comm on the wire; buffers in base64.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Comm {
+    pub(super) op: String,
+    pub(super) comm: String,
+    pub(super) target: Option<String>,
+    pub(super) data: Value,
+    pub(super) metadata: Map<String, Value>,
+    pub(super) buffers: Vec<String>,
 }
 
 /// An exception on the wire.

@@ -251,3 +251,29 @@ fn an_interpreter_that_was_there_before_stays() {
         assert_eq!(last, Some(format!("Shutdown {{ stays: {attached} }}")));
     }
 }
+
+#[test]
+fn what_comes_after_its_cell_knows_its_cell() {
+    let script = Script::new(|id, request| match request {
+        RuntimeRequest::Execute(execute) => {
+            let mut events = cell(id, &execute.code, execute.execution_count);
+            if execute.code == "leave a task" {
+                let display = Display::of(MimeBundle::plain("still here"));
+                let id = Some(id);
+                events.push(RuntimeEvent::Display { id, display });
+            }
+            events
+        }
+        _ => Script::plain_end(id, request),
+    });
+    let stage = stage_of(script, Vec::new(), |_| {});
+    stage.run("first");
+    assert_eq!(stage.run("leave a task").last(), Some(&"Ok".to_owned()));
+    match stage
+        .background
+        .next_blocking(Some(Duration::from_secs(60)))
+    {
+        Next::Event(event) => assert_eq!(word(&event), "late 2 = still here"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -59,6 +59,7 @@ fn of_cell(event: &CellEvent) -> String {
         CellEvent::Display(display) => {
             format!("= {}", display.bundle.for_model())
         }
+        CellEvent::Late { line, event } => format!("late {line} {}", of_cell(event)),
         CellEvent::Ended { ending, .. } => format!("{ending:?}"),
         CellEvent::Raised(error) => error.summary(),
         other => format!("{other:?}"),

@@ -246,7 +246,11 @@ impl Session {
             RuntimeEvent::InputRequested { .. } => Some(ToolEvent::InputAsked),
             _ => None,
         };
+        let ended = (run.id, run.line());
         let step = run.on(event, &self.history);
+        if let (CellStep::Ended(_), (id, Some(line))) = (&step, ended) {
+            self.runtimes.user.cell_ended(id, line);
+        }
         if let Some(told) = told {
             self.on_tool(told);
         }

@@ -4,13 +4,16 @@
 //! its content is a failure in words, never a panic; an exception where none belongs is one too. Absent on purpose:
 //! which request an answer belongs to.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::super::{
-    Completeness, Completion, PARTS, RuntimeAnswer, Snapshot, ToolLookup, Variable,
+    CommAct, CommMessage, Completeness, Completion, PARTS, RuntimeAnswer, Snapshot, ToolLookup,
+    Variable,
 };
-use super::super::wire::Raised;
+use super::super::wire::{Comm, Raised};
 use super::kind::{INTERRUPTED, RequestKind};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::{CellError, Leaving};
@@ -58,9 +61,10 @@ pub(super) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> Ru
             Value::Object(snapshot) => RuntimeAnswer::Snapshot(snapshot_of(snapshot)),
             _ => RuntimeAnswer::Failed("the snapshot's result did not arrive".into()),
         },
-        RequestKind::SetVariables | RequestKind::Shutdown | RequestKind::Execute => {
-            RuntimeAnswer::Done
-        }
+        RequestKind::SetVariables
+        | RequestKind::Comm
+        | RequestKind::Shutdown
+        | RequestKind::Execute => RuntimeAnswer::Done,
     }
 }
 
@@ -221,6 +225,28 @@ fn leaving(value: &str) -> Leaving {
         (words, Err(_)) => (1, Some(words.to_owned())),
     };
     Leaving { status, words }
+}
+
+/// Bytes as the wire carries them.
+fn bytes(base64: &String) -> Vec<u8> {
+    STANDARD.decode(base64).unwrap_or_default()
+}
+
+/// A message of a comm in the words of the contract.
+pub(super) fn comm_message(wire: Comm) -> CommMessage {
+    CommMessage {
+        comm: wire.comm,
+        act: match wire.op.as_str() {
+            "open" => CommAct::Open {
+                target: wire.target.unwrap_or_default(),
+            },
+            "close" => CommAct::Close,
+            _ => CommAct::Say,
+        },
+        data: wire.data,
+        metadata: wire.metadata,
+        buffers: wire.buffers.iter().map(bytes).collect(),
+    }
 }
 
 /// A bundle in the words of the contract.

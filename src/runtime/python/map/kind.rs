@@ -20,6 +20,7 @@ pub(in crate::runtime::python) enum RequestKind {
     DescribeTools,
     Missing,
     SetVariables,
+    Comm,
     Shutdown,
 }
 
@@ -37,6 +38,7 @@ impl RequestKind {
             RuntimeRequest::DescribeTools { .. } => RequestKind::DescribeTools,
             RuntimeRequest::Missing { .. } => RequestKind::Missing,
             RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
+            RuntimeRequest::Comm(_) => RequestKind::Comm,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
                 return None;
@@ -57,6 +59,7 @@ impl RequestKind {
                 | RequestKind::CallTool
                 | RequestKind::Evaluate
                 | RequestKind::Snapshot
+                | RequestKind::Comm
         )
     }
 

@@ -1,0 +1,37 @@
+"""Which cell code belongs to that goes on after it: what its tasks and threads show later is the cell's.
+
+In: the start of each cell, of each thread. Out: the request that started what runs now. Tasks inherit a context; a thread is given the
+one of its starter's cell. Invariant: without `asyncio` and `threading` nothing can go on, and nothing of this is loaded. Absent on
+purpose: bytes that are printed; nobody can tell whose they are.
+"""
+
+import sys
+from _contextvars import ContextVar
+
+cell = ContextVar("ipycodex_cell", default=None)
+
+
+def watch(module):
+    """`asyncio` or `threading` was imported by the request that runs."""
+    begin(sys.modules[__package__].host)
+    if module.__name__ == "threading":
+        give_threads_their_cell(module.Thread)
+
+
+def begin(host):
+    cell.set(host.id)
+
+
+def give_threads_their_cell(thread):
+    start, bootstrap = thread.start, thread._bootstrap_inner
+
+    def start_of_cell(self):
+        self._ipycodex_cell = cell.get()
+        return start(self)
+
+    def bootstrap_of_cell(self):
+        cell.set(getattr(self, "_ipycodex_cell", None))
+        bootstrap(self)
+
+    start_of_cell.__name__ = start_of_cell.__qualname__ = "start"
+    thread.start, thread._bootstrap_inner = start_of_cell, bootstrap_of_cell

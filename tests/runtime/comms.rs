@@ -1,0 +1,120 @@
+//! Comms through the package `comm`, both ways and with buffers; displays of what a cell left running.
+
+use ipycodex::runtime::{CommAct, CommMessage, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+use serde_json::{Map, Value, json};
+
+use super::bench::{Bench, Form, plan};
+use crate::support::peers;
+
+/// Both engines, where there is an interpreter with the package.
+fn benches() -> Vec<Bench> {
+    let Some(python) = peers::notebook_python() else {
+        return Vec::new();
+    };
+    let bench = |no_ipython| {
+        let (mut plan, folder) = plan(Form::Pipes);
+        plan.no_ipython = no_ipython;
+        plan.interpreter = Some(python.clone());
+        Bench::with(plan, folder)
+    };
+    vec![bench(true), bench(false)]
+}
+
+fn said(bench: &mut Bench) -> CommMessage {
+    bench.until(|event| match event {
+        RuntimeEvent::Comm { message, .. } => Some(message.clone()),
+        _ => None,
+    })
+}
+
+fn message(comm: &str, act: CommAct, data: Value, buffers: Vec<Vec<u8>>) -> CommMessage {
+    CommMessage {
+        comm: comm.into(),
+        act,
+        data,
+        metadata: Map::new(),
+        buffers,
+    }
+}
+
+#[test]
+fn messages_travel_both_ways_with_buffers() {
+    for mut bench in benches() {
+        let id = bench.submit(
+            "import comm\nc = comm.create_comm(target_name='t', data={'a': 1}, buffers=[b'\\x00\\xff'])\nc.on_msg(lambda m: c.send(m['content']['data'], buffers=[bytes(m['buffers'][0])[::-1]]))\ncomm.get_comm_manager().register_target('mine', lambda c, m: c.send({'hello': 1}))",
+            ipycodex::runtime::Stdin::Refuse,
+        );
+        let (of, opened) = bench.until(|event| match event {
+            RuntimeEvent::Comm { id, message } => Some((*id, message.clone())),
+            _ => None,
+        });
+        assert_eq!(of, Some(id));
+        let target = "t".to_owned();
+        let expected = message(
+            &opened.comm,
+            CommAct::Open { target },
+            json!({"a": 1}),
+            vec![vec![0, 255]],
+        );
+        assert_eq!(opened, expected);
+        let mut tell = |message: CommMessage| {
+            let id = bench.runtime().submit(RuntimeRequest::Comm(message));
+            let told = said(&mut bench);
+            let answer = bench.until(|event| match event {
+                RuntimeEvent::Answered { id: of, answer } if *of == id => Some(answer.clone()),
+                _ => None,
+            });
+            assert!(matches!(answer, RuntimeAnswer::Done), "{answer:?}");
+            told
+        };
+        let comm = opened.comm.as_str();
+        assert_eq!(
+            tell(message(comm, CommAct::Say, json!([1]), vec![vec![1, 2, 3]])),
+            message(comm, CommAct::Say, json!([1]), vec![vec![3, 2, 1]])
+        );
+        let open = |target: &str| CommAct::Open {
+            target: target.into(),
+        };
+        assert_eq!(
+            tell(message("x", open("mine"), json!({}), Vec::new())),
+            message("x", CommAct::Say, json!({"hello": 1}), Vec::new())
+        );
+        assert_eq!(
+            tell(message("y", open("nobody"), json!({}), Vec::new())),
+            message("y", CommAct::Close, json!({}), Vec::new())
+        );
+    }
+}
+
+#[test]
+fn without_the_package_what_is_opened_is_closed() {
+    let mut bench = Bench::start(Form::Pipes);
+    let act = CommAct::Open { target: "t".into() };
+    bench.runtime().submit(RuntimeRequest::Comm(message(
+        "x",
+        act,
+        json!({}),
+        Vec::new(),
+    )));
+    assert_eq!(said(&mut bench).act, CommAct::Close);
+}
+
+#[test]
+fn what_a_cell_left_running_shows_as_the_cells() {
+    for code in [
+        "import threading\nthreading.Timer(0.2, lambda: display('late')).start()",
+        "import asyncio\nasync def later():\n    await asyncio.sleep(0.2)\n    display('late')\ntask = asyncio.create_task(later())\nawait asyncio.sleep(0)",
+    ] {
+        let mut bench = Bench::start(Form::Pipes);
+        let first = bench.submit(code, ipycodex::runtime::Stdin::Refuse);
+        let other = bench.submit(
+            "import time; time.sleep(0.1)",
+            ipycodex::runtime::Stdin::Refuse,
+        );
+        let of = bench.until(|event| match event {
+            RuntimeEvent::Display { id, .. } => Some(*id),
+            _ => None,
+        });
+        assert_eq!(of, Some(first), "not {other:?}: {code}");
+    }
+}
