@@ -87,6 +87,12 @@ impl Artifacts {
         });
     }
 
+    /// Where the files of this session are, or would be; `None`: it leaves none.
+    pub fn directory(&self) -> Option<PathBuf> {
+        let state = self.state();
+        state.place.as_ref().map(|place| place.directory.clone())
+    }
+
     /// Keeps `text` under `id` (lower-case letters, digits and `-`), in place of an earlier one.
     pub fn keep(&self, id: &str, text: String) {
         debug_assert!(is_id(id), "{id}");

@@ -58,6 +58,12 @@ const TABLE: &[Magic] = &[
         "list the tools the next prompt offers, and where each is named",
         |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Tools)),
     ),
+    Magic {
+        name: "output",
+        arguments: "[ID]",
+        help: "show the whole of an output that was shortened for the agent, or list those there are",
+        run: |_, id, _| Ok(vec![MagicOrder::ShowOutput(unquoted(id).trim().to_owned())]),
+    },
     plain(
         "skills",
         "list the skills: name, state and path",

@@ -87,6 +87,8 @@ pub enum MagicOrder {
         /// Whatever is there is replaced.
         force: bool,
     },
+    /// Show the whole of a long output; an empty id lists them.
+    ShowOutput(String),
     /// List the skills.
     ListSkills,
     /// Print tokens and limits.

@@ -90,8 +90,8 @@ pub enum RuntimeRequest {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
     },
-    /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is closed
-    /// by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
+    /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
+    /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
     /// [`Answer::Done`](super::Answer::Done).
     Comm(CommMessage),
     /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.

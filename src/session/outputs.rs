@@ -30,9 +30,13 @@ use crate::session::commands::tell;
 use crate::session::events::Notice;
 use crate::session::prompt::ToolReturn;
 use crate::session::run::RunSender;
+use crate::session::runtimes::Variables;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";
+
+/// What may stand before an id: its address.
+const ADDRESS: &str = "artifact://";
 
 /// Room for the line between head and tail, so that a cut text is within the limit and is not cut again.
 const LINE_ROOM: usize = 200;
@@ -256,21 +260,60 @@ impl Outputs {
         })
     }
 
+    /// The whole of one, for people; without an id the ids there are. Reads a file of at most [`MOST_BYTES`].
+    pub(super) fn whole(&self, id: &str) -> Result<String, String> {
+        let id = id.strip_prefix(ADDRESS).unwrap_or(id);
+        match (id, self.artifacts.read(id)) {
+            (_, Some(text)) => Ok(text.to_string()),
+            ("", None) => Err(match self.listing() {
+                None => "nothing has been shortened for the agent in this session".to_owned(),
+                Some(ids) => format!("outputs that were shortened, newest first: {ids}"),
+            }),
+            _ if self.artifacts.has(id) => Err(format!("the output `{id}` is no longer kept")),
+            _ => Err(self.unknown(id)),
+        }
+    }
+
+    /// What cells find in their environment of the session that runs them.
+    pub(super) fn told_to_cells(&self, start: &SessionStart) -> Variables {
+        let recorded = start.recorded && start.number > 0;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let directory = self.artifacts.directory();
+        [
+            (
+                "IPYCODEX_SESSION",
+                recorded.then(|| start.number.to_string()),
+            ),
+            (
+                "IPYCODEX_SESSION_FILE",
+                recorded.then(|| text(self.record())),
+            ),
+            ("IPYCODEX_ARTIFACTS_DIR", directory.as_deref().map(text)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
     fn unknown(&self, id: &str) -> String {
         let shown: String = id.chars().take(60).collect();
+        match self.listing() {
+            None => format!("there is no output `{shown}`: nothing has been cut in this session"),
+            Some(ids) => format!("there is no output `{shown}`. Known, newest first: {ids}"),
+        }
+    }
+
+    /// The ids there are, newest first.
+    fn listing(&self) -> Option<String> {
         let list = self.artifacts.list();
         if list.is_empty() {
-            return format!("there is no output `{shown}`: nothing has been cut in this session");
+            return None;
         }
         let newest = list.iter().rev().take(LISTED);
         let ids: Vec<_> = newest
             .map(|(id, bytes)| format!("{id} ({} bytes)", grouped(*bytes)))
             .collect();
         let more = if list.len() > LISTED { ", …" } else { "" };
-        format!(
-            "there is no output `{shown}`. Known, newest first: {}{more}",
-            ids.join(", ")
-        )
+        Some(format!("{}{more}", ids.join(", ")))
     }
 }
 
@@ -288,6 +331,7 @@ impl<'a> Wanted<'a> {
             .as_str()
             .ok_or("`id` has to be a string")?
             .trim();
+        let id = id.strip_prefix(ADDRESS).unwrap_or(id);
         let limit = number(&arguments["limit"], "limit")?;
         let limit = limit.unwrap_or(USUAL_PIECE as i64).max(1);
         let query = match &arguments["query"] {

@@ -47,7 +47,14 @@ pub(super) struct RuntimeSlot {
     killer: Killer,
     /// The numbered cells its interpreter has run: what goes on of them may show something later.
     ended: HashMap<RequestId, u32>,
+    /// What cells find in their environment of the session that runs them.
+    session: Variables,
+    /// Its interpreter knows that.
+    knows_session: bool,
 }
+
+/// Environment variables; `None`: there shall be none of that name.
+pub(super) type Variables = Vec<(String, Option<String>)>;
 
 impl Runtimes {
     pub(super) fn new(user: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
@@ -70,8 +77,16 @@ impl Runtimes {
     pub(super) fn add(&mut self, number: u32, planned: PlannedRuntime) {
         // A handle ends the user's only.
         let mut runtime = RuntimeSlot::new(planned, self.user.stdin, Killer::default());
+        runtime.know(&self.user.session);
         runtime.get();
         self.agents.insert(number, runtime);
+    }
+
+    /// The session they work for, for all there are and will be.
+    pub(super) fn know(&mut self, session: &Variables) {
+        for runtime in std::iter::once(&mut self.user).chain(self.agents.values_mut()) {
+            runtime.know(session);
+        }
     }
 
     /// One of the agent's own, which is no more.
@@ -117,6 +132,8 @@ impl RuntimeSlot {
             stdin,
             killer,
             ended: HashMap::new(),
+            session: Variables::new(),
+            knows_session: true,
         }
     }
 
@@ -136,8 +153,19 @@ impl RuntimeSlot {
         self.slot.get()
     }
 
-    /// Runs code.
-    pub(super) fn execute(&mut self, execute: Execute) -> RequestId {
+    /// Works for this session from here on.
+    fn know(&mut self, session: &Variables) {
+        if self.session != *session {
+            self.session.clone_from(session);
+            self.knows_session = false;
+        }
+    }
+
+    /// Runs code; the interpreter learns of the session what it does not know yet.
+    pub(super) fn execute(&mut self, mut execute: Execute) -> RequestId {
+        if !std::mem::replace(&mut self.knows_session, true) {
+            execute.environment.extend(self.session.iter().cloned());
+        }
         self.get().submit(RuntimeRequest::Execute(execute))
     }
 
@@ -257,6 +285,7 @@ impl RuntimeSlot {
     /// The interpreter is gone.
     pub(super) fn is_gone(&mut self) {
         self.ended.clear();
+        self.knows_session = self.session.is_empty();
         self.slot.set_up(false);
     }
 

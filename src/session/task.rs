@@ -337,6 +337,7 @@ impl Session {
                 self.exchanges.thread_known(thread);
             }
             self.outputs.settle(start);
+            self.runtimes.know(&self.outputs.told_to_cells(start));
         }
         for waiting in self.awaiting_start.drain(..) {
             // Whoever waited may have gone.

@@ -151,3 +151,23 @@ fn a_setting_is_written_without_touching_anything_else() {
     assert!(refused.stderr.contains("is not written"), "{refused:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{oops");
 }
+
+#[test]
+fn cells_know_the_session_that_runs_them() {
+    let names = "import os\nnames = ['SESSION', 'SESSION_FILE', 'ARTIFACTS_DIR']\n\
+                 print('told:', *[os.path.basename(os.environ.get('IPYCODEX_' + name, '-')) for name in names])\n";
+    let told = |ran: &str| {
+        ran.lines()
+            .find(|line| line.starts_with("told: "))
+            .map(str::to_owned)
+    };
+    let home = Home::new();
+    let ran = demo(&home, &[], names);
+    let line = told(&ran.stdout).unwrap();
+    assert!(
+        line.starts_with("told: 1 history.sqlite ") && !line.ends_with('-'),
+        "{ran:?}"
+    );
+    let ran = demo(&Home::new(), &["--no-record"], names);
+    assert_eq!(told(&ran.stdout).as_deref(), Some("told: - - -"), "{ran:?}");
+}

@@ -41,7 +41,10 @@ fn message(comm: &str, act: CommAct, data: Value, buffers: Vec<Vec<u8>>) -> Comm
 fn messages_travel_both_ways_with_buffers() {
     for mut bench in benches() {
         let id = bench.submit(
-            "import comm\nc = comm.create_comm(target_name='t', data={'a': 1}, buffers=[b'\\x00\\xff'])\nc.on_msg(lambda m: c.send(m['content']['data'], buffers=[bytes(m['buffers'][0])[::-1]]))\ncomm.get_comm_manager().register_target('mine', lambda c, m: c.send({'hello': 1}))",
+            "import comm\nc = comm.create_comm(target_name='t', data={'a': 1}, buffers=[b'\\x00\\xff'])\n\
+             def echo(m): c.send(m['content']['data'], buffers=[bytes(m['buffers'][0])[::-1]])\n\
+             c.on_msg(echo)\n\
+             comm.get_comm_manager().register_target('mine', lambda c, m: c.send({'hello': 1}))",
             ipycodex::runtime::Stdin::Refuse,
         );
         let (of, opened) = bench.until(|event| match event {
@@ -103,7 +106,8 @@ fn without_the_package_what_is_opened_is_closed() {
 fn what_a_cell_left_running_shows_as_the_cells() {
     for code in [
         "import threading\nthreading.Timer(0.2, lambda: display('late')).start()",
-        "import asyncio\nasync def later():\n    await asyncio.sleep(0.2)\n    display('late')\ntask = asyncio.create_task(later())\nawait asyncio.sleep(0)",
+        "import asyncio\nasync def later():\n    await asyncio.sleep(0.2)\n    display('late')\n\
+         task = asyncio.create_task(later())\nawait asyncio.sleep(0)",
     ] {
         let mut bench = Bench::start(Form::Pipes);
         let first = bench.submit(code, ipycodex::runtime::Stdin::Refuse);

@@ -1,7 +1,9 @@
-"""Comms: objects of the interpreter and of a front-end exchange messages, with buffers; through the package `comm`, as widgets do.
+"""Comms: objects of the interpreter and of a front-end exchange messages, with buffers; through the package `comm`, as
+widgets do.
 
-In: the package, when it is imported; messages of the front-end, between cells. Out: `comm` frames. Invariants: a comm that a front-end
-opens and nobody takes is closed; a message for one that is gone is dropped. Absent on purpose: what the messages mean.
+In: the package, when it is imported; messages of the front-end, between cells. Out: `comm` frames. Invariants: a comm
+that a front-end opens and nobody takes is closed; a message for one that is gone is dropped. Absent on purpose: what
+the messages mean.
 """
 
 import sys

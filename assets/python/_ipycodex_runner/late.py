@@ -1,8 +1,8 @@
 """Which cell code belongs to that goes on after it: what its tasks and threads show later is the cell's.
 
-In: the start of each cell, of each thread. Out: the request that started what runs now. Tasks inherit a context; a thread is given the
-one of its starter's cell. Invariant: without `asyncio` and `threading` nothing can go on, and nothing of this is loaded. Absent on
-purpose: bytes that are printed; nobody can tell whose they are.
+In: the start of each cell, of each thread. Out: the request that started what runs now. Tasks inherit a context; a
+thread is given the one of its starter's cell. Invariant: without `asyncio` and `threading` nothing can go on, and
+nothing of this is loaded. Absent on purpose: bytes that are printed; nobody can tell whose they are.
 """
 
 import sys

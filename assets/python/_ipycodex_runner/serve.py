@@ -12,7 +12,7 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, wire
+from . import debug, follow, wire
 from .wire import interrupts
 
 
@@ -81,17 +81,13 @@ def main(arguments):
         sys.path.insert(0, "")  # from here on, as in Python's own shell; what the start needs is never looked for there
     module = sys.modules["__main__"] = type(sys)("__main__")
     if script:
-        name_script(module, script, searches)
+        from . import surroundings
+
+        surroundings.name_script(module, script, searches)
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     debug.watch_imports(package.parts.after_import)
-    for name, follow in (("comm", reach_the_front_end), ("asyncio", know_the_cell), ("threading", know_the_cell)):
-        if name in sys.modules:
-            follow(sys.modules[name])  # what starts with every interpreter of this environment may have imported it
-        else:
-            package.parts.after_import[name] = follow
+    follow.watch_imports(package.parts.after_import, pty)
     stdin.watch_imports(package.parts.after_import)
-    if pty:
-        package.parts.after_import["pandas"] = fit_tables
     engine, version = make_engine(host, module, "--no-ipython" in arguments)
     package.engine = engine
     host.frames.send(
@@ -125,14 +121,6 @@ def confined(folders):
     from . import confine
 
     return confine.keep_to(json.loads(folders))
-
-
-def name_script(module, script, searches):
-    """What a script finds of itself: its name, its arguments, the modules beside it."""
-    sys.argv[:] = script
-    module.__file__ = os.path.abspath(script[0])
-    if searches:
-        sys.path.insert(0, os.path.dirname(os.path.realpath(script[0])))
 
 
 def excuse_own_threads():
@@ -432,11 +420,14 @@ class Server:
             typed = terminal.take_back()
             stdin.arrange(host.stdin)
             if "pandas" in sys.modules:
-                fit_tables(sys.modules["pandas"])
+                follow.fit_tables(sys.modules["pandas"])
         interrupts.expect()
         host.send({"type": "started"})
         try:
-            enter(request)
+            if request.get("cwd") is not None or request.get("env"):
+                from . import surroundings
+
+                surroundings.enter(request)
             place = (request["filename"], request["line"]) if "filename" in request else None
             if request.get("type") == "set_up":
                 from . import home
@@ -477,38 +468,6 @@ class Server:
             done["cwd"] = None
         done["ms"] = round((perf_counter() - began) * 1000, 3)
         host.send(done)
-
-
-def reach_the_front_end(comm):
-    from . import comms
-
-    comms.install(comm)
-
-
-def know_the_cell(module):
-    from . import late
-
-    late.watch(module)
-
-
-def fit_tables(pandas):
-    from . import tables
-
-    tables.fit(pandas)
-
-
-def enter(request):
-    """Working directory and environment of a cell."""
-    cwd = request.get("cwd")
-    if cwd is not None:
-        os.chdir(cwd)
-        if "" not in sys.path[:1]:
-            sys.path[:] = [cwd] + [entry for entry in sys.path if entry != cwd]
-    for name, value in (request.get("env") or {}).items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def before_cell():

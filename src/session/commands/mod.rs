@@ -7,6 +7,7 @@
 mod agent;
 mod deed;
 mod notebooks;
+mod output;
 mod preview;
 mod settings;
 mod turns;
@@ -140,6 +141,9 @@ impl Session {
             MagicOrder::Export { file, force } => {
                 let exported = notebooks::export(history, file, force, places, out.clone());
                 self.later(out, exported);
+            }
+            MagicOrder::ShowOutput(id) => {
+                self.later(out, output::show(self.outputs.clone(), id));
             }
             MagicOrder::ListSkills => {
                 let found = self.shelf.found();
@@ -322,6 +326,7 @@ impl Session {
         self.end_all_kernels();
         self.outputs = self.outputs.anew();
         self.outputs.settle(&start);
+        self.runtimes.know(&self.outputs.told_to_cells(&start));
         // What was allowed for the session that is left is not allowed in this one.
         let allowed = std::mem::take(&mut self.asking.allowed);
         if allowed.resets_are_asked {

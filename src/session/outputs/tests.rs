@@ -231,3 +231,17 @@ fn the_tool_says_what_it_takes() {
     let shown = |text: &str| text.contains(" shows it …]") && text.contains("read_output(id=\"");
     assert!(shown(&cut) && shown(&spec.description));
 }
+
+#[test]
+fn an_address_is_an_id_and_people_get_the_whole() {
+    let outputs = filled();
+    let piece = |id: &str| read(&outputs, json!({"id": id, "limit": 8}));
+    assert_eq!(piece("artifact://cell-12"), piece("cell-12"));
+    for id in ["cell-12", "artifact://cell-12"] {
+        assert!(outputs.whole(id).unwrap().ends_with("línea 3000\n"));
+    }
+    let none = outputs.whole("tool-1-1").unwrap_err();
+    assert!(none.starts_with("there is no output `tool-1-1`"), "{none}");
+    let all = outputs.whole("").unwrap_err();
+    assert!(all.contains("cell-12 (") && !all.contains("``"), "{all}");
+}
