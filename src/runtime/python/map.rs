@@ -133,7 +133,7 @@ impl Underway {
             },
             RunnerFrame::Comm { of, message } => RuntimeEvent::Comm {
                 id: self.of(of),
-                message: comm_message(message),
+                message: comm_message(*message),
             },
             RunnerFrame::Display {
                 of,

@@ -250,7 +250,7 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         of: FrameId,
         #[serde(flatten)]
-        message: Comm,
+        message: Box<Comm>,
     },
     Display {
         /// The request that started what shows it.
