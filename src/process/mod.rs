@@ -10,18 +10,22 @@
 //! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
 //! changes of its size while its answer is waited for (`resizes.rs`).
 //!
+//! `memory.rs` has nothing to do with children: it is here since `unsafe` is.
+//!
 //! Absent on purpose: what is said over the pipes. `unsafe` is in this folder and nowhere else.
 
 mod caught;
 mod front;
 mod guard;
 mod job;
+mod memory;
 mod resizes;
 mod spawn;
 mod tail;
 
 pub use front::run_in_front;
 pub use job::stop_our_job;
+pub use memory::large_buffer;
 pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;

@@ -5,7 +5,7 @@
 use memchr::memmem;
 use serde_json::Value;
 
-use super::scan::{Span, members};
+use super::scan::{Member, Span};
 use super::string::encode;
 
 /// The layout of a file.
@@ -32,9 +32,8 @@ pub(super) struct Frame {
 }
 
 impl Layout {
-    /// That of the file whose outermost object is `root`.
-    pub(super) fn of(text: &str, root: Span) -> Self {
-        let members = members(text, root);
+    /// That of the file whose outermost object is `root`, with these first two members.
+    pub(super) fn of(text: &str, root: Span, members: &[Member]) -> Self {
         let Some(first) = members.first() else {
             return Layout {
                 newline: Some("\n"),

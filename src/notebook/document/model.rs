@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fault::NotebookError;
 use super::layout::Layout;
 use super::object::{is_key, member};
-use super::scan::{Fault, Scanner, Span, items};
+use super::scan::{Fault, Member, Scanner, Span, items};
 use super::source;
 use super::string::decode;
 use super::value;
@@ -51,6 +51,8 @@ impl CellKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     text: String,
+    /// The first two members of the outermost object: they show how the file is laid out.
+    first: Vec<Member>,
     root: Span,
     /// The list of cells; `None`: they lie in worksheets.
     list: Option<Span>,
@@ -64,6 +66,7 @@ pub struct Document {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Parts {
     whole: Span,
+    id: Option<Span>,
     kind: Option<Span>,
     source: Option<Span>,
     metadata: Option<Span>,
@@ -172,7 +175,7 @@ impl Document {
 
     /// How the file is laid out.
     pub(super) fn layout(&self) -> Layout {
-        Layout::of(&self.text, self.root)
+        Layout::of(&self.text, self.root, &self.first)
     }
 }
 
@@ -221,7 +224,10 @@ impl<'a> Cell<'a> {
 
     /// Its id.
     pub fn id(&self) -> Option<String> {
-        Some(self.value("id")?.as_str()?.to_owned())
+        match value::read(self.parts.id?.of(self.text)) {
+            Value::String(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// Its text; empty when it has none.
@@ -231,11 +237,12 @@ impl<'a> Cell<'a> {
             .source
             .and_then(|span| source::read(self.text, span));
         let text = read.unwrap_or_default();
+        if self.kind_name().as_deref() != Some("heading") {
+            return text;
+        }
         match self.value("level").and_then(|level| level.as_u64()) {
-            Some(level) if self.kind_name().as_deref() == Some("heading") => {
-                format!("{} {text}", "#".repeat(level.clamp(1, 6) as usize))
-            }
-            _ => text,
+            Some(level) => format!("{} {text}", "#".repeat(level.clamp(1, 6) as usize)),
+            None => text,
         }
     }
 
@@ -289,6 +296,7 @@ impl<'a> Cell<'a> {
 #[derive(Default)]
 struct Found {
     root: Option<Span>,
+    first: Vec<Member>,
     list: Option<Span>,
     cells: Vec<Parts>,
     worksheets: bool,
@@ -310,6 +318,7 @@ impl Found {
         }
         Ok(Document {
             root,
+            first: self.first,
             major: major.unwrap_or(if self.list.is_some() { 4 } else { 3 }),
             minor,
             metadata: self.metadata,
@@ -334,6 +343,7 @@ fn read(text: &str) -> Result<Found, Fault> {
         return Ok(found);
     }
     let root = scanner.object(|scanner, key| {
+        let start = scanner.place();
         if is_key(text, key, "cells") && scanner.peek() == Some(b'[') {
             found.cells.clear();
             found.list = Some(cells(text, scanner, &mut found.cells)?);
@@ -350,6 +360,10 @@ fn read(text: &str) -> Result<Found, Fault> {
                 "metadata" => found.metadata = Some(value),
                 _ => {}
             }
+        }
+        if found.first.len() < 2 {
+            let value = Span::new(start, scanner.place());
+            found.first.push(Member { key, value });
         }
         Ok(())
     })?;
@@ -381,6 +395,7 @@ fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Resul
         let place = scanner.place();
         let mut parts = Parts {
             whole: Span::new(place, place),
+            id: None,
             kind: None,
             source: None,
             metadata: None,
@@ -390,6 +405,7 @@ fn cells(text: &str, scanner: &mut Scanner<'_>, found: &mut Vec<Parts>) -> Resul
             scanner.object(|scanner, key| {
                 let value = Some(scanner.value()?);
                 match decode(key_text(text, key)).as_ref() {
+                    "id" => parts.id = value,
                     "cell_type" => parts.kind = value,
                     "source" => parts.source = value,
                     // The name of it before format 4.
