@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::notebook::output_value;
-use crate::output::{CellError, CellOutput};
+use crate::output::{CellError, CellOutput, STDERR, STDOUT};
 use crate::runtime::{Display, Ending, OutputStream};
 use crate::session::{BeginEvent, CellEvent, SessionEvent};
 
@@ -44,7 +44,7 @@ enum Is {
 }
 
 /// The names of the streams in files.
-const STREAMS: [&str; 2] = ["stdout", "stderr"];
+const STREAMS: [&str; 2] = [STDOUT, STDERR];
 
 impl Collected {
     /// Takes an event. A display that is none of this cell's is given back, to be replaced where it is.
@@ -75,7 +75,7 @@ impl Collected {
             CellEvent::Raised(error) => {
                 self.failed = Some(error.summary());
                 self.add(
-                    output_value(&CellOutput::Error(error.clone()), "", self.line),
+                    output_value(&CellOutput::Error(error.clone()), self.line),
                     None,
                 );
             }
@@ -103,7 +103,7 @@ impl Collected {
             leaves: None,
         };
         self.failed = Some(error.summary());
-        self.add(output_value(&CellOutput::Error(error), "", self.line), None);
+        self.add(output_value(&CellOutput::Error(error), self.line), None);
     }
 
     fn add(&mut self, value: Value, display: Option<String>) {
@@ -164,7 +164,7 @@ impl Collected {
             Some(_) => CellOutput::Result(bundle),
             None => CellOutput::Display(bundle),
         };
-        let value = output_value(&output, "", display.execution_count);
+        let value = output_value(&output, display.execution_count);
         let id = display.display_id.clone();
         match id {
             Some(id) if display.update => {
@@ -211,7 +211,8 @@ impl Collected {
     pub(super) fn outputs(&self) -> Vec<Value> {
         let value = |shown: &Shown| match &shown.is {
             Is::Text(stream, text) => {
-                output_value(&CellOutput::Stream(text.clone()), STREAMS[*stream], None)
+                let (name, text) = (STREAMS[*stream].to_owned(), text.clone());
+                output_value(&CellOutput::Stream { name, text }, None)
             }
             Is::Other(value) => value.clone(),
         };

@@ -7,13 +7,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use chrono::{SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::collected::Collected;
-use crate::files::FoundFile;
+use crate::files::{FileMode, FoundFile};
 use crate::notebook::document::{CellKind, Document, Draft, Revision, Slot};
-use crate::notebook::{outputs_text, read_outputs};
+use crate::notebook::{TIMES, outputs_text, read_outputs, times};
 use crate::report::Report;
 use crate::session::SessionEvent;
 
@@ -40,10 +40,10 @@ pub struct Kept {
 struct Ran {
     cell: usize,
     collected: Collected,
-    since: String,
+    since: DateTime<Utc>,
     began: Instant,
     /// When it ended, and what came of it.
-    ended: Option<(String, Duration)>,
+    ended: Option<(DateTime<Utc>, Duration)>,
     /// The text it has now: an answer.
     source: Option<String>,
 }
@@ -87,7 +87,7 @@ impl Kept {
         self.ran.push(Ran {
             cell: *cell,
             collected: Collected::default(),
-            since: now(),
+            since: Utc::now(),
             began: Instant::now(),
             ended: None,
             source: None,
@@ -128,7 +128,7 @@ impl Kept {
     /// The file cannot be written.
     pub(super) fn ended(&mut self, answer: Option<String>) -> Result<(), Report> {
         if let Some(ran) = self.ran.last_mut() {
-            ran.ended = Some((now(), ran.began.elapsed()));
+            ran.ended = Some((Utc::now(), ran.began.elapsed()));
             ran.source = answer;
         }
         let due = self.took * PART;
@@ -169,7 +169,7 @@ impl Kept {
         let written = draft
             .written(&self.document)
             .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;
-        file.replace(written.parts())?;
+        file.replace(written.parts(), FileMode::Keep)?;
         self.took = begun.elapsed();
         self.written = Some(Instant::now());
         Ok(())
@@ -199,18 +199,9 @@ impl Ran {
                 ..Revision::default()
             };
         }
-        // In the order in which `nbformat` writes keys.
-        let timing = match &self.ended {
-            Some((ended, _)) => json!({
-                "iopub.execute_input": self.since,
-                "iopub.status.busy": self.since,
-                "iopub.status.idle": ended,
-                "shell.execute_reply": ended,
-            }),
-            None => json!({"iopub.execute_input": self.since, "iopub.status.busy": self.since}),
-        };
+        let timing = times(self.since, self.ended.map(|(ended, _)| ended));
         Revision {
-            metadata: vec![("execution", timing)],
+            metadata: vec![(TIMES.to_owned(), timing)],
             ..shown(self.collected.outputs(), self.collected.line())
         }
     }
@@ -237,9 +228,4 @@ fn shown(outputs: Vec<Value>, line: Option<u32>) -> Revision {
         execution_count: Some(line),
         ..Revision::default()
     }
-}
-
-/// The time, as Jupyter writes it.
-fn now() -> String {
-    Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true)
 }

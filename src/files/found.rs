@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileError;
 use super::atomic::{FileMode, write_whole_with};
+use crate::process::large_buffer;
 
 /// A file that was read.
 #[derive(Debug, Clone)]
@@ -74,7 +75,7 @@ impl FoundFile {
                 "files up to that size are read",
             );
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+        let mut bytes = large_buffer(usize::try_from(metadata.len()).unwrap_or(0) + 1);
         file.take(most + 1)
             .read_to_end(&mut bytes)
             .map_err(cannot)?;
@@ -124,11 +125,15 @@ impl FoundFile {
         now.as_ref().map(Stamp::of) == self.stamp
     }
 
-    /// Replaces it by `parts`, or creates it; its mode stays.
+    /// Replaces it by `parts`, or creates it.
     ///
     /// # Errors
     /// [`FileError::Refused`] when it was changed since it was read; it is untouched then, and after any other error.
-    pub fn replace<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) -> Result<(), FileError> {
+    pub fn replace<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a [u8]>,
+        mode: FileMode,
+    ) -> Result<(), FileError> {
         if !self.is_unchanged() {
             return Err(FileError::Refused {
                 path: self.path.clone(),
@@ -137,7 +142,7 @@ impl FoundFile {
                 hint: "look at it again, then repeat the change".into(),
             });
         }
-        write_whole_with(&self.path, FileMode::Keep, |file| {
+        write_whole_with(&self.path, mode, |file| {
             let mut out = BufWriter::with_capacity(1 << 16, file);
             for part in parts {
                 out.write_all(part)?;
@@ -170,12 +175,12 @@ mod tests {
         let path = folder.path().join("a");
         let (text, mut found) = FoundFile::read(&path, 100).unwrap();
         assert_eq!(text, None);
-        found.replace(parts("one\ntwo\n")).unwrap();
-        found.replace(parts("three")).unwrap();
+        found.replace(parts("one\ntwo\n"), FileMode::Keep).unwrap();
+        found.replace(parts("three"), FileMode::Keep).unwrap();
         let (text, mut found) = FoundFile::read(&path, 100).unwrap();
         assert_eq!(text.as_deref(), Some("three"));
         std::fs::write(&path, "theirs").unwrap();
-        let refused = found.replace(parts("mine")).unwrap_err();
+        let refused = found.replace(parts("mine"), FileMode::Keep).unwrap_err();
         assert!(
             refused
                 .to_string()
@@ -184,7 +189,7 @@ mod tests {
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
         std::fs::remove_file(&path).unwrap();
-        assert!(found.replace(parts("mine")).is_err());
+        assert!(found.replace(parts("mine"), FileMode::Keep).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

@@ -175,7 +175,7 @@ fn apply(
     Ok(())
 }
 
-fn seconds(at: SystemTime) -> Option<i64> {
+pub(super) fn seconds(at: SystemTime) -> Option<i64> {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
 }

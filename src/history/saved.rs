@@ -12,15 +12,19 @@ use super::message::Write;
 use super::values::Bundle;
 use crate::dialog::{Dialog, PromptEntry};
 use crate::input::is_ours;
-use crate::notebook::{SavedCell, SavedPrompt, SavedSession};
+use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
-use crate::output::shown::{CellOutput, Layout, without_layout};
+use crate::output::shown::{Layout, without_layout};
 
 /// Of one cell, beside its text.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     bundles: Vec<MimeBundle>,
     layout: Option<String>,
+    /// Seconds since 1970.
+    began: Option<i64>,
+    /// Milliseconds.
+    took: Option<i64>,
     /// There is a row of ours.
     ours: bool,
 }
@@ -33,23 +37,32 @@ pub(super) fn of_present<'a, W: Iterator<Item = &'a Write>>(
 ) -> SavedSession {
     entries::overlay(&mut dialog, &mut waiting());
     for write in waiting() {
-        if let Write::Output {
-            line,
-            bundles,
-            layout,
-            ..
-        } = write
-        {
-            let bundles = bundles
-                .iter()
-                .filter_map(|it| Bundle::read(&it.json))
-                .collect();
-            let waiting = Forms {
+        match write {
+            Write::Input { line, at, .. } => {
+                let began = entries::seconds(*at);
+                let ours = true;
+                let known = Forms {
+                    began,
+                    ours,
+                    ..Forms::default()
+                };
+                forms.insert(*line, known);
+            }
+            Write::Output {
+                line,
                 bundles,
-                layout: Some(layout.clone()),
-                ours: true,
-            };
-            forms.insert(*line, waiting);
+                layout,
+                execution_ms,
+                ..
+            } => {
+                let known = forms.entry(*line).or_default();
+                let bundles = bundles.iter();
+                known.bundles = bundles.filter_map(|it| Bundle::read(&it.json)).collect();
+                known.layout = Some(layout.clone());
+                known.took = i64::try_from(*execution_ms).ok();
+                known.ours = true;
+            }
+            _ => {}
         }
     }
     saved(dialog, forms)
@@ -72,12 +85,15 @@ pub(super) fn of(db: &Connection, session: i64) -> rusqlite::Result<Option<Saved
 /// The rich forms of each cell in the file.
 pub(super) fn forms(db: &Connection, session: i64) -> rusqlite::Result<HashMap<u32, Forms>> {
     let mut forms: HashMap<u32, Forms> = HashMap::new();
-    let mut rows =
-        db.prepare_cached("SELECT line, layout FROM ipycodex_entries WHERE session = ?1")?;
+    let mut rows = db.prepare_cached(
+        "SELECT line, layout, began_at, execution_ms FROM ipycodex_entries WHERE session = ?1",
+    )?;
     let mut rows = rows.query([session])?;
     while let Some(row) = rows.next()? {
         let known = Forms {
             layout: row.get(1)?,
+            began: row.get(2)?,
+            took: row.get(3)?,
             ours: true,
             ..Forms::default()
         };
@@ -103,21 +119,27 @@ fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
     let cells = cells.filter(|cell| !cell.hidden && !cell.source.trim().is_empty());
     let cells = cells.filter(|cell| !is_ours(&cell.source)).map(|cell| {
         let forms = forms.remove(&cell.line).unwrap_or_default();
+        let layout = forms.layout.as_deref().map(Layout::from_json);
+        let ran = forms.began.map(|began| CellTime {
+            began,
+            took: forms.took,
+        });
+        let text = cell.output.unwrap_or_default();
         SavedCell {
-            outputs: outputs(&cell.output.unwrap_or_default(), forms),
+            outputs: match &layout {
+                Some(layout) => layout.outputs(&text, forms.bundles),
+                None => without_layout(&text, forms.bundles, !forms.ours),
+            },
+            ran,
+            metadata: layout
+                .map(|layout| layout.metadata().clone())
+                .unwrap_or_default(),
             line: cell.line,
             source: cell.source,
             failed: cell.failed,
         }
     });
     SavedSession::new(cells.collect(), prompts)
-}
-
-fn outputs(text: &str, forms: Forms) -> Vec<CellOutput> {
-    match &forms.layout {
-        Some(layout) => Layout::from_json(layout).outputs(text, forms.bundles),
-        None => without_layout(text, forms.bundles, !forms.ours),
-    }
 }
 
 /// Rows of another program, whose numbers count up before a cell runs, name the prompt's own line as the last of code.

@@ -9,13 +9,13 @@ use super::document::{Cell, CellKind, Document};
 use super::events;
 use super::faults::fault;
 use super::literal::literal;
-use super::metadata::{OURS, is_ours};
+use super::metadata::{OURS, is_ours, kept};
 use super::saved::{SavedCell, SavedEntry, SavedSession};
 use crate::input::note_value;
 
 /// The prompt that a markdown cell is the answer of, where we saved one.
 pub fn saved_prompt(cell: Cell<'_>) -> Option<String> {
-    match saved(cell, &cell.metadata(OURS)?)? {
+    match read_cell(cell)? {
         SavedEntry::Prompt(prompt) => Some(prompt.prompt),
         SavedEntry::Code(_) => None,
     }
@@ -41,6 +41,11 @@ pub fn read_session(notebook: &Document) -> SavedSession {
     }
 }
 
+/// The entry that a cell we wrote is.
+pub(super) fn read_cell(cell: Cell<'_>) -> Option<SavedEntry> {
+    saved(cell, &cell.metadata(OURS)?)
+}
+
 /// A cell we wrote; the text in it counts, where it was edited since.
 fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
     let text = cell.source();
@@ -55,6 +60,7 @@ fn saved(cell: Cell<'_>, known: &Value) -> Option<SavedEntry> {
             Some(SavedEntry::Code(SavedCell {
                 line: events::number(known, "line").unwrap_or(0),
                 source,
+                metadata: kept(cell),
                 ..SavedCell::default()
             }))
         }
@@ -80,6 +86,7 @@ fn foreign(cell: Cell<'_>, line: u32) -> Option<SavedEntry> {
     Some(SavedEntry::Code(SavedCell {
         line,
         source,
+        metadata: kept(cell),
         ..SavedCell::default()
     }))
 }

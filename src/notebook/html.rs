@@ -41,7 +41,7 @@ fn code(cell: &SavedCell, page: &mut String) {
         ));
         for output in &cell.outputs {
             match output {
-                CellOutput::Stream(text) => preformatted("output", text, page),
+                CellOutput::Stream { text, .. } => preformatted("output", text, page),
                 CellOutput::Error(error) => preformatted("error", &error.plain(), page),
                 CellOutput::Result(bundle) => {
                     let number = format!("<div class=\"number\">Out[{}]</div>\n", cell.line);

@@ -28,7 +28,7 @@ fn code(cell: &SavedCell, page: &mut String) {
     fenced("python", &cell.source, page);
     for output in &cell.outputs {
         match output {
-            CellOutput::Stream(text) => fenced("text", text, page),
+            CellOutput::Stream { text, .. } => fenced("text", text, page),
             CellOutput::Error(error) => fenced("text", &error.plain(), page),
             CellOutput::Result(bundle) => {
                 block(&format!("Out[{}]:", cell.line), page);

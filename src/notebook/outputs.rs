@@ -1,25 +1,16 @@
 //! What cells of a file showed: outputs of nbformat as ours, as text, and the pictures in them.
 //!
-//! In: outputs as a [`Document`](super::Document) has them. Out: [`ReadOutput`]s; what is no output is left out.
+//! In: outputs as a [`Document`](super::Document) has them. Out: [`CellOutput`]s; what is no output is left out.
 //! Streams keep their names, displays all their forms and metadata.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::output::{CellError, CellOutput, MimeBundle, Transcript};
+use crate::output::{CellError, CellOutput, MimeBundle, STDOUT, Transcript};
 
 /// Bytes of one text that are looked at.
 const LONGEST: usize = 16 << 20;
-
-/// An output of a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReadOutput {
-    /// What it is.
-    pub output: CellOutput,
-    /// The stream it was written to, of printed text.
-    pub stream: Option<String>,
-}
 
 /// A picture in an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,22 +24,24 @@ pub struct OutputPicture {
 }
 
 /// Reads them.
-pub fn read_outputs(outputs: &[Value]) -> Vec<ReadOutput> {
+pub fn read_outputs(outputs: &[Value]) -> Vec<CellOutput> {
     outputs.iter().filter_map(read).collect()
 }
 
-fn read(output: &Value) -> Option<ReadOutput> {
+fn read(output: &Value) -> Option<CellOutput> {
     let text = |key: &str| match output.get(key) {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Array(lines)) => Some(lines.iter().filter_map(Value::as_str).collect()),
         _ => None,
     };
-    let mut stream = None;
-    let output = match output.get("output_type")?.as_str()? {
+    Some(match output.get("output_type")?.as_str()? {
         "stream" => {
             // `stream` is the name before format 4.
-            stream = text("name").or_else(|| text("stream"));
-            CellOutput::Stream(text("text")?)
+            let name = text("name").or_else(|| text("stream"));
+            CellOutput::Stream {
+                name: name.unwrap_or_else(|| STDOUT.to_owned()),
+                text: text("text")?,
+            }
         }
         "execute_result" | "pyout" => CellOutput::Result(bundle(output)),
         "display_data" => CellOutput::Display(bundle(output)),
@@ -66,8 +59,7 @@ fn read(output: &Value) -> Option<ReadOutput> {
             leaves: None,
         }),
         _ => return None,
-    };
-    Some(ReadOutput { output, stream })
+    })
 }
 
 fn bundle(output: &Value) -> MimeBundle {
@@ -98,11 +90,11 @@ fn bundle(output: &Value) -> MimeBundle {
 }
 
 /// What outputs say, as text: pictures by their names. Ends in a newline unless it is empty.
-pub fn outputs_text(cell: usize, outputs: &[ReadOutput]) -> String {
+pub fn outputs_text(cell: usize, outputs: &[CellOutput]) -> String {
     let mut out = String::new();
-    for (number, read) in (1..).zip(outputs) {
-        let text = match &read.output {
-            CellOutput::Stream(text) => plain(text),
+    for (number, output) in (1..).zip(outputs) {
+        let text = match output {
+            CellOutput::Stream { text, .. } => plain(text),
             CellOutput::Error(error) => error.plain(),
             CellOutput::Result(bundle) | CellOutput::Display(bundle) => {
                 let mut text = bundle.for_model();
@@ -164,10 +156,10 @@ fn suffix(mime: &str) -> Option<&'static str> {
 }
 
 /// The pictures in the outputs of a cell; those that are no base64 are left out.
-pub fn pictures(cell: usize, outputs: &[ReadOutput]) -> Vec<OutputPicture> {
+pub fn pictures(cell: usize, outputs: &[CellOutput]) -> Vec<OutputPicture> {
     let mut found = Vec::new();
-    for (number, read) in (1..).zip(outputs) {
-        let (CellOutput::Result(bundle) | CellOutput::Display(bundle)) = &read.output else {
+    for (number, output) in (1..).zip(outputs) {
+        let (CellOutput::Result(bundle) | CellOutput::Display(bundle)) = output else {
             continue;
         };
         for (mime, name) in names(cell, number, bundle) {
@@ -203,7 +195,7 @@ mod tests {
             json!({"output_type": "strange"}),
             json!(7),
         ]);
-        assert_eq!(outputs[0].stream.as_deref(), Some("stderr"));
+        assert!(matches!(&outputs[0], CellOutput::Stream { name, .. } if name == "stderr"));
         assert_eq!(
             outputs_text(3, &outputs),
             "100%\n41\n[image/png cell-3-output-3.png]\nE: v\nold\n"

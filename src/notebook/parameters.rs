@@ -57,7 +57,7 @@ pub fn with_parameters(
         }
         (None, assumed) => {
             let made = NewCell {
-                metadata: vec![("tags", json!([GIVEN]))],
+                metadata: vec![("tags".to_owned(), json!([GIVEN]))],
                 ..NewCell::of(CellKind::Code, source)
             };
             let place = assumed.map_or(0, |assumed| assumed + 1);

@@ -1,5 +1,7 @@
 //! What is kept of a session in a file: its cells with what they showed, and its exchanges, in order.
 
+use serde_json::{Map, Value};
+
 use crate::output::CellOutput;
 
 /// A cell.
@@ -13,6 +15,19 @@ pub struct SavedCell {
     pub outputs: Vec<CellOutput>,
     /// It raised, or its interpreter died.
     pub failed: bool,
+    /// When it ran.
+    pub ran: Option<CellTime>,
+    /// What the metadata of its cell held in the notebook it was loaded from, without what is ours.
+    pub metadata: Map<String, Value>,
+}
+
+/// When a cell ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellTime {
+    /// Seconds since 1970.
+    pub began: i64,
+    /// Milliseconds it took; `None`: it has not ended.
+    pub took: Option<i64>,
 }
 
 /// A prompt and its answer.
@@ -44,6 +59,14 @@ pub struct SavedSession {
 }
 
 impl SavedEntry {
+    /// What was typed, and the answer: what makes it the same entry.
+    pub fn texts(&self) -> (&str, &str) {
+        match self {
+            SavedEntry::Code(cell) => (&cell.source, ""),
+            SavedEntry::Prompt(prompt) => (&prompt.prompt, &prompt.response),
+        }
+    }
+
     /// The line it is saved under: a prompt stands behind the last code before it.
     fn place(&self) -> (u32, bool) {
         match self {

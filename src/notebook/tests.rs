@@ -5,15 +5,22 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::input::{is_ours as is_command, note_value};
-use crate::output::{CellError, CellOutput, MimeBundle};
+use crate::output::{CellError, CellOutput, MimeBundle, STDOUT};
 use crate::properties;
+
+fn printed(text: &str) -> CellOutput {
+    CellOutput::Stream {
+        name: STDOUT.into(),
+        text: text.into(),
+    }
+}
 
 fn cell(line: u32, source: &str, outputs: Vec<CellOutput>) -> SavedCell {
     SavedCell {
         line,
         source: source.into(),
         outputs,
-        failed: false,
+        ..SavedCell::default()
     }
 }
 
@@ -55,10 +62,7 @@ fn session() -> SavedSession {
             cell(
                 5,
                 "print('a')\n1",
-                vec![
-                    CellOutput::Stream("a\n".into()),
-                    CellOutput::Result(MimeBundle::plain("1")),
-                ],
+                vec![printed("a\n"), CellOutput::Result(MimeBundle::plain("1"))],
             ),
             cell(6, "plot()", vec![CellOutput::Display(picture())]),
             cell(
@@ -372,7 +376,7 @@ prop_compose! {
             let output = if result {
                 CellOutput::Result(MimeBundle::plain(text))
             } else {
-                CellOutput::Stream(text)
+                printed(&text)
             };
             cell(line, &source, vec![output])
         });

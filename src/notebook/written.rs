@@ -15,6 +15,7 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::metadata::{OURS, TIMES, recorded_times};
 use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
 use crate::input::note_value;
 use crate::output::{CellError, CellOutput, MimeBundle};
@@ -60,11 +61,10 @@ impl Serialize for Cells<'_> {
         let mut ids = Ids::default();
         let mut cells = serializer.serialize_seq(Some(self.0.len()))?;
         for entry in self.0 {
+            let id = ids.entry(entry);
             match entry {
-                SavedEntry::Code(cell) => code(cell, ids.of("code", cell.line), &mut cells)?,
-                SavedEntry::Prompt(prompt) => {
-                    cells.serialize_element(&exchange(prompt, ids.of("prompt", prompt.line)))?;
-                }
+                SavedEntry::Code(cell) => code(cell, id, &mut cells)?,
+                SavedEntry::Prompt(prompt) => cells.serialize_element(&exchange(prompt, id))?,
             }
         }
         cells.end()
@@ -72,42 +72,30 @@ impl Serialize for Cells<'_> {
 }
 
 fn code<S: SerializeSeq>(cell: &SavedCell, id: String, cells: &mut S) -> Result<(), S::Error> {
-    let ours = |source| Ours {
-        ipycodex: Known::Code {
-            kind: "code",
-            line: cell.line,
-            source,
-        },
-    };
     match note_value(&cell.source) {
         Some(value) => cells.serialize_element(&MarkdownCell {
             cell_type: "markdown",
             id,
-            metadata: ours(Some(&cell.source)),
+            metadata: CodeMetadata(cell, Some(&cell.source)),
             source: Lines(&value),
         }),
         None => cells.serialize_element(&CodeCell {
             cell_type: "code",
             execution_count: cell.line,
             id,
-            metadata: ours(None),
+            metadata: CodeMetadata(cell, None),
             outputs: Outputs(cell),
             source: Lines(&cell.source),
         }),
     }
 }
 
-fn exchange(prompt: &SavedPrompt, id: String) -> MarkdownCell<'_> {
+fn exchange(prompt: &SavedPrompt, id: String) -> MarkdownCell<'_, Ours<'_>> {
     MarkdownCell {
         cell_type: "markdown",
         id,
         metadata: Ours {
-            ipycodex: Known::Prompt {
-                history_line: prompt.history_line,
-                kind: "prompt",
-                line: prompt.history_line.saturating_add(1),
-                prompt: &prompt.prompt,
-            },
+            ipycodex: Known::of(prompt),
         },
         source: Lines(&prompt.response),
     }
@@ -118,17 +106,54 @@ struct CodeCell<'a> {
     cell_type: &'static str,
     execution_count: u32,
     id: String,
-    metadata: Ours<'a>,
+    metadata: CodeMetadata<'a>,
     outputs: Outputs<'a>,
     source: Lines<'a>,
 }
 
 #[derive(Serialize)]
-struct MarkdownCell<'a> {
+struct MarkdownCell<'a, M> {
     cell_type: &'static str,
     id: String,
-    metadata: Ours<'a>,
+    metadata: M,
     source: Lines<'a>,
+}
+
+/// The metadata of a cell of code, which remembers this source: what it was, when it ran, what it was loaded with.
+struct CodeMetadata<'a>(&'a SavedCell, Option<&'a str>);
+
+impl Serialize for CodeMetadata<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let CodeMetadata(cell, source) = self;
+        serializer.collect_map(cell_metadata(cell, *source))
+    }
+}
+
+/// The same as members, by the alphabet.
+pub(super) fn cell_metadata(cell: &SavedCell, source: Option<&str>) -> Vec<(String, Value)> {
+    let known = Known::Code {
+        kind: "code",
+        line: cell.line,
+        source,
+    };
+    let known = serde_json::to_value(known).unwrap_or_default();
+    let loaded = cell.metadata.clone().into_iter();
+    let mut members: Vec<(String, Value)> = loaded.collect();
+    members.push((OURS.to_owned(), known));
+    // A note does not run.
+    let ran = cell.ran.filter(|_| source.is_none());
+    members.extend(
+        ran.and_then(recorded_times)
+            .map(|times| (TIMES.to_owned(), times)),
+    );
+    members.sort_by(|(one, _), (other, _)| one.cmp(other));
+    members
+}
+
+/// What an exchange was, as members.
+pub(super) fn exchange_metadata(prompt: &SavedPrompt) -> Vec<(String, Value)> {
+    let known = serde_json::to_value(Known::of(prompt)).unwrap_or_default();
+    vec![(OURS.to_owned(), known)]
 }
 
 #[derive(Serialize)]
@@ -153,23 +178,30 @@ enum Known<'a> {
     },
 }
 
+impl<'a> Known<'a> {
+    fn of(prompt: &'a SavedPrompt) -> Self {
+        Known::Prompt {
+            history_line: prompt.history_line,
+            kind: "prompt",
+            line: prompt.history_line.saturating_add(1),
+            prompt: &prompt.prompt,
+        }
+    }
+}
+
 /// What a cell showed.
 struct Outputs<'a>(&'a SavedCell);
 
 impl Serialize for Outputs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let SavedCell { outputs, line, .. } = self.0;
-        serializer.collect_seq(
-            outputs
-                .iter()
-                .map(|output| Output::of(output, "stdout", Some(*line))),
-        )
+        serializer.collect_seq(outputs.iter().map(|output| Output::of(output, Some(*line))))
     }
 }
 
-/// An output as notebooks have it: printed text of this stream, a value of this number.
-pub fn output_value(output: &CellOutput, stream: &str, line: Option<u32>) -> Value {
-    serde_json::to_value(Output::of(output, stream, line)).unwrap_or_default()
+/// An output as notebooks have it, a value of this number.
+pub fn output_value(output: &CellOutput, line: Option<u32>) -> Value {
+    serde_json::to_value(Output::of(output, line)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -200,10 +232,10 @@ enum Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn of(output: &'a CellOutput, stream: &'a str, line: Option<u32>) -> Self {
+    fn of(output: &'a CellOutput, line: Option<u32>) -> Self {
         match output {
-            CellOutput::Stream(text) => Output::Stream {
-                name: stream,
+            CellOutput::Stream { name, text } => Output::Stream {
+                name,
                 output_type: "stream",
                 text: Lines(text),
             },
@@ -275,11 +307,19 @@ impl Serialize for Lines<'_> {
 
 /// Ids given so far.
 #[derive(Default)]
-struct Ids {
+pub(super) struct Ids {
     given: HashSet<u32>,
 }
 
 impl Ids {
+    /// The one of an entry; entries are asked for in their order.
+    pub(super) fn entry(&mut self, entry: &SavedEntry) -> String {
+        match entry {
+            SavedEntry::Code(cell) => self.of("code", cell.line),
+            SavedEntry::Prompt(prompt) => self.of("prompt", prompt.line),
+        }
+    }
+
     /// 8 hex digits that no other cell of the notebook has.
     fn of(&mut self, kind: &str, line: u32) -> String {
         let digest = Sha256::digest(format!("{kind} {line}"));

@@ -17,6 +17,6 @@ pub(crate) use latex::in_characters;
 pub use limits::{MODEL_CHARACTERS, Rest, cell_id, shorten, shorten_naming};
 pub use mime::MimeBundle;
 pub use picture::picture_type;
-pub use shown::CellOutput;
+pub use shown::{CellOutput, STDERR, STDOUT};
 pub use traceback::CellError;
 pub use transcript::Transcript;

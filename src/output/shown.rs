@@ -1,14 +1,15 @@
 //! What a cell showed, in order: printed text, values, displays, an error; as notebooks and exports have it.
 //!
-//! The record keeps a cell's plain text, the MIME forms of its values, and a [`Layout`]: where in that text the values
-//! and the traceback stand. In: these three. Out: [`CellOutput`]s. Invariants: total, a layout that does not fit its
-//! text (a text cut in the middle, a damaged row) loses no value; what is printed between values stays between them.
+//! The record keeps a cell's plain text, the MIME forms of its values, and a [`Layout`]: where in that text the values,
+//! the traceback and what was written to standard error stand. In: these three. Out: [`CellOutput`]s. Invariants:
+//! total, a layout that does not fit its text (a text cut in the middle, a damaged row) loses no value; what is printed
+//! between values stays between them.
 //!
-//! Absent on purpose: standard error apart from standard output (the cell's terminal joins them), and colours.
+//! Absent on purpose: colours, and the streams of a cell that has a terminal of its own, which joins them.
 
 use std::ops::Range;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -16,8 +17,13 @@ use crate::output::traceback::CellError;
 /// One thing a cell showed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellOutput {
-    /// Printed text, escapes applied; ends in a newline.
-    Stream(String),
+    /// Printed text, escapes applied; ends in a newline, unless the other stream goes on in the same line.
+    Stream {
+        /// [`STDOUT`], [`STDERR`], or what a file of another program says.
+        name: String,
+        /// The text.
+        text: String,
+    },
     /// The value of the cell.
     Result(MimeBundle),
     /// A display in passing.
@@ -26,10 +32,18 @@ pub enum CellOutput {
     Error(CellError),
 }
 
-/// Where values and the error stand in the plain text of a cell, in order.
+/// The name of standard output in notebooks.
+pub const STDOUT: &str = "stdout";
+
+/// The name of standard error in notebooks.
+pub const STDERR: &str = "stderr";
+
+/// Where values, the error and standard error stand in the plain text of a cell, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
     parts: Vec<Part>,
+    /// The metadata of the notebook's cell that ran.
+    metadata: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +63,21 @@ enum What {
     Error(String, String),
     /// Text of a display that was shown again in place of an earlier one: the bundle stands there.
     Again,
+    /// Text that was written to standard error.
+    Stderr,
 }
 
 impl Layout {
+    /// The cell is that of a notebook, with this metadata.
+    pub fn loaded_with(&mut self, metadata: Map<String, Value>) {
+        self.metadata = metadata;
+    }
+
+    /// The metadata that the cell had in its notebook.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.metadata
+    }
+
     /// The value of the cell stands at `range`; `bundle` is its place among the bundles.
     pub fn result(&mut self, range: Range<u64>, bundle: usize) {
         self.add(range, What::Result(bundle));
@@ -65,6 +91,11 @@ impl Layout {
     /// The text of an updated display stands at `range`.
     pub fn again(&mut self, range: Range<u64>) {
         self.add(range, What::Again);
+    }
+
+    /// What stands at `range` was written to standard error.
+    pub fn stderr(&mut self, range: Range<u64>) {
+        self.add(range, What::Stderr);
     }
 
     /// The traceback stands at `range`.
@@ -84,9 +115,9 @@ impl Layout {
         self
     }
 
-    /// As it is stored: a list of `[kind, from, to, …]`; empty when only text was printed.
+    /// As it is stored: a list of `[kind, from, to, …]`; empty when text was printed to standard output alone.
     pub fn to_json(&self) -> String {
-        if self.parts.is_empty() {
+        if *self == Layout::default() {
             return String::new();
         }
         let row = |part: &Part| {
@@ -96,9 +127,14 @@ impl Layout {
                 What::Display(bundle) => json!(["display", from, to, bundle]),
                 What::Error(name, value) => json!(["error", from, to, name, value]),
                 What::Again => json!(["again", from, to]),
+                What::Stderr => json!(["stderr", from, to]),
             }
         };
-        Value::Array(self.parts.iter().map(row).collect()).to_string()
+        let mut rows: Vec<Value> = self.parts.iter().map(row).collect();
+        if !self.metadata.is_empty() {
+            rows.push(json!(["metadata", self.metadata]));
+        }
+        Value::Array(rows).to_string()
     }
 
     /// Reads what [`Layout::to_json`] wrote; rows it does not know are left out.
@@ -108,6 +144,7 @@ impl Layout {
         };
         Layout {
             parts: rows.iter().filter_map(part).collect(),
+            metadata: rows.iter().find_map(metadata).unwrap_or_default(),
         }
     }
 
@@ -128,8 +165,13 @@ impl Layout {
             let (from, to) = (place(text, part.range.start), place(text, part.range.end));
             let from = from.max(done);
             let to = to.max(from);
-            printed(&text[done..from], &mut outputs);
+            printed(STDOUT, &text[done..from], &mut outputs);
             done = to;
+            if part.is == What::Stderr {
+                printed(STDERR, &text[from..to], &mut outputs);
+                continue;
+            }
+            end_line(&mut outputs);
             match &part.is {
                 What::Result(at) => outputs.extend(take(*at).map(CellOutput::Result)),
                 What::Display(at) => outputs.extend(take(*at).map(CellOutput::Display)),
@@ -143,13 +185,23 @@ impl Layout {
                         leaves: None,
                     }));
                 }
-                What::Again => {}
+                What::Again | What::Stderr => {}
             }
         }
-        printed(&text[done..], &mut outputs);
+        printed(STDOUT, &text[done..], &mut outputs);
+        end_line(&mut outputs);
         // A damaged layout: what it does not name is shown all the same.
         outputs.extend(bundles.into_iter().flatten().map(CellOutput::Display));
         outputs
+    }
+}
+
+fn metadata(row: &Value) -> Option<Map<String, Value>> {
+    match row.as_array()?.as_slice() {
+        [Value::String(kind), Value::Object(metadata)] if kind == "metadata" => {
+            Some(metadata.clone())
+        }
+        _ => None,
     }
 }
 
@@ -163,6 +215,7 @@ fn part(row: &Value) -> Option<Part> {
         "display" => What::Display(bundle()?),
         "error" => What::Error(word(3)?, word(4)?),
         "again" => What::Again,
+        "stderr" => What::Stderr,
         _ => return None,
     };
     Some(Part { range, is })
@@ -174,14 +227,23 @@ fn place(text: &str, at: u64) -> usize {
 }
 
 /// Printed text; what was printed in several pieces around the text of a repeated display is one stream.
-fn printed(text: &str, outputs: &mut Vec<CellOutput>) {
-    if text.is_empty() {
-        return;
-    }
-    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+fn printed(stream: &str, new: &str, outputs: &mut Vec<CellOutput>) {
     match outputs.last_mut() {
-        Some(CellOutput::Stream(before)) => before.push_str(&format!("{text}{line_end}")),
-        _ => outputs.push(CellOutput::Stream(format!("{text}{line_end}"))),
+        _ if new.is_empty() => {}
+        Some(CellOutput::Stream { name, text }) if name == stream => text.push_str(new),
+        _ => outputs.push(CellOutput::Stream {
+            name: stream.to_owned(),
+            text: new.to_owned(),
+        }),
+    }
+}
+
+/// Ends the last line that was printed.
+fn end_line(outputs: &mut [CellOutput]) {
+    if let Some(CellOutput::Stream { text, .. }) = outputs.last_mut()
+        && !text.ends_with('\n')
+    {
+        text.push('\n');
     }
 }
 
@@ -196,7 +258,8 @@ pub fn without_layout(text: &str, bundles: Vec<MimeBundle>, foreign: bool) -> Ve
         return bundles.into_iter().map(CellOutput::Result).collect();
     }
     let mut outputs = Vec::new();
-    printed(text, &mut outputs);
+    printed(STDOUT, text, &mut outputs);
+    end_line(&mut outputs);
     // Their text stands in what was printed; pictures do not.
     let pictures = bundles
         .into_iter()
@@ -217,7 +280,10 @@ mod tests {
     }
 
     fn stream(text: &str) -> CellOutput {
-        CellOutput::Stream(text.to_owned())
+        CellOutput::Stream {
+            name: STDOUT.into(),
+            text: text.into(),
+        }
     }
 
     /// A cell that shows these, as the session collects it.
@@ -226,7 +292,7 @@ mod tests {
         let (mut layout, mut bundles) = (Layout::default(), Vec::new());
         for output in shown {
             match output {
-                CellOutput::Stream(text) => transcript.push(text.as_bytes()),
+                CellOutput::Stream { text, .. } => transcript.push(text.as_bytes()),
                 CellOutput::Result(bundle) => {
                     layout.result(transcript.own_lines(&bundle.for_model()), bundles.len());
                     bundles.push(bundle.clone());
@@ -295,6 +361,29 @@ mod tests {
     }
 
     #[test]
+    fn streams_stay_apart_where_they_are_known() {
+        let errors = |text: &str| CellOutput::Stream {
+            name: STDERR.into(),
+            text: text.into(),
+        };
+        let mut layout = Layout::default();
+        layout.stderr(2..5);
+        layout.stderr(7..9);
+        layout.result(9..11, 0);
+        let layout = Layout::from_json(&layout.to_json());
+        let outputs = layout.outputs("a\ne1\nb e\n7\nc", vec![value("7")]);
+        let expected = [
+            stream("a\n"),
+            errors("e1\n"),
+            stream("b "),
+            errors("e\n"),
+            CellOutput::Result(value("7")),
+            stream("c\n"),
+        ];
+        assert_eq!(outputs, expected);
+    }
+
+    #[test]
     fn a_layout_that_does_not_fit_loses_nothing() {
         let mut layout = Layout::default();
         layout.result(2..4, 0);
@@ -335,6 +424,8 @@ mod tests {
             let mut made = Layout::default();
             made.display(from..to, 1);
             made.error(to..from, &CellError::default());
+            made.stderr(from..to);
+            made.loaded_with(Map::from_iter([(text.clone(), json!([from]))]));
             for layout in [Layout::from_json(&layout), Layout::from_json(&made.to_json())] {
                 layout.outputs(&text, vec![value("x"), value("y")]);
             }

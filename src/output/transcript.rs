@@ -82,7 +82,7 @@ impl Transcript {
     }
 
     /// Bytes of the text so far, newlines at its end included. Costs a look at the window.
-    fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.page.store.pushed() + self.page.rows.length()
     }
 

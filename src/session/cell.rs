@@ -3,6 +3,9 @@
 //! A cell of the user may ask to leave the shell and to fill the editor; code the agent brought may not.
 
 use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
 
 use crate::artifacts::MOST_BYTES;
 use crate::history::{CellEnd, History};
@@ -35,6 +38,8 @@ pub(super) struct CellRun {
     voice: Voice,
     /// Its text, where it goes into a notebook that is open.
     kept: Option<String>,
+    /// The metadata of the notebook's cell that it is.
+    metadata: Map<String, Value>,
     out: RunSender,
     outputs: Outputs,
 }
@@ -82,6 +87,8 @@ pub(super) struct Remains {
     pub images: Vec<String>,
     /// What it raised: `Name: value`.
     pub raised: Option<String>,
+    /// How long it took.
+    pub took: Duration,
     /// It asked to leave the shell.
     pub leaving: bool,
     /// The interpreter's directory afterwards, when it said.
@@ -110,6 +117,7 @@ impl CellRun {
             begun: false,
             voice: Voice::Loud,
             kept: None,
+            metadata: Map::new(),
             out,
             outputs,
         }
@@ -124,6 +132,11 @@ impl CellRun {
     /// It goes into the notebook that is open.
     pub(super) fn keep(&mut self, source: String) {
         self.kept = Some(source);
+    }
+
+    /// It is a notebook's cell with this metadata.
+    pub(super) fn loaded_with(&mut self, metadata: Map<String, Value>) {
+        self.metadata = metadata;
     }
 
     /// What it shows is told only if it fails.
@@ -172,7 +185,7 @@ impl CellRun {
                 foreign,
                 ..
             } => {
-                self.shown.push(&bytes);
+                self.shown.push(stream, &bytes);
                 self.tell(CellEvent::Output {
                     stream,
                     bytes,
@@ -256,8 +269,9 @@ impl CellRun {
                 CellEnd::Failed
             }
         };
-        let (shown, bundles, layout) =
+        let (shown, bundles, mut layout) =
             std::mem::replace(&mut self.shown, CellCollector::new(0)).finish();
+        layout.loaded_with(std::mem::take(&mut self.metadata));
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -282,6 +296,7 @@ impl CellRun {
             raised: self.raised.take(),
             outputs,
             kept,
+            took: Duration::from_millis(took),
             leaving: self.leaving,
             cwd: finish.cwd,
             shown,

@@ -150,6 +150,7 @@ fn read(loading: &Loading, language: &str) -> Result<Option<Loaded>, Report> {
                     line: *line,
                     last: false,
                 }),
+                metadata: cell.metadata.clone(),
             }),
             SavedEntry::Prompt(prompt) => steps.push(ReplayStep::Prompt {
                 prompt: prompt.prompt.clone(),
@@ -231,6 +232,7 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Map;
 
     fn loading(path: &Path, startup: bool) -> Loading {
         Loading {
@@ -245,6 +247,7 @@ mod tests {
             source: source.into(),
             again: None,
             place: None,
+            metadata: Map::new(),
         }
     }
 
@@ -257,6 +260,7 @@ mod tests {
                 line,
                 last: false,
             }),
+            metadata: Map::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::files::FoundFile;
+use crate::files::{FileMode, FoundFile};
 use crate::notebook::LARGEST;
 use crate::notebook::document::{Cell, CellKind, Document, Draft, NotebookError};
 use crate::report::Report;
@@ -59,7 +59,7 @@ impl OpenedNotebook {
         if written.is_same() && self.file.is_there() {
             return Ok(false);
         }
-        self.file.replace(written.parts())?;
+        self.file.replace(written.parts(), FileMode::Keep)?;
         Ok(true)
     }
 

@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use serde_json::{Map, Value};
+
 use crate::dialog::Dialog;
 use crate::history::{History, PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
@@ -45,6 +47,8 @@ pub enum ReplayStep {
         again: Option<u32>,
         /// Where it stands in a script.
         place: Option<Place>,
+        /// What its cell has in its metadata, in a notebook.
+        metadata: Map<String, Value>,
     },
     /// An exchange becomes part of the conversation: it takes the next number, nothing is sent.
     Prompt {
@@ -292,7 +296,12 @@ impl ReplayRun {
                     source,
                     again,
                     place,
-                } => return Some((self.cell(source, again, place, ground), self)),
+                    metadata,
+                } => {
+                    let mut run = self.cell(source, again, place, ground);
+                    run.loaded_with(metadata);
+                    return Some((run, self));
+                }
                 ReplayStep::Prompt {
                     prompt,
                     response,

@@ -96,6 +96,7 @@ pub(super) async fn run_again(
         source: cell.source,
         again: Some(cell.line),
         place: None,
+        metadata: Default::default(),
     });
     let session = history.session().await.map_or(0, |start| start.number);
     let all = again.lines.is_empty();

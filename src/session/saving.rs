@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::config::Paths;
-use crate::files::{FileMode, FoundFile, private_dir, write_whole};
+use crate::files::{FileMode, FoundFile, private_dir};
 use crate::notebook::{
-    Document, LARGEST, SavedEntry, SavedSession, is_ours, read_session, to_html, to_markdown,
-    to_script, write_session,
+    Document, LARGEST, NotebookError, SavedEntry, SavedSession, is_ours, read_session, renewed,
+    to_html, to_markdown, to_script, write_session,
 };
 use crate::report::Report;
 
@@ -99,11 +99,25 @@ pub fn write_file(
     done: impl FnMut(usize),
 ) -> Result<(), Report> {
     let path = &target.path;
+    let found = FoundFile::read(path, LARGEST);
+    let (old, mut file) = match found {
+        Ok(found) => found,
+        Err(_) if target.force => (None, FoundFile::here(path)?),
+        Err(error) => return Err(spared(error.into(), target)),
+    };
+    let old = old.filter(|old| !old.trim().is_empty());
+    let notebook = match target.form {
+        FileForm::Notebook => old.clone().map(Document::parse),
+        _ => None,
+    };
     if !target.force {
-        check_replaced(session, target)?;
+        check_replaced(session, old.as_deref(), notebook.as_ref(), target)?;
     }
     let text = match target.form {
-        FileForm::Notebook => write_session(session),
+        FileForm::Notebook => match notebook {
+            Some(Ok(notebook)) if is_ours(&notebook) => again(&notebook, session),
+            _ => write_session(session),
+        },
         FileForm::Markdown => {
             format!("<!-- {WRITTEN_BY_US} -->\n{}", to_markdown(session, title))
         }
@@ -123,12 +137,24 @@ pub fn write_file(
     } else {
         FileMode::Keep
     };
-    Ok(write_whole(path, text.as_bytes(), mode)?)
+    Ok(file.replace(std::iter::once(text.as_bytes()), mode)?)
+}
+
+/// The notebook with the session as it is now; what others added to cells that are still there stays.
+fn again(notebook: &Document, session: &SavedSession) -> String {
+    let draft = renewed(notebook, session);
+    let text = draft.and_then(|draft| Some(draft.written(notebook).ok()?.text()));
+    text.unwrap_or_else(|| write_session(session))
 }
 
 /// Refuses when the file that is there holds what the new one does not.
-fn check_replaced(session: &SavedSession, target: &SaveTarget) -> Result<(), Report> {
-    let Some(old) = read_text(&target.path).map_err(|report| spared(report, target))? else {
+fn check_replaced(
+    session: &SavedSession,
+    old: Option<&str>,
+    notebook: Option<&Result<Document, NotebookError>>,
+    target: &SaveTarget,
+) -> Result<(), Report> {
+    let Some(old) = old else {
         return Ok(());
     };
     let name = target.path.display();
@@ -138,27 +164,25 @@ fn check_replaced(session: &SavedSession, target: &SaveTarget) -> Result<(), Rep
             .lines()
             .next()
             .is_some_and(|first| first.contains(WRITTEN_BY_US));
-        return if ours || old.trim().is_empty() {
+        return if ours {
             Ok(())
         } else {
             kept(format!("`{name}` is there, and not from an export"))
         };
     }
-    if old.trim().is_empty() {
-        return Ok(());
-    }
-    let notebook = match Document::parse(old) {
-        Ok(notebook) => notebook,
-        Err(error) => return kept(format!("`{name}` {error}")),
+    let notebook = match notebook {
+        Some(Ok(notebook)) => notebook,
+        Some(Err(error)) => return kept(format!("`{name}` {error}")),
+        None => return Ok(()),
     };
-    if !is_ours(&notebook) {
+    if !is_ours(notebook) {
         return kept(format!("`{name}` is a notebook of another program"));
     }
     let lost = if target.private {
         // The snapshot is meant to be replaced; what another program added to it is not.
-        notebook.len() - read_session(&notebook).entries().len()
+        notebook.len() - read_session(notebook).entries().len()
     } else {
-        missing(&notebook, session)
+        missing(notebook, session)
     };
     match lost {
         0 => Ok(()),
@@ -177,18 +201,12 @@ fn spared(report: Report, target: &SaveTarget) -> Report {
 
 /// How many cells of the notebook the session does not have.
 fn missing(notebook: &Document, session: &SavedSession) -> usize {
-    fn texts(entry: &SavedEntry) -> (&str, &str) {
-        match entry {
-            SavedEntry::Code(cell) => (&cell.source, ""),
-            SavedEntry::Prompt(prompt) => (&prompt.prompt, &prompt.response),
-        }
-    }
-    let known: HashSet<_> = session.entries().iter().map(texts).collect();
+    let known: HashSet<_> = session.entries().iter().map(SavedEntry::texts).collect();
     let old = read_session(notebook);
     let found = old
         .entries()
         .iter()
-        .filter(|entry| known.contains(&texts(entry)));
+        .filter(|entry| known.contains(&entry.texts()));
     notebook.len() - found.count()
 }
 

@@ -3,11 +3,16 @@
 //! In: output, displays and errors as they come. Out: what the record keeps. A display that is updated takes the place
 //! of the earlier one of its id; its text in the transcript stays where it was shown.
 
+use std::ops::Range;
+
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
 use crate::output::traceback::CellError;
 use crate::output::transcript::{Transcript, TranscriptText};
-use crate::runtime::Display;
+use crate::runtime::{Display, OutputStream};
+
+/// How often standard output and standard error may take turns and be kept apart; then all is standard output.
+const MOST_TURNS: usize = 2_000;
 
 /// Collects one cell's output.
 #[derive(Debug)]
@@ -15,6 +20,9 @@ pub(super) struct CellCollector {
     transcript: Transcript,
     bundles: Vec<MimeBundle>,
     layout: Layout,
+    /// Where the text of standard error begins that goes on, and how many there were.
+    stderr: Option<u64>,
+    turns: usize,
     /// Displays that may be updated: id, and which bundle.
     named: Vec<(String, usize)>,
 }
@@ -26,22 +34,44 @@ impl CellCollector {
             transcript: Transcript::new(bytes),
             bundles: Vec::new(),
             layout: Layout::default(),
+            stderr: None,
+            turns: 0,
             named: Vec::new(),
         }
     }
 
     /// Printed bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let is_error = stream == OutputStream::Stderr;
+        if is_error && self.stderr.is_none() && self.turns < MOST_TURNS {
+            self.stderr = Some(self.transcript.length());
+            self.turns += 1;
+        } else if !is_error && self.stderr.is_some() {
+            self.leave_stderr(self.transcript.length());
+        }
         self.transcript.push(bytes);
+    }
+
+    /// What follows the text of `to` bytes was not written to standard error.
+    fn leave_stderr(&mut self, to: u64) {
+        if let Some(from) = self.stderr.take() {
+            self.layout.stderr(from..to);
+        }
     }
 
     /// Lines of our own.
     pub(super) fn say(&mut self, text: &str) {
-        self.transcript.own_lines(text);
+        self.own_lines(text);
+    }
+
+    fn own_lines(&mut self, text: &str) -> Range<u64> {
+        let range = self.transcript.own_lines(text);
+        self.leave_stderr(range.start);
+        range
     }
 
     pub(super) fn display(&mut self, display: &Display) {
-        let range = self.transcript.own_lines(&display.bundle.for_model());
+        let range = self.own_lines(&display.bundle.for_model());
         let id = display.display_id.as_deref();
         let named = |(name, _): &&(String, usize)| Some(name.as_str()) == id;
         if display.update
@@ -64,7 +94,7 @@ impl CellCollector {
     }
 
     pub(super) fn error(&mut self, error: &CellError) {
-        let range = self.transcript.own_lines(&error.plain());
+        let range = self.own_lines(&error.plain());
         self.layout.error(range, error);
     }
 
@@ -76,6 +106,7 @@ impl CellCollector {
     /// Everything shown, in the end.
     pub(super) fn finish(mut self) -> (TranscriptText, Vec<MimeBundle>, Layout) {
         self.transcript.finish();
+        self.leave_stderr(self.transcript.length());
         (self.transcript.snapshot(), self.bundles, self.layout)
     }
 }
@@ -83,7 +114,7 @@ impl CellCollector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::shown::CellOutput;
+    use crate::output::shown::{CellOutput, STDERR, STDOUT};
 
     fn display(text: &str, id: Option<&str>, update: bool) -> Display {
         Display {
@@ -93,11 +124,38 @@ mod tests {
         }
     }
 
+    fn printed(name: &str, text: &str) -> CellOutput {
+        CellOutput::Stream {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn standard_error_is_told_apart() {
+        let mut shown = CellCollector::new(1 << 16);
+        shown.push(OutputStream::Stderr, b"e1\n");
+        shown.push(OutputStream::Stdout, b"a ");
+        shown.push(OutputStream::Stderr, b"e2");
+        shown.display(&display("x", None, false));
+        shown.push(OutputStream::Stderr, b"e3");
+        let (text, bundles, layout) = shown.finish();
+        assert_eq!(text.text, "e1\na e2\nx\ne3");
+        let expected = [
+            printed(STDERR, "e1\n"),
+            printed(STDOUT, "a "),
+            printed(STDERR, "e2\n"),
+            CellOutput::Display(MimeBundle::plain("x")),
+            printed(STDERR, "e3\n"),
+        ];
+        assert_eq!(layout.outputs(&text.text, bundles), expected);
+    }
+
     #[test]
     fn an_updated_display_stands_where_the_first_one_was() {
         let mut shown = CellCollector::new(1 << 16);
         shown.display(&display("0 %", Some("bar"), false));
-        shown.push(b"working\n");
+        shown.push(OutputStream::Terminal, b"working\n");
         shown.display(&display("100 %", Some("bar"), true));
         shown.display(&display("other", None, false));
         let (text, bundles, layout) = shown.finish();
@@ -107,7 +165,7 @@ mod tests {
             outputs,
             [
                 CellOutput::Display(MimeBundle::plain("100 %")),
-                CellOutput::Stream("working\n".into()),
+                printed(STDOUT, "working\n"),
                 CellOutput::Display(MimeBundle::plain("other")),
             ]
         );

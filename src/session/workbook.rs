@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chrono::{SecondsFormat, Utc};
-use serde_json::{Value, json};
+use chrono::{DateTime, Utc};
+use serde_json::Value;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 use tokio::task::JoinHandle;
 
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
-use crate::notebook::output_value;
+use crate::notebook::{TIMES, output_value, times};
 use crate::output::CellOutput;
 use crate::report::Report;
 use crate::session::Command;
@@ -83,6 +83,8 @@ struct RanCell {
     line: u32,
     source: String,
     outputs: Vec<CellOutput>,
+    ended: DateTime<Utc>,
+    took: Duration,
 }
 
 impl Workbook {
@@ -204,6 +206,8 @@ impl Session {
             line,
             source,
             outputs,
+            ended: Utc::now(),
+            took: remains.took,
         };
         let shared = Arc::clone(&open.shared);
         locked(&shared.waiting).push_back((ran, open.brought.take()));
@@ -326,14 +330,14 @@ impl BroughtCell {
 
 impl RanCell {
     fn outputs(&self) -> Vec<Value> {
-        let value = |output| output_value(output, "stdout", Some(self.line));
+        let value = |output| output_value(output, Some(self.line));
         self.outputs.iter().map(value).collect()
     }
 
-    /// When it ended, as Jupyter writes it.
-    fn timing(&self) -> Vec<(&'static str, Value)> {
-        let now = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
-        vec![("execution", json!({"shell.execute_reply": now}))]
+    /// When it ran, as Jupyter writes it.
+    fn timing(&self) -> Vec<(String, Value)> {
+        let began = self.ended - self.took;
+        vec![(TIMES.to_owned(), times(began, Some(self.ended)))]
     }
 
     fn revision(&self) -> Revision {

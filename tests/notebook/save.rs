@@ -1,6 +1,6 @@
 //! `save`: what is in the file, what is left out, what is not overwritten.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::judge::{PICTURE, figure, homes, is_valid, notebook, piped, runs, sources};
 use crate::support::home::Home;
@@ -203,4 +203,61 @@ fn names_are_meant_from_the_sessions_directory() {
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(home.work().join("below/here.ipynb").exists());
     assert!(home.path().join("home/there.ipynb").exists());
+}
+
+#[test]
+fn streams_times_and_what_others_added_stay() {
+    let home = Home::new();
+    let code = "import sys; print('o'); print('e', file=sys.stderr); print('p')";
+    let stdin = format!("{code}\n'a note'\n%ipycodex save out\n");
+    let ran = piped(&home, &[], &stdin);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let path = home.work().join("out.ipynb");
+    let saved = notebook(&path);
+    // Two pipes: which comes first is not told.
+    let printed = |cell: &Value, stream: &str| -> String {
+        let outputs = cell["outputs"].as_array().unwrap().iter();
+        let lines = outputs.filter(|output| output["name"] == stream);
+        let lines = lines.flat_map(|output| output["text"].as_array().unwrap());
+        lines.map(|line| line.as_str().unwrap()).collect()
+    };
+    let cell = &saved["cells"][0];
+    let both = ["stdout", "stderr"].map(|stream| printed(cell, stream));
+    assert_eq!(both, ["o\np\n", "e\n"], "{saved}");
+    let times = &cell["metadata"]["execution"];
+    let [began, ended] = ["iopub.execute_input", "shell.execute_reply"]
+        .map(|key| times[key].as_str().unwrap_or_else(|| panic!("{saved}")));
+    assert!(began <= ended && began.ends_with('Z'), "{times}");
+
+    // Somebody tags a cell and chooses a kernel; the session goes on.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text.replacen(
+        "\"line\": 1\n    }",
+        "\"line\": 1\n    },\n    \"tags\": [\n     \"mine\"\n    ]",
+        1,
+    );
+    let kernel = "\"kernelspec\": {\n   \"display_name\": \"X\",\n   \"name\": \"x\"\n  }";
+    let text = text.replacen(
+        "\"ipycodex_version\": 1",
+        &format!("\"ipycodex_version\": 1,\n  {kernel}"),
+        1,
+    );
+    std::fs::write(&path, &text).unwrap();
+    let ran = piped(&home, &["-r", "1"], "b = 1\n%ipycodex save out\n");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    is_valid(&home, &path);
+    let grown = std::fs::read_to_string(&path).unwrap();
+    let (cells, rest) = text.split_at(text.find("\n  }\n ],\n").unwrap());
+    assert!(grown.starts_with(cells), "{grown}");
+    assert!(grown.ends_with(rest), "{grown}");
+    assert_eq!(notebook(&path)["cells"].as_array().unwrap().len(), 3);
+
+    // What is loaded elsewhere takes it along.
+    let ran = piped(&home, &[], "%ipycodex load out\n%ipycodex save copy\n");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let path = home.work().join("copy.ipynb");
+    is_valid(&home, &path);
+    let copy = notebook(&path);
+    assert_eq!(copy["cells"][0]["metadata"]["tags"], json!(["mine"]));
+    assert_eq!(printed(&copy["cells"][0], "stderr"), "e\n", "{copy}");
 }

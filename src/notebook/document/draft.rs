@@ -50,7 +50,7 @@ pub struct Revision {
     /// Its number; `Some(None)`: it has not been run.
     pub execution_count: Option<Option<u32>>,
     /// Members of its metadata.
-    pub metadata: Vec<(&'static str, Value)>,
+    pub metadata: Vec<(String, Value)>,
 }
 
 /// A cell that is to be.
@@ -60,8 +60,10 @@ pub struct NewCell {
     pub kind: CellKind,
     /// Its text.
     pub source: String,
+    /// Its id; `None`: it gets one.
+    pub id: Option<String>,
     /// Members of its metadata.
-    pub metadata: Vec<(&'static str, Value)>,
+    pub metadata: Vec<(String, Value)>,
     /// What it showed.
     pub outputs: Vec<Value>,
     /// Its number.
@@ -74,6 +76,7 @@ impl NewCell {
         NewCell {
             kind,
             source: source.into(),
+            id: None,
             metadata: Vec::new(),
             outputs: Vec::new(),
             execution_count: None,
@@ -228,10 +231,10 @@ fn made(cell: &NewCell, id: Option<String>, layout: &Layout) -> String {
     layout.object(&members, MEMBERS)
 }
 
-fn metadata(members: &[(&'static str, Value)], layout: &Layout) -> String {
+fn metadata(members: &[(String, Value)], layout: &Layout) -> String {
     let members: Vec<(&str, String)> = members
         .iter()
-        .map(|(key, value)| (*key, layout.value(value, MEMBERS + 2)))
+        .map(|(key, value)| (key.as_str(), layout.value(value, MEMBERS + 2)))
         .collect();
     layout.object(&members, MEMBERS + 1)
 }
@@ -264,6 +267,9 @@ impl Ids {
 
     fn next(&mut self, place: usize, cell: &NewCell) -> Option<String> {
         let taken = self.taken.as_mut()?;
+        if let Some(id) = &cell.id {
+            return Some(id.clone());
+        }
         let id = |salt: usize| {
             let digest = Sha256::digest(format!("{place} {salt} {}", cell.source));
             digest[..4]

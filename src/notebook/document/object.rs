@@ -7,11 +7,11 @@ use super::string::decode;
 
 /// What happens to a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum Change<'a> {
     /// It gets this value, which is JSON; where there is none yet, it is put in by the order of the alphabet.
-    Set(&'static str, String),
+    Set(&'a str, String),
     /// It goes.
-    Remove(&'static str),
+    Remove(&'a str),
 }
 
 /// The value of the member `key`; of several, the last, as every reader has it.
@@ -34,7 +34,7 @@ pub(super) fn changed(
     object: Span,
     depth: usize,
     layout: &Layout,
-    changes: &[Change],
+    changes: &[Change<'_>],
 ) -> String {
     let old = members(text, object);
     let find = |key: &str| old.iter().rposition(|member| is_key(text, member.key, key));

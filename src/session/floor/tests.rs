@@ -11,6 +11,7 @@ use crate::session::run::{Next, Run, stream};
 
 fn remains(ending: Ending) -> Remains {
     Remains {
+        took: Default::default(),
         outputs: Vec::new(),
         kept: None,
         ending,
@@ -33,6 +34,7 @@ fn replay(out: RunSender) -> Box<ReplayRun> {
         source: "x".into(),
         again: Some(line),
         place: None,
+        metadata: Default::default(),
     };
     let replay = Replay {
         name: "it".into(),

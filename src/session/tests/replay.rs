@@ -7,6 +7,7 @@ fn run_again(line: u32, source: &str) -> ReplayStep {
         source: source.into(),
         again: Some(line),
         place: None,
+        metadata: Default::default(),
     }
 }
 
@@ -15,6 +16,7 @@ fn anew(source: &str) -> ReplayStep {
         source: source.into(),
         again: None,
         place: None,
+        metadata: Default::default(),
     }
 }
 

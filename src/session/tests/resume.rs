@@ -165,6 +165,7 @@ fn what_a_stopped_replay_left_is_named() {
         source: source.into(),
         again: Some(line),
         place: None,
+        metadata: Default::default(),
     };
     let run = stage.session.replay(Replay {
         name: "it".into(),

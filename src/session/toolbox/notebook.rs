@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use chrono::Utc;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -14,8 +15,8 @@ use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::agent::{InputPart, Subject};
 use crate::config::RunCells;
 use crate::input::is_ours;
-use crate::notebook::document::{Action, CellKind, LineRange, Revision, Slot};
-use crate::notebook::output_value;
+use crate::notebook::document::{Action, CellKind, Draft, LineRange, Revision, Slot};
+use crate::notebook::{TIMES, output_value, times};
 use crate::runtime::Ending;
 use crate::session::cell::Remains;
 use crate::session::opened::OpenedNotebook;
@@ -351,12 +352,12 @@ impl Working {
         let outputs: Vec<Value> = remains
             .outputs
             .iter()
-            .map(|output| output_value(output, "stdout", Some(line)))
+            .map(|output| output_value(output, Some(line)))
             .collect();
         let shown = desk
             .outputs
             .cut_cell(line, &remains.shown, OUTPUT_CHARACTERS);
-        let ended = match (&remains.ending, &remains.raised) {
+        let became = match (&remains.ending, &remains.raised) {
             (Ending::Ok, _) => "ran".to_owned(),
             (_, Some(raised)) => format!("failed: {raised}"),
             (Ending::Interrupted, None) => "was interrupted".to_owned(),
@@ -370,17 +371,19 @@ impl Working {
             "executionCount": line,
         });
         let text = format!(
-            "Cell {cell} of {} {ended} as In[{line}]; its outputs are in the file.\n{details}\n{}",
+            "Cell {cell} of {} {became} as In[{line}]; its outputs are in the file.\n{details}\n{}",
             opened.name,
             shown.trim_end_matches('\n')
         );
         let images = remains.images.iter().take(MOST_IMAGES).cloned().collect();
         let mut result = told(text, images);
         result.success = remains.ending == Ending::Ok;
-        let mut draft = crate::notebook::document::Draft::of(&opened.document);
+        let mut draft = Draft::of(&opened.document);
+        let ended = Utc::now();
         let revision = Revision {
             outputs: Some(outputs),
             execution_count: Some(Some(line)),
+            metadata: vec![(TIMES.to_owned(), times(ended - remains.took, Some(ended)))],
             ..Revision::default()
         };
         draft.cells[cell] = Slot::Changed(cell, revision);

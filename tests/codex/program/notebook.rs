@@ -77,7 +77,9 @@ fn files_are_read_changed_and_run() {
             book["cells"][0]["outputs"][1]["data"]["text/plain"],
             json!(["21"])
         );
-        assert!(text.contains(r#""metadata": {"mine": 1.50}"#), "{text}");
+        assert!(text.contains(r#""mine": 1.50}"#), "{text}");
+        let times = &book["cells"][0]["metadata"]["execution"];
+        assert!(times["shell.execute_reply"].is_string(), "{text}");
         let end = &BOOK[BOOK.find("    {\"cell_type\": \"markdown\"").unwrap()..];
         assert!(text.ends_with(end), "{text}");
     }

@@ -1,0 +1,110 @@
+//! A session into the notebook it was saved in before.
+//!
+//! In: that notebook as it is now, and the session. Out: a [`Draft`] with the session's cells in their order. A cell
+//! that is in both stays as it is but for what the session knows better: its outputs, number, times and what we say of
+//! it. What others added to it and to the notebook (tags, a kernel) stays.
+
+use std::collections::HashMap;
+
+use super::cells::read_cell;
+use super::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
+use super::outputs::read_outputs;
+use super::saved::{SavedCell, SavedEntry, SavedPrompt, SavedSession};
+use super::written::{Ids, cell_metadata, exchange_metadata, output_value};
+use crate::input::note_value;
+
+/// The notebook as it shall be; `None` when it has no ids to know its cells by.
+pub fn renewed(old: &Document, session: &SavedSession) -> Option<Draft> {
+    if old.format().0 != 4 || !old.has_ids() {
+        return None;
+    }
+    let by_id: HashMap<String, usize> = old
+        .cells()
+        .enumerate()
+        .filter_map(|(number, cell)| Some((cell.id()?, number)))
+        .collect();
+    let mut ids = Ids::default();
+    let mut cells = Vec::with_capacity(session.entries().len());
+    for entry in session.entries() {
+        let id = ids.entry(entry);
+        let known = by_id
+            .get(&id)
+            .filter(|number| is_same(old, **number, entry));
+        cells.push(match known {
+            Some(number) => kept(old, *number, entry),
+            None => Slot::Made(made(entry, id)),
+        });
+    }
+    Some(Draft { cells })
+}
+
+/// The cell of this number is this entry.
+fn is_same(old: &Document, number: usize, entry: &SavedEntry) -> bool {
+    let there = old.cell(number).and_then(read_cell);
+    there.is_some_and(|there| there.texts() == entry.texts())
+}
+
+/// It, with what is known better.
+fn kept(old: &Document, number: usize, entry: &SavedEntry) -> Slot {
+    let Some(cell) = old.cell(number) else {
+        return Slot::Kept(number);
+    };
+    let new = made(entry, String::new());
+    let metadata = new.metadata.into_iter();
+    let metadata = metadata.filter(|(key, value)| cell.metadata(key).as_ref() != Some(value));
+    let mut revision = Revision {
+        metadata: metadata.collect(),
+        ..Revision::default()
+    };
+    if new.kind == CellKind::Code {
+        let count = new.execution_count.map(u64::from);
+        if cell
+            .value("execution_count")
+            .and_then(|count| count.as_u64())
+            != count
+        {
+            revision.execution_count = Some(new.execution_count);
+        }
+        if read_outputs(&cell.outputs()) != read_outputs(&new.outputs) {
+            revision.outputs = Some(new.outputs);
+        }
+    }
+    match revision == Revision::default() {
+        true => Slot::Kept(number),
+        false => Slot::Changed(number, revision),
+    }
+}
+
+fn made(entry: &SavedEntry, id: String) -> NewCell {
+    let made = match entry {
+        SavedEntry::Code(cell) => made_of_code(cell),
+        SavedEntry::Prompt(prompt) => made_of_prompt(prompt),
+    };
+    NewCell {
+        id: Some(id),
+        ..made
+    }
+}
+
+fn made_of_code(cell: &SavedCell) -> NewCell {
+    if let Some(note) = note_value(&cell.source) {
+        return NewCell {
+            metadata: cell_metadata(cell, Some(&cell.source)),
+            ..NewCell::of(CellKind::Markdown, note)
+        };
+    }
+    let value = |output| output_value(output, Some(cell.line));
+    NewCell {
+        metadata: cell_metadata(cell, None),
+        outputs: cell.outputs.iter().map(value).collect(),
+        execution_count: Some(cell.line),
+        ..NewCell::of(CellKind::Code, cell.source.clone())
+    }
+}
+
+fn made_of_prompt(prompt: &SavedPrompt) -> NewCell {
+    NewCell {
+        metadata: exchange_metadata(prompt),
+        ..NewCell::of(CellKind::Markdown, prompt.response.clone())
+    }
+}
