@@ -95,6 +95,7 @@ impl Ours {
     pub fn start(home: &Home, python: &Path, no_ipython: bool) -> Result<Ours, String> {
         let (runtime, events) = connect(RuntimePlan::Embedded(PythonPlan {
             interpreter: Some(PathBuf::from(python)),
+            managed: None,
             no_ipython,
             cwd: home.work(),
             variables: home.variables().iter().cloned().collect(),

@@ -16,7 +16,9 @@ use crate::environment::Environment;
 use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
-use crate::runtime::connect::{Confinement, PythonPlan, RuntimePlan, ScriptRun};
+use crate::runtime::connect::{
+    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, interpreters,
+};
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
@@ -109,9 +111,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let pictures = Pictures::new(environment, settings.choices.images);
     let runtime = runtime_plan(environment, &wanted, &settings, &screen, cwd.clone())?;
     let greets = wanted.cells_own_a_terminal && settings.choices.greeting;
-    let python = greets
-        .then(|| crate::runtime::connect::interpreter(&runtime))
-        .flatten();
+    let python = greets.then(|| first_interpreter(&runtime)).flatten();
     let first = greets && settings.record && !paths.history.exists();
     let agent = agent_plan(environment, &settings, &settings.choices.agent, cwd.clone())?;
     let kernels = plan_kernel(environment, &settings);
@@ -203,23 +203,43 @@ fn runtime_plan(
         other => return Err(unavailable("runtime", &other.to_string(), "embedded")),
     }
     Ok(RuntimePlan::Embedded(PythonPlan {
+        terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
+        script: wanted.script.clone(),
+        ..python_plan(environment, settings, cwd)
+    }))
+}
+
+/// The Python the settings mean, as a plain program of this user: without a terminal, and not confined.
+pub fn python_plan(environment: &Environment, settings: &Settings, cwd: PathBuf) -> PythonPlan {
+    PythonPlan {
         interpreter: settings.choices.python.clone(),
+        managed: Some(ManagedPython::below(&settings.paths.data_dir)),
         no_ipython: !settings.ipython,
         cwd,
         variables: environment.variables.clone(),
-        terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
+        terminal: None,
         cache_dir: settings.paths.cache_dir.clone(),
-        script: wanted.script.clone(),
+        script: None,
         confined: None,
-    }))
+    }
+}
+
+/// The interpreter that will be tried first.
+fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
+    let RuntimePlan::Embedded(plan) = plan else {
+        return None;
+    };
+    let best = interpreters(plan).candidates.into_iter().next();
+    best.map(|candidate| candidate.program)
 }
 
 /// How a kernel of the agent's own would be connected: it is confined as the agent's commands are, and gets what is no
 /// secret of the environment.
 fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
-    let variables = environment.for_models_code();
-    let interpreter = settings.choices.python.clone();
-    let (ipython, cache_dir) = (settings.ipython, settings.paths.cache_dir.clone());
+    let plan = PythonPlan {
+        variables: environment.for_models_code(),
+        ..python_plan(environment, settings, PathBuf::new())
+    };
     let temporary = PathBuf::from(environment.variable("TMPDIR").unwrap_or("/tmp"));
     Box::new(move |wish| {
         let writes = match wish.sandbox {
@@ -233,14 +253,9 @@ fn plan_kernel(environment: &Environment, settings: &Settings) -> PlanKernel {
             ]),
         };
         let plan = RuntimePlan::Embedded(PythonPlan {
-            interpreter: interpreter.clone(),
-            no_ipython: !ipython,
             cwd: wish.cwd.clone(),
-            variables: variables.clone(),
-            terminal: None,
-            cache_dir: cache_dir.clone(),
-            script: None,
             confined: writes.map(|writes| Confinement { writes }),
+            ..plan.clone()
         });
         PlannedRuntime {
             able: crate::runtime::connect::capabilities(&plan),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
 
 /// Variables, directories and terminal facts at start.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +56,19 @@ impl Environment {
         passed
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
+    }
+
+    /// The program a command line of this name would start: a path as it is, a plain name looked up on `PATH`.
+    pub fn program_named(&self, name: &str) -> Option<PathBuf> {
+        let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+        let cwd = self.cwd.as_deref().unwrap_or(Path::new("/"));
+        if name.contains('/') {
+            return Some(cwd.join(name)).filter(runs);
+        }
+        let path = self.variables.get(OsStr::new("PATH"))?;
+        let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+        let mut programs = folders.map(|folder| cwd.join(folder).join(name));
+        programs.find(runs)
     }
 
     /// True when escape sequences and cursor movement make sense on standard output.

@@ -3,6 +3,7 @@
 mod ask;
 mod cells;
 mod commands;
+mod doctor;
 mod earlier;
 mod failures;
 mod piped;

@@ -63,6 +63,10 @@ pub(super) enum Subcommands {
     Notebook(crate::cli::notebook::Notebook),
     /// List agent skills, nearest first, with what is odd about them
     Skills(Skills),
+    /// Check what the shell uses here, and say how to mend what is wrong; exit code 1 if something is
+    Doctor(Doctor),
+    /// Make a Python environment with IPython, for cells where no other is active; again: update it
+    Setup(Setup),
     /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
     /// output
     Demo {
@@ -124,6 +128,22 @@ pub(super) struct SearchArguments {
     /// Print a JSON list: session, line (In number), start, kind (cell, prompt, answer), text (the line found)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// Print a JSON object: version, and findings with group, subject, verdict (ok, warning, error), message and mend
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `setup`.
+#[derive(Debug, Args)]
+pub(super) struct Setup {
+    /// Remove that environment
+    #[arg(long)]
+    pub undo: bool,
 }
 
 /// `export`.

@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod crash;
+mod doctor;
 mod export;
 mod load;
 mod notebook;
@@ -13,6 +14,7 @@ mod resume;
 mod run;
 mod search;
 mod sessions;
+mod setup;
 mod skills;
 mod work;
 
@@ -85,6 +87,8 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
             notebook::run(notebook, &arguments, environment)
         }
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
+        Some(Subcommands::Doctor(ref doctor)) => doctor::run(doctor, &arguments, environment),
+        Some(Subcommands::Setup(ref setup)) => setup::run(setup, &arguments, environment),
         Some(Subcommands::Demo { .. }) => {
             crate::agent::demo::acp::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

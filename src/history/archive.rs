@@ -49,6 +49,17 @@ pub struct Glance {
     pub inputs: Vec<(u32, String)>,
 }
 
+/// How a record is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordHealth {
+    /// Length of the file.
+    pub bytes: u64,
+    /// Sessions in it, those of one command line too.
+    pub sessions: usize,
+    /// What SQLite finds wrong with it; at most five.
+    pub faults: Vec<String>,
+}
+
 impl Archive {
     /// Opens the record at `path`; `None` when there is none, or nothing in it. `artifacts` is the directory of what
     /// was too long for it.
@@ -79,6 +90,33 @@ impl Archive {
             Ok((_, other)) => Err(file::other(path, other)),
             Err(error) => Err(failed(path, &error)),
         }
+    }
+
+    /// Looks the whole file through.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn health(&mut self) -> Result<RecordHealth, Report> {
+        let path = self.path.clone();
+        let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
+        let Some(look) = &mut self.look else {
+            return Ok(RecordHealth::default());
+        };
+        look.read(|db| {
+            let mut check = db.prepare("PRAGMA quick_check(5)")?;
+            let said = check.query_map([], |row| row.get::<_, String>(0))?;
+            let said: Vec<String> = said.collect::<Result<_, _>>()?;
+            Ok(RecordHealth {
+                bytes,
+                sessions: db
+                    .query_row("SELECT count(*) FROM sessions", [], |row| {
+                        row.get::<_, i64>(0)
+                    })
+                    .map(|count| usize::try_from(count).unwrap_or(0))?,
+                faults: said.into_iter().filter(|line| line != "ok").collect(),
+            })
+        })
+        .map_err(|error| failed(&path, &error))
     }
 
     /// The sessions of `cwd`, else of the git root above it.

@@ -36,7 +36,7 @@ mod usage;
 mod values;
 mod waiting;
 
-pub use archive::{Archive, Glance};
+pub use archive::{Archive, Glance, RecordHealth};
 pub use further::{Facts, Further, RecordedInput};
 pub use handle::{History, open};
 pub use listing::{LISTED, Scope};

@@ -5,7 +5,8 @@
 //! gone.
 //!
 //! `job.rs` stops us, and what waits for us, at the user's Ctrl-Z. What the user's terminal is lent to (`front.rs`) is
-//! in our group, and has no guard: it is the user's own, and stays when we go.
+//! in our group, and has no guard: it is the user's own, and stays when we go. A program that only says one short thing
+//! (`short.rs`) has none, either.
 //!
 //! Signals that a handler of our own catches for a while (`caught.rs`) are the keys of a terminal that is lent, and
 //! changes of its size while its answer is waited for (`resizes.rs`).
@@ -20,6 +21,7 @@ mod guard;
 mod job;
 mod memory;
 mod resizes;
+mod short;
 mod spawn;
 mod tail;
 
@@ -27,6 +29,7 @@ pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use memory::large_buffer;
 pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
+pub use short::short_answer;
 pub use spawn::{Leadership, Plan, spawn};
 pub use tail::Tail;
 

@@ -3,13 +3,14 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
 //! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
 
-use std::path::PathBuf;
-
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
-pub use super::python::{Confinement, PythonPlan, ScriptRun};
+pub use super::python::{
+    Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
+    interpreters,
+};
 
 /// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -24,14 +25,6 @@ pub enum RuntimePlan {
     Embedded(PythonPlan),
     /// Plays a script; for tests.
     Scripted(Script),
-}
-
-/// The interpreter that will be tried first. Looks for files, and starts nothing.
-pub fn interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
-    match plan {
-        RuntimePlan::Embedded(plan) => super::python::first(plan),
-        RuntimePlan::Scripted(_) => None,
-    }
 }
 
 /// What a runtime of this plan can do, as far as that is known before it is started.

@@ -58,6 +58,7 @@ pub(super) fn plan(form: Form) -> (PythonPlan, tempfile::TempDir) {
     });
     let plan = PythonPlan {
         interpreter: None,
+        managed: None,
         no_ipython: true,
         cwd: folder.path().to_owned(),
         variables: std::env::vars_os().collect(),

@@ -158,6 +158,19 @@ impl Pictures {
         }
     }
 
+    /// How they are drawn here, in words.
+    pub fn told(&self, screen: &Screen) -> &'static str {
+        match self.are_drawn(screen).then(|| self.method()) {
+            Some(Method::Kitty) => "drawn by kitty's protocol",
+            Some(Method::KittyInTmux) => "drawn by kitty's protocol, through tmux",
+            Some(Method::Iterm2 { tmux: false }) => "drawn by iTerm2's protocol",
+            Some(Method::Iterm2 { tmux: true }) => "drawn by iTerm2's protocol, through tmux",
+            Some(Method::Blocks { true_colour: true }) => "drawn in half blocks of 24-bit colours",
+            Some(Method::Blocks { true_colour: false }) => "drawn in half blocks of 256 colours",
+            Some(Method::Off) | None => "not drawn: a line says what they are",
+        }
+    }
+
     fn method(&self) -> Method {
         let signs = &self.facts.signs;
         signs.method(self.choice, || {

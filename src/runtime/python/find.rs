@@ -2,7 +2,7 @@
 //!
 //! In: the plan's facts. Out: candidates with the environment each is to be started in. Nothing is started here: a
 //! candidate is a file that exists and may be executed; whether it is a Python is found out by starting it.
-//! Invariant: an interpreter the user named is the only candidate. Absent on purpose: managed environments.
+//! Invariant: an interpreter the user named is the only candidate.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,31 +10,45 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
+use super::managed::{ManagedPython, ManagedState};
+use super::plan::PythonPlan;
+
 type Variables = BTreeMap<OsString, OsString>;
 
 /// An interpreter that may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub struct Candidate {
     /// The program.
-    pub(super) program: PathBuf,
-    /// Who named it: `--python`, `VIRTUAL_ENV`, `.venv`, `PATH`.
-    pub(super) origin: &'static str,
+    pub program: PathBuf,
+    /// Who named it: `--python`, `VIRTUAL_ENV`, `.venv`, `ipycodex setup`, `PATH`.
+    pub origin: &'static str,
     /// Its whole environment.
-    pub(super) variables: Variables,
+    pub variables: Variables,
 }
 
 /// What the search found.
 #[derive(Debug, Default)]
-pub(super) struct InterpreterSearch {
+pub struct InterpreterSearch {
     /// What can be started, best first.
-    pub(super) candidates: Vec<Candidate>,
+    pub candidates: Vec<Candidate>,
     /// What was named but cannot be started, one phrase each.
-    pub(super) rejected: Vec<String>,
+    pub rejected: Vec<String>,
 }
 
-/// Looks for interpreters.
-pub(super) fn find(
+/// Looks for the interpreters a plan allows; looks for files only, and starts nothing.
+pub fn find(plan: &PythonPlan) -> InterpreterSearch {
+    let PythonPlan { cwd, variables, .. } = plan;
+    look(
+        plan.interpreter.as_deref(),
+        plan.managed.as_ref(),
+        cwd,
+        variables,
+    )
+}
+
+fn look(
     configured: Option<&Path>,
+    managed: Option<&ManagedPython>,
     cwd: &Path,
     variables: &Variables,
 ) -> InterpreterSearch {
@@ -55,6 +69,9 @@ pub(super) fn find(
                 search.add_environment(&prefix, name, variables, true);
             }
         }
+    }
+    if let Some(managed) = managed.filter(|managed| managed.state() == ManagedState::Ready) {
+        search.add_environment(managed.folder(), "ipycodex setup", variables, true);
     }
     for name in ["python3", "python"] {
         for folder in path_folders(variables) {
@@ -222,8 +239,10 @@ mod tests {
             expected: &[&str],
         ) -> InterpreterSearch {
             let configured = configured.map(Path::new);
-            let search = find(
+            let managed = ManagedPython::below(&self.path("data"));
+            let search = look(
                 configured,
+                Some(&managed),
                 &self.path("work/deep"),
                 &self.variables(variables),
             );
@@ -244,6 +263,8 @@ mod tests {
     fn the_order_is_environment_project_path() {
         let tree = Tree::new(&[
             "active/bin/python3",
+            "data/venv/bin/python3",
+            "data/venv/ipycodex-setup",
             "conda/bin/python",
             "work/.venv/bin/python3",
             "work/deep/venv/bin/python3",
@@ -264,6 +285,7 @@ mod tests {
                 "CONDA_PREFIX conda/bin/python",
                 "venv work/deep/venv/bin/python3",
                 ".venv work/.venv/bin/python3",
+                "ipycodex setup data/venv/bin/python3",
                 "PATH usr/bin/python3",
                 "PATH usr/bin/python",
             ],

@@ -11,6 +11,7 @@ mod ends;
 mod events;
 mod find;
 mod interpreter;
+mod managed;
 mod map;
 mod marks;
 mod order;
@@ -22,7 +23,6 @@ mod start;
 mod terminal;
 mod wire;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -34,6 +34,8 @@ use super::{
 };
 use control::Control;
 use events::Events;
+pub use find::{Candidate, InterpreterSearch, find as interpreters};
+pub use managed::{ManagedPython, ManagedState};
 use map::RequestKind;
 use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
@@ -55,13 +57,6 @@ pub struct PythonRuntime {
 struct Stillborn {
     events: Sender<RuntimeEvent>,
     failure: StartFailure,
-}
-
-/// The interpreter that a start would try first.
-pub(super) fn first(plan: &PythonPlan) -> Option<PathBuf> {
-    let search = find::find(plan.interpreter.as_deref(), &plan.cwd, &plan.variables);
-    let best = search.candidates.into_iter().next();
-    best.map(|candidate| candidate.program)
 }
 
 /// What it can do, with a terminal of its own or without.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::managed::ManagedPython;
 use crate::runtime::TerminalSize;
 
 /// What its cells are written in.
@@ -14,6 +15,8 @@ pub(super) const LANGUAGE: &str = "Python";
 pub struct PythonPlan {
     /// The interpreter the user asked for; `None`: look for one. When set, no other is tried.
     pub interpreter: Option<PathBuf>,
+    /// The environment this program may have made; `None`: it does not count.
+    pub managed: Option<ManagedPython>,
     /// Use the small engine even where IPython is installed.
     pub no_ipython: bool,
     /// Where cells start; also where the search for a virtual environment starts.

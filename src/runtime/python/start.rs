@@ -77,7 +77,7 @@ impl Starter<'_> {
         let InterpreterSearch {
             candidates,
             rejected: mut failures,
-        } = find(configured, &self.plan.cwd, &self.plan.variables);
+        } = find(self.plan);
         for candidate in &candidates {
             match self.try_candidate(&script, candidate) {
                 Trial::Ready(interpreter, info, early) => {

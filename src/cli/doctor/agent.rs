@@ -1,0 +1,102 @@
+//! The agent that prompts go to, and the skills it is told of.
+
+use std::process::Command;
+
+use super::finding::{Finding, PATIENCE, Patient, counted};
+use crate::config::AgentChoice;
+use crate::process::short_answer;
+use crate::skills::{Catalog, Roots};
+
+pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
+    let settings = patient.settings;
+    let mut findings = match &settings.choices.agent {
+        AgentChoice::Codex => codex(&settings.codex_command, patient),
+        AgentChoice::Demo => vec![Finding::ok(
+            "agent",
+            "demo: built in, offline, no AI; `ipycodex --agent codex` asks Codex",
+        )],
+        AgentChoice::Acp(line) => {
+            let words = shlex::split(line).unwrap_or_default();
+            vec![program(&words, "acp", patient)]
+        }
+        AgentChoice::Named(name) => match settings.agents.get(name) {
+            Some(agent) => vec![program(&agent.words, name, patient)],
+            None => vec![Finding::error(
+                "agent",
+                format!("`{name}` has no entry under `agents` in the settings file"),
+                "add it there, or choose `codex` or `demo` with `--agent`",
+            )],
+        },
+    };
+    findings.push(skills(patient));
+    findings
+}
+
+/// Whether an agent's program can be started; what it needs else it says itself at the first prompt.
+fn program(words: &[String], name: &str, patient: &Patient<'_>) -> Finding {
+    let word = words.first().map_or("", String::as_str);
+    match patient.environment.program_named(word) {
+        Some(path) => Finding::ok("agent", format!("{name}: {}", patient.shown(&path))),
+        None => Finding::error(
+            "agent",
+            format!("{name}: `{word}` is not on PATH"),
+            "install it, or choose another with `--agent NAME`",
+        ),
+    }
+}
+
+fn codex(words: &[String], patient: &Patient<'_>) -> Vec<Finding> {
+    let word = words.first().map_or("codex", String::as_str);
+    let Some(path) = patient.environment.program_named(word) else {
+        return vec![Finding::error(
+            "agent",
+            format!("codex: `{word}` is not on PATH"),
+            "`npm install -g @openai/codex`, then `codex login`; `--agent demo` needs neither",
+        )];
+    };
+    let place = patient.shown(&path);
+    let ask = |arguments: &[&str]| {
+        let mut command = Command::new(&path);
+        command.args(&words[1..]).args(arguments);
+        command.env_clear().envs(&patient.environment.variables);
+        short_answer(&mut command, PATIENCE).ok().flatten()
+    };
+    let version = ask(&["--version"]).filter(|answer| answer.status.success());
+    let Some(version) = version else {
+        return vec![Finding::error(
+            "agent",
+            format!("codex: {place} does not tell its version"),
+            "install it anew with `npm install -g @openai/codex`",
+        )];
+    };
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    let login = match ask(&["login", "status"]) {
+        Some(answer) if answer.status.success() => {
+            // What it says may hold a part of a key.
+            Finding::ok("login", "Codex is logged in")
+        }
+        _ => Finding::warning(
+            "login",
+            "Codex is not logged in; models of other providers may need no login",
+            format!("`{word} login`"),
+        ),
+    };
+    vec![
+        Finding::ok("agent", format!("codex: {place}, {version}")),
+        login,
+    ]
+}
+
+fn skills(patient: &Patient<'_>) -> Finding {
+    let catalog = Catalog::find(&Roots::new(patient.environment));
+    let listed = catalog.skills().len();
+    let found = counted(listed, "skill");
+    match catalog.diagnostics().len() {
+        0 => Finding::ok("skills", found),
+        odd => Finding::warning(
+            "skills",
+            format!("{found}; {} about them", counted(odd, "remark")),
+            "`ipycodex skills` lists them with what is odd",
+        ),
+    }
+}

@@ -1,0 +1,111 @@
+//! Settings, directories and the record.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+
+use super::finding::{Finding, Patient, counted};
+use crate::history::{Archive, RecordHealth};
+use crate::report::Report;
+
+pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
+    let paths = &patient.settings.paths;
+    let mut findings = settings(patient);
+    for (subject, folder) in [
+        ("settings in", &paths.config_dir),
+        ("state in", &paths.state_dir),
+        ("cache in", &paths.cache_dir),
+        ("data in", &paths.data_dir),
+    ] {
+        findings.push(directory(subject, folder, patient));
+    }
+    findings.push(record(patient));
+    findings
+}
+
+fn settings(patient: &Patient<'_>) -> Vec<Finding> {
+    let file = &patient.settings.paths.config_file;
+    let place = patient.shown(file);
+    if patient.reports.is_empty() {
+        let message = match file.exists() {
+            true => format!("{place} is understood"),
+            false => format!("there is no {place}: defaults are in force"),
+        };
+        return vec![Finding::ok("settings", message)];
+    }
+    let told = |report: &Report| {
+        let mend = match report.hints.is_empty() {
+            true => format!("edit {place}"),
+            false => report.hints.join("; "),
+        };
+        Finding::warning("settings", whole(report), mend)
+    };
+    patient.reports.iter().map(told).collect()
+}
+
+/// A report in one line.
+fn whole(report: &Report) -> String {
+    let causes = report.causes.iter().map(String::as_str);
+    let parts: Vec<&str> = std::iter::once(report.message.as_str())
+        .chain(causes)
+        .collect();
+    parts.join(": ")
+}
+
+fn directory(subject: &'static str, folder: &Path, patient: &Patient<'_>) -> Finding {
+    let place = patient.shown(folder);
+    // The first of its parents that is there decides whether it can be made.
+    let there = folder.ancestors().find(|folder| folder.exists());
+    let writable = there.is_some_and(|folder| access(folder, Access::WRITE_OK).is_ok());
+    match std::fs::metadata(folder) {
+        Ok(found) if !found.is_dir() => Finding::error(
+            subject,
+            format!("{place} is not a directory"),
+            "move it away",
+        ),
+        Ok(_) if writable => Finding::ok(subject, place),
+        Err(error) if error.kind() == ErrorKind::NotFound && writable => {
+            Finding::ok(subject, format!("{place}, made when it is needed"))
+        }
+        _ => Finding::error(
+            subject,
+            format!("{place} cannot be written"),
+            format!("`ls -ld {place}` shows whose it is"),
+        ),
+    }
+}
+
+fn record(patient: &Patient<'_>) -> Finding {
+    let paths = &patient.settings.paths;
+    let place = patient.shown(&paths.history);
+    if !patient.settings.record {
+        return Finding::ok("record", "nothing is recorded: `--no-record` was given");
+    }
+    let looked = Archive::open(&paths.history, &paths.artifacts)
+        .and_then(|archive| archive.map(|mut archive| archive.health()).transpose());
+    match looked {
+        Ok(None) => Finding::ok("record", format!("{place}, nothing in it yet")),
+        Ok(Some(RecordHealth {
+            bytes,
+            sessions,
+            faults,
+        })) if faults.is_empty() => {
+            let size = bytes as f64 / 1e6;
+            let sessions = counted(sessions, "session");
+            Finding::ok(
+                "record",
+                format!("{place}: {size:.1} MB, {sessions}, whole"),
+            )
+        }
+        Ok(Some(health)) => Finding::error(
+            "record",
+            format!("{place} is damaged: {}", health.faults.join("; ")),
+            "move it away to begin a new one; `sqlite3 FILE .recover` saves what can be read",
+        ),
+        Err(report) => {
+            let mend = report.hints.join("; ");
+            Finding::error("record", whole(&report), mend)
+        }
+    }
+}

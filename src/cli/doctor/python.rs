@@ -1,0 +1,157 @@
+//! The interpreter that runs the cells, what is installed there, and whether the agent's own code can be confined.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::finding::{Finding, PATIENCE, Patient};
+use crate::assemble::python_plan;
+use crate::process::short_answer;
+use crate::runtime::connect::{Candidate, ManagedPython, ManagedState, interpreters};
+
+/// What an interpreter tells of itself: one line of JSON.
+const QUESTION: &str = r#"
+import json, sys
+def version(name):
+    try:
+        from importlib.metadata import version
+        return version(name)
+    except Exception:
+        return None
+def landlock():
+    try:
+        import ctypes
+        return ctypes.CDLL(None).syscall(444, None, 0, 1)
+    except Exception:
+        return 0
+print(json.dumps({"python": "%d.%d.%d" % sys.version_info[:3], "old": sys.version_info < (3, 8),
+    "ipython": version("ipython"), "landlock": landlock()}))
+"#;
+
+pub(super) fn look(patient: &Patient<'_>) -> Vec<Finding> {
+    let cwd = patient
+        .environment
+        .cwd
+        .clone()
+        .unwrap_or_else(|| "/".into());
+    let search = interpreters(&python_plan(patient.environment, patient.settings, cwd));
+    let mut findings: Vec<Finding> = search
+        .rejected
+        .iter()
+        .map(|why| {
+            Finding::warning(
+                "interpreter",
+                why.as_str(),
+                "leave that environment, or make it anew",
+            )
+        })
+        .collect();
+    // As the shell does: the first that starts runs the cells.
+    for candidate in &search.candidates {
+        let place = patient.shown(&candidate.program);
+        match ask(candidate) {
+            Ok(facts) => {
+                findings.extend(told(&facts, &place, candidate.origin, patient));
+                return findings;
+            }
+            Err(why) => findings.push(Finding::warning(
+                "interpreter",
+                format!("{place} ({}) {why}", candidate.origin),
+                "the next one is tried; name another with `--python PATH`",
+            )),
+        }
+    }
+    findings.push(Finding::error(
+        "interpreter",
+        "none was found that starts",
+        "install python3 (3.8 or newer), or name one with `--python PATH`",
+    ));
+    findings
+}
+
+/// What the interpreter tells; the error is a phrase that follows its name.
+fn ask(candidate: &Candidate) -> Result<Value, String> {
+    let mut command = Command::new(&candidate.program);
+    command.args(["-c", QUESTION]);
+    command.env_clear().envs(&candidate.variables);
+    let answer = short_answer(&mut command, PATIENCE).map_err(|error| error.to_string())?;
+    let Some(answer) = answer else {
+        return Err(format!("said nothing within {} s", PATIENCE.as_secs()));
+    };
+    let line = answer
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .rfind(|line| !line.is_empty());
+    line.and_then(|line| serde_json::from_slice(line).ok())
+        .ok_or_else(|| format!("is no Python that works ({})", answer.status))
+}
+
+fn told(facts: &Value, place: &str, origin: &str, patient: &Patient<'_>) -> Vec<Finding> {
+    let version = facts["python"].as_str().unwrap_or("?");
+    let which = format!("{place}, Python {version} from {origin}");
+    let interpreter = match facts["old"] == true {
+        false => Finding::ok("interpreter", which),
+        true => Finding::error(
+            "interpreter",
+            which,
+            "cells need 3.8 or newer: name one with `--python PATH`",
+        ),
+    };
+    vec![
+        interpreter,
+        ipython(facts["ipython"].as_str(), patient),
+        managed(patient),
+        confinement(facts["landlock"].as_i64().unwrap_or(0)),
+    ]
+}
+
+fn ipython(version: Option<&str>, patient: &Patient<'_>) -> Finding {
+    let name = patient.settings.choices.ipython_profile.trim();
+    match version {
+        _ if !patient.settings.ipython => {
+            Finding::ok("IPython", "not used: `--no-ipython` was given")
+        }
+        Some(version) if name.is_empty() => {
+            Finding::ok("IPython", format!("{version}, without a profile"))
+        }
+        Some(version) => Finding::ok("IPython", format!("{version}, profile `{name}`")),
+        None => Finding::warning(
+            "IPython",
+            "not installed there: cells run in the built-in engine, which has no extensions",
+            "`ipycodex setup` makes an environment that has it, or `pip install ipython` there",
+        ),
+    }
+}
+
+fn managed(patient: &Patient<'_>) -> Finding {
+    let managed = ManagedPython::below(&patient.settings.paths.data_dir);
+    let place = patient.shown(managed.folder());
+    match managed.state() {
+        ManagedState::Missing => Finding::ok("setup", "not used: there is no environment of ours"),
+        ManagedState::Ready => Finding::ok("setup", format!("{place} is there")),
+        ManagedState::Broken => Finding::warning(
+            "setup",
+            format!("{place} is not whole, and is not used"),
+            "`ipycodex setup` makes it anew, `ipycodex setup --undo` removes it",
+        ),
+        ManagedState::Foreign => Finding::warning(
+            "setup",
+            format!("{place} was not made by `ipycodex setup`, and is not used"),
+            "move it away",
+        ),
+    }
+}
+
+fn confinement(landlock: i64) -> Finding {
+    match landlock {
+        version @ 1.. => Finding::ok(
+            "confinement",
+            format!("Landlock version {version}: the agent's own code can be confined"),
+        ),
+        _ => Finding::warning(
+            "confinement",
+            "the kernel of this machine has no Landlock: you are asked before the agent's own code runs",
+            "Linux 5.13 or newer with `landlock` among its security modules can confine it",
+        ),
+    }
+}
