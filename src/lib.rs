@@ -23,6 +23,9 @@
 //! can be asked, the answer is the one that changes nothing. What only an editor can do is a stream of its own,
 //! [`session::EditorWishes`].
 //!
+//! Tools are called from outside, too (`session/outside`): by MCP clients that attach to a running shell, whose user is
+//! asked, or by the agent's own programs in the middle of its turn.
+//!
 //! What stands at the cursor is asked beside the runs: Tab asks the live interpreter (`RuntimeRequest`) or files and
 //! the record, `session/suggest` the agent; none of it takes a number, is recorded, or waits for what runs. A session
 //! is taken up by `-r` or changed by `%ipycodex resume`: its end is shown from the record, `session/replay` runs its
@@ -59,6 +62,7 @@
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
 //! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
+//! | [`mcp`] | 5 | tools for MCP clients: over our own streams, over the socket of a running shell |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
 //! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
 //!
@@ -83,6 +87,9 @@
 //! | `piped text` | standard input, a little ahead of what runs | the end of the text, or of the process |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
+//! | `guests` | calls from outside, until they need the screen | the end of the process |
+//! | `mcp door` | the socket that MCP clients attach to | the end of the process |
+//! | `mcp guest`, reader, writer | one such client | its leaving |
 //! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |
 //!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
@@ -120,8 +127,6 @@
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
 //!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
 //!   converted in [`text`].
-//! - **MCP server**: `mcp/` (layer 5: a front-end whose inputs are tool calls, [`session::SessionHandle::call`]),
-//!   `cli/mcp.rs`; `rpc` carries it over our own streams.
 
 pub mod agent;
 pub mod artifacts;
@@ -137,6 +142,7 @@ pub mod history;
 pub mod input;
 pub mod magics;
 pub mod markdown;
+pub mod mcp;
 pub mod notebook;
 pub mod output;
 pub mod process;

@@ -67,6 +67,9 @@ pub(super) enum Subcommands {
     Doctor(Doctor),
     /// Make a Python environment with IPython, for cells where no other is active; again: update it
     Setup(Setup),
+    /// The tools of a session for any client of the Model Context Protocol, over standard input and output: those of
+    /// the shell that runs in this directory, else of a session without a terminal
+    Mcp(Mcp),
     /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
     /// output
     Demo {
@@ -81,6 +84,38 @@ pub(super) enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         ignored: Vec<String>,
     },
+}
+
+/// `mcp`.
+#[derive(Debug, Args)]
+pub(super) struct Mcp {
+    /// Attach to the running shell that has this session open, by its number or name
+    #[arg(long, value_name = "ID", conflicts_with_all = ["here", "shell"])]
+    pub session: Option<String>,
+    /// Attach to the running shell of this directory, else of its git root; never start a session
+    #[arg(long, conflicts_with = "shell")]
+    pub here: bool,
+    /// Attach to the running shell of this process id
+    #[arg(long, value_name = "PID")]
+    pub shell: Option<u32>,
+    /// Without a shell nobody can be asked: allow this beforehand; may be repeated
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub allow: Vec<Allow>,
+}
+
+/// What is allowed beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Allow {
+    /// `run_cells` runs cells in the session
+    Cells,
+    /// Notebooks outside of the working directory are changed
+    Files,
+    /// Skills of the project are loaded, and their code runs
+    Skills,
+    /// `pyrun` runs where nothing keeps its code from changing files
+    Unprotected,
+    /// All of it
+    All,
 }
 
 /// `ask`.

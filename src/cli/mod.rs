@@ -8,6 +8,7 @@ mod crash;
 mod doctor;
 mod export;
 mod load;
+mod mcp;
 mod notebook;
 mod repl;
 mod resume;
@@ -89,6 +90,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Skills(ref skills)) => skills::run(skills, &arguments, environment),
         Some(Subcommands::Doctor(ref doctor)) => doctor::run(doctor, &arguments, environment),
         Some(Subcommands::Setup(ref setup)) => setup::run(setup, &arguments, environment),
+        Some(Subcommands::Mcp(ref mcp)) => mcp::run(mcp, &arguments, environment),
         Some(Subcommands::Demo { .. }) => {
             crate::agent::demo::acp::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

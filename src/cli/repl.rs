@@ -1,11 +1,15 @@
 //! `ipycodex`: the REPL.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::Arguments;
 use crate::cli::{load, resume};
 use crate::environment::Environment;
+use crate::mcp::Door;
 use crate::report::Report;
 use crate::runtime::Stdin;
+use crate::session::report_notice;
 use crate::terminal::{self, Greeting};
 
 /// Runs the REPL; returns its exit status.
@@ -37,7 +41,18 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         python,
         ..
     } = assemble(environment, wanted)?;
+    // The door stands open while the shell lives, and is opened when nobody waits for it.
+    let door = Arc::new(Mutex::new(None));
+    let opened = Arc::clone(&door);
+    let (host, run_dir) = (session.clone(), settings.paths.run_dir.clone());
+    let started_in = environment.cwd.clone().unwrap_or_default();
+    let ready: terminal::Ready = Box::new(move |say| {
+        let trouble = move |report: Report| say(&report_notice(&report));
+        let door = Door::open(&run_dir, host, started_in, trouble);
+        *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);
+    });
     let options = terminal::ReplOptions {
+        ready,
         screen,
         appearance,
         pictures,
@@ -64,7 +79,9 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         ],
         resumed: !fresh,
     };
-    terminal::run(&session, background, options)
+    let status = terminal::run(&session, background, options);
+    drop(door.lock().map(|mut door| door.take()));
+    status
 }
 
 /// The command line of the user's own editor.

@@ -64,8 +64,20 @@ pub(super) fn named(
         }
         Some(Some(name)) => name,
     };
+    number(name, arguments, environment).map(Some)
+}
+
+/// The number of the session that is meant by `name`, its number or its name.
+///
+/// # Errors
+/// There is no such session, or there are several.
+pub(super) fn number(
+    name: &str,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i64, Report> {
     if let Ok(number) = name.parse() {
-        return Ok(Some(number));
+        return Ok(number);
     }
     let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
     let named = match archive(&settings)? {
@@ -73,7 +85,7 @@ pub(super) fn named(
         None => Vec::new(),
     };
     match named[..] {
-        [only] => Ok(Some(only)),
+        [only] => Ok(only),
         [] => Err(Report::failure(format!("Session {name} not found")).hint(LIST)),
         [newest, ..] => {
             let numbers: Vec<String> = named.iter().map(i64::to_string).collect();

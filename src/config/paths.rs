@@ -30,6 +30,8 @@ pub struct Paths {
     pub history: PathBuf,
     /// Long outputs.
     pub artifacts: PathBuf,
+    /// Sockets of running shells.
+    pub run_dir: PathBuf,
 }
 
 impl Paths {
@@ -59,6 +61,7 @@ impl Paths {
             cache_dir: directory("XDG_CACHE_HOME", ".cache"),
             data_dir: directory("XDG_DATA_HOME", ".local/share"),
             artifacts: state_dir.join("artifacts"),
+            run_dir: run_dir(environment, &state_dir),
             config_dir,
             state_dir,
             history,
@@ -73,6 +76,21 @@ impl Paths {
 
 fn own_history(state_dir: &Path) -> PathBuf {
     state_dir.join("history.sqlite")
+}
+
+/// Where sockets lie. Programs that start others for an agent often pass no `XDG_RUNTIME_DIR` on: it is where systems
+/// have it.
+fn run_dir(environment: &Environment, state_dir: &Path) -> PathBuf {
+    let set = environment.variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    if let Some(path) = set.filter(|path| path.is_absolute()) {
+        return path.join("ipycodex");
+    }
+    let user = rustix::process::geteuid().as_raw();
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    match usual.is_dir() {
+        true => usual.join("ipycodex"),
+        false => state_dir.join("run"),
+    }
 }
 
 /// `path` with `~` expanded, relative to the working directory at the start.

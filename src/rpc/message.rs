@@ -18,7 +18,8 @@ pub enum RpcId {
 }
 
 impl RpcId {
-    fn from_value(value: &Value) -> Option<RpcId> {
+    /// Reads an id; `None` when it is neither string nor whole number.
+    pub fn from_value(value: &Value) -> Option<RpcId> {
         match value {
             Value::String(text) => Some(RpcId::Text(text.clone())),
             Value::Number(number) => number.as_i64().map(RpcId::Number),
@@ -26,7 +27,8 @@ impl RpcId {
         }
     }
 
-    fn to_value(&self) -> Value {
+    /// As it stands in a message.
+    pub fn to_value(&self) -> Value {
         match self {
             RpcId::Number(number) => json!(number),
             RpcId::Text(text) => json!(text),

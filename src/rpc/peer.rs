@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc as sync;
 use std::thread;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct Peer {
     /// Disconnected when the writer is done.
     written: sync::Receiver<()>,
     junk: Arc<AtomicU64>,
+    /// Messages on their way out.
+    unread: Arc<AtomicUsize>,
     dialect: Dialect,
     _hang_up: HangUp,
 }
@@ -76,16 +78,19 @@ impl Peer {
             .spawn(move || read(input, &arrived, &counter))?;
         let (outgoing, departing) = sync::channel();
         let (done, written) = sync::channel();
+        let unread = Arc::new(AtomicUsize::new(0));
+        let taken = Arc::clone(&unread);
         thread::Builder::new()
             .name(format!("{name}-writer"))
             .spawn(move || {
-                write(output, &departing);
+                write(output, &departing, &taken);
                 drop(done);
             })?;
         let peer = Peer {
             outgoing,
             written,
             junk,
+            unread,
             dialect,
             _hang_up: hang_up,
         };
@@ -94,7 +99,13 @@ impl Peer {
 
     /// Queues a message; never blocks. A peer that is gone does not get it, which its closed channel tells.
     pub fn send(&self, message: RpcMessage) {
+        self.unread.fetch_add(1, Ordering::Relaxed);
         let _ = self.outgoing.send(encode(message, self.dialect));
+    }
+
+    /// How many messages the other side has still to take.
+    pub fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// How many lines were no messages.
@@ -158,7 +169,7 @@ fn read(input: impl Read, arrived: &mpsc::Sender<RpcMessage>, junk: &AtomicU64) 
     }
 }
 
-fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>) {
+fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>, unread: &AtomicUsize) {
     while let Ok(line) = departing.recv() {
         if output
             .write_all(&line)
@@ -167,6 +178,7 @@ fn write(mut output: impl Write, departing: &sync::Receiver<Vec<u8>>) {
         {
             return;
         }
+        unread.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -80,6 +80,16 @@ impl Exchanges {
         self.about_tools.push_str(section);
     }
 
+    /// What it has to know of the tools.
+    pub(super) fn about_tools(&self) -> &str {
+        &self.about_tools
+    }
+
+    /// The turn the agent works on.
+    pub(super) fn running(&self) -> Option<TurnId> {
+        self.running
+    }
+
     /// Takes what the record knows of an earlier process's thread: its id and digest.
     pub(super) fn thread_known(&mut self, thread: Option<RecordedThread>) {
         self.thread = thread;
@@ -183,6 +193,7 @@ impl Session {
                 }
             }
             PromptAction::PutAway => {
+                self.insiders_leave();
                 self.on_asking(AskingEvent::TurnOver);
                 if self.toolbox.put_away() {
                     self.give_kernel_back();
@@ -262,7 +273,11 @@ impl Session {
                     self.say(told);
                 }
             }
-            TurnAction::Reply(reply) => self.exchanges.reply(reply),
+            TurnAction::Reply(reply) => {
+                if let Some(reply) = self.insider_is_told(reply) {
+                    self.exchanges.reply(reply);
+                }
+            }
             TurnAction::CancelAgent => {
                 if let Some(turn) = self.exchanges.running.take() {
                     self.exchanges.agent.get().cancel(turn);

@@ -7,11 +7,13 @@
 
 use std::collections::VecDeque;
 
-use crate::agent::ToolCall;
+use serde_json::Value;
+
 use crate::runtime::{Ending, RequestId};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Remains};
 use crate::session::loading::Loading;
+use crate::session::outside::OutsideCall;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
@@ -34,7 +36,7 @@ pub(super) enum Work {
     Replay(Replay),
     Load(Loading),
     SetUp,
-    Call(ToolCall, bool),
+    Call(OutsideCall),
 }
 
 /// What has the floor.
@@ -48,10 +50,15 @@ pub(super) enum Holder {
     },
     /// A tool that was called outside of any turn.
     Call {
+        id: u64,
         /// Somebody answers its questions.
         asks: bool,
         /// The user has stopped it: only its code is waited for.
         stopped: bool,
+        /// Whoever called it no longer wants it.
+        left: bool,
+        /// Who called it, where another shows it; and what was called, with what.
+        told: Option<(RunSender, String, Value)>,
     },
     /// A command that waits for something.
     Command {
@@ -142,6 +149,25 @@ impl Floor {
     /// Forgets what waits.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+    }
+
+    /// Takes a call out of what waits: where its events go.
+    pub(super) fn drop_call(&mut self, id: u64) -> Option<RunSender> {
+        let waits =
+            |(work, _): &(Work, RunSender)| matches!(work, Work::Call(call) if call.id == id);
+        let at = self.waiting.iter().position(waits)?;
+        self.waiting.remove(at).map(|(_, out)| out)
+    }
+
+    /// Whoever called it no longer wants it; false when it does not have the floor.
+    pub(super) fn leave_call(&mut self, call: u64) -> bool {
+        match self.held.as_mut().map(|stay| &mut stay.holder) {
+            Some(Holder::Call { id, left, .. }) if *id == call => {
+                *left = true;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The next piece of work, when the floor is free.

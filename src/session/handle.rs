@@ -3,18 +3,19 @@
 //! Each call of the handle is one [`Command`]; what has an answer waits for it on a channel of its own. Nothing here
 //! knows how a command is carried out.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::editor::{EditorWishes, Wishing};
+use super::outside::{Caller, Calling, OutsideCall, OutsideWish, Toolset, Visits};
 use super::runtimes::Killer;
 use super::{
     Closed, LastExchange, Loading, Parts, Replay, Reply, Run, Skills, Submission, Surroundings,
-    commands, floor, kernels, run, suggest, task, toolbox,
+    commands, floor, kernels, outside, run, suggest, task, toolbox,
 };
 use crate::agent::{FileChange, ToolCall};
 use crate::config::Choices;
@@ -36,6 +37,10 @@ pub(super) struct Shared {
     pub(super) next_line: Arc<AtomicU32>,
     pub(super) killer: Killer,
     pub(super) editor: Wishing,
+    pub(super) host: outside::Host,
+    /// Counts what may have changed the tools.
+    pub(super) changes: watch::Sender<u64>,
+    calls: AtomicU64,
 }
 
 /// What a handle asks of the loop, and what tasks of the loop report back.
@@ -44,7 +49,7 @@ pub(super) enum Command {
     Replay(Replay, run::RunSender),
     Load(Loading, run::RunSender),
     SetUp(run::RunSender),
-    Call(ToolCall, bool, run::RunSender),
+    Outside(OutsideWish),
     Interrupt,
     Restart,
     KillRuntime,
@@ -101,6 +106,9 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
         next_line: Arc::new(AtomicU32::new(1)),
         killer: Killer::default(),
         editor: Wishing::default(),
+        host: outside::Host::default(),
+        changes: watch::Sender::new(0),
+        calls: AtomicU64::new(0),
     });
     let handle = SessionHandle {
         commands: commands.clone(),
@@ -150,13 +158,40 @@ impl SessionHandle {
         self.shared.editor.hold()
     }
 
-    /// Calls a tool of the session, or a function of the user, outside of any turn; it is called when its turn comes,
-    /// like an input. The run tells what the tool shows, asks the questions it has (where `asks`; else the answer is
-    /// the one that changes nothing) and ends after [`EndEvent::Call`](super::EndEvent::Call).
-    pub fn call(&self, call: ToolCall, asks: bool) -> Run {
+    /// Calls a tool of the session, or a function of the user, from outside of any turn; it is called when its turn
+    /// comes, like an input. Where nobody answers what it asks, the answer is the one that changes nothing.
+    pub fn call(&self, call: ToolCall, caller: Caller) -> Calling {
         let (sender, run) = run::stream();
-        let _ = self.commands.send(Command::Call(call, asks, sender));
-        run
+        let id = self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let call = OutsideCall { id, call, caller };
+        let _ = self
+            .commands
+            .send(Command::Outside(OutsideWish::Call(call, sender)));
+        Calling { id, run }
+    }
+
+    /// Stops a call, whether it runs or waits for its turn; its run still ends.
+    pub fn stop_call(&self, id: u64) {
+        let _ = self.commands.send(Command::Outside(OutsideWish::Stop(id)));
+    }
+
+    /// Calls from outside come to whoever called this last, to be shown; without anybody their callers are told all.
+    pub fn visits(&self) -> Visits {
+        self.shared.host.hold()
+    }
+
+    /// What can be called from outside; the receiver fails when the session is over.
+    pub fn tools(&self) -> oneshot::Receiver<Toolset> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self
+            .commands
+            .send(Command::Outside(OutsideWish::Tools(answer)));
+        answered
+    }
+
+    /// Changes when [`SessionHandle::tools`] may have another answer.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
     }
 
     /// Starts the interpreter anew; its variables are lost. One that does not run is started.

@@ -54,7 +54,7 @@ impl Session {
                     self.later(&out, loaded);
                 }
                 Some((Work::SetUp, out)) => self.begin_set_up(out),
-                Some((Work::Call(call, asks), out)) => self.begin_call(call, asks, out),
+                Some((Work::Call(call), out)) => self.begin_call(call, out),
                 None => return,
             }
         }

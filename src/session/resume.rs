@@ -10,10 +10,12 @@ use std::ops::RangeInclusive;
 
 use tokio::sync::oneshot;
 
+use crate::dialog::Dialog;
 use crate::history::{Earlier, History, RecordedCell};
 use crate::magics::Again;
 use crate::output::mime::MimeBundle;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
+use crate::session::LastExchange;
 use crate::session::commands::{Deed, tell};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::outputs::Outputs;
@@ -245,6 +247,16 @@ fn listed(chosen: &Chosen) -> ToldEvent {
     } else {
         ToldEvent::Page(MimeBundle::plain(text))
     }
+}
+
+/// The newest exchange that is part of the conversation.
+pub(super) fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
+    let last = dialog.last_exchange()?;
+    Some(LastExchange {
+        line: last.line,
+        prompt: last.prompt.clone(),
+        response: last.response.clone(),
+    })
 }
 
 #[cfg(test)]

@@ -79,6 +79,12 @@ impl Run {
         }
     }
 
+    /// Puts an event back: it is the next one again.
+    pub fn unread(&self, event: SessionEvent) {
+        self.0.queue().events.push_front(event);
+        self.0.wake();
+    }
+
     /// Blocks the thread until there is an event, at most `patience` (`None`: as long as it takes).
     pub fn next_blocking(&self, patience: Option<Duration>) -> Next {
         let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));

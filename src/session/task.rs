@@ -11,7 +11,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
 use crate::config::{Choices, Images, Keymap, Provenance};
-use crate::dialog::Dialog;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
@@ -25,9 +24,10 @@ use crate::session::handle::{Command, Shared};
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
+use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
-use crate::session::resume::earlier;
+use crate::session::resume::{earlier, last_exchange};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
 use crate::session::saving::NotebookPlaces;
@@ -35,7 +35,7 @@ use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
 use crate::session::suggest;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
-use crate::session::{LastExchange, Parts, Surroundings};
+use crate::session::{Parts, Surroundings};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -63,6 +63,7 @@ pub(super) struct Session {
     pub(super) terminal_is: Option<Background>,
     /// The notebook that is worked on in place.
     pub(super) workbook: Workbook,
+    pub(super) outside: Outside,
 }
 
 /// What a session is given once and never changes.
@@ -157,6 +158,7 @@ pub(super) fn run(
         toolbox: Toolbox::default(),
         kernels: Kernels::default(),
         workbook: Workbook::default(),
+        outside: Outside::default(),
     };
     if runtime_at_once {
         session.runtimes.user.get();
@@ -219,7 +221,7 @@ impl Session {
             Command::Replay(replay, out) => self.wait_for(Work::Replay(replay), out),
             Command::Load(loading, out) => self.wait_for(Work::Load(loading), out),
             Command::SetUp(out) => self.wait_for(Work::SetUp, out),
-            Command::Call(call, asks, out) => self.wait_for(Work::Call(call, asks), out),
+            Command::Outside(wanted) => self.on_outside(wanted),
             Command::Interrupt => self.on_floor(FloorEvent::Interrupted),
             Command::Restart => {
                 let told = self.runtimes.user.restart();
@@ -371,6 +373,7 @@ impl Session {
 
     /// The floor is free: a replay goes on, then what waits has its turn.
     fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
+        self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(&self.inbox, self.out_or_background());
         if let Some(replay) = replay {
             self.go_on(replay);
@@ -416,16 +419,6 @@ impl Session {
     pub(super) fn out_or_background(&self) -> &RunSender {
         self.floor.out().unwrap_or(&self.background)
     }
-}
-
-/// The newest exchange that is part of the conversation.
-fn last_exchange(dialog: &Dialog) -> Option<LastExchange> {
-    let last = dialog.last_exchange()?;
-    Some(LastExchange {
-        line: last.line,
-        prompt: last.prompt.clone(),
-        response: last.response.clone(),
-    })
 }
 
 /// Whoever asked may have gone.

@@ -33,6 +33,10 @@ pub(super) enum Action {
     PromptMode,
     /// The text in the user's own editor.
     OpenEditor,
+    /// See what a guest asks.
+    Answer,
+    /// A guest needs the screen.
+    Called,
     /// A change of the text that the keys could not make without knowing it.
     Change(KeyAction),
 }
@@ -51,6 +55,8 @@ impl Action {
             Action::SearchHistory => "search_history".into(),
             Action::PromptMode => "prompt_mode".into(),
             Action::OpenEditor => "open_editor".into(),
+            Action::Answer => "answer".into(),
+            Action::Called => "called".into(),
             Action::Change(action) => format!("{CHANGE}{}", action.name()),
         }
     }
@@ -67,6 +73,8 @@ impl Action {
             "search_history" => Some(Action::SearchHistory),
             "prompt_mode" => Some(Action::PromptMode),
             "open_editor" => Some(Action::OpenEditor),
+            "answer" => Some(Action::Answer),
+            "called" => Some(Action::Called),
             name => match name.strip_prefix(CHANGE) {
                 Some(action) => KeyAction::named(action).map(Action::Change),
                 None => BlockWish::named(name).map(Action::Wish),

@@ -5,7 +5,7 @@
 //! one. Nothing here runs or records anything.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::{Arc, PoisonError};
 
@@ -13,7 +13,7 @@ use crossterm::cursor::SetCursorStyle;
 use crossterm::event::Event;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
-use crate::config::{EditMode, KeyAction, Keymap};
+use crate::config::{EditMode, Keymap};
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::markdown::{self, Theme};
@@ -25,14 +25,15 @@ use crate::terminal::action::Action;
 use crate::terminal::background::Background;
 use crate::terminal::bell::Bell;
 use crate::terminal::blocks::{BlockWish, Blocks, Got};
+use crate::terminal::changes::{change, leave_line};
 use crate::terminal::complete::{self, Sources};
 use crate::terminal::external::External;
 use crate::terminal::ground::Ground;
+use crate::terminal::guests::Guests;
 use crate::terminal::highlight::{Highlight, Look};
 use crate::terminal::hint::{Ask, Hints};
-use crate::terminal::keys::edits::{self, Change};
+use crate::terminal::keys::edits::Change;
 use crate::terminal::keys::gate::{SharedGate, pass};
-use crate::terminal::keys::typed::TypedText;
 use crate::terminal::keys::{Keys, Rules, Setup, SharedRing};
 use crate::terminal::panel::unreadable;
 use crate::terminal::prompt::Label;
@@ -55,6 +56,8 @@ pub(super) enum Edited {
     Cleared,
     /// Ctrl-D on an empty line.
     Left,
+    /// A guest is to be let in; what is typed stays, and is to replace the prompt of this In number.
+    Aside(Option<u32>),
 }
 
 /// The editor.
@@ -76,6 +79,7 @@ pub(super) struct Editor {
     on_prompt: Arc<dyn Fn() + Send + Sync>,
     hints: Hints,
     look_back: LookBack,
+    guests: Guests,
     ground: Ground,
     /// What it wakes for.
     bell: Bell,
@@ -108,6 +112,10 @@ pub(super) struct EditorOptions {
     pub last: Box<dyn Fn() -> Option<LastExchange>>,
     /// Lets the user search the history.
     pub look_back: LookBack,
+    /// Who may come meanwhile.
+    pub guests: Guests,
+    /// Called when the first prompt stands.
+    pub ready: Box<dyn FnOnce() + Send>,
     /// Who knows what could be typed.
     pub sources: Sources,
 }
@@ -167,6 +175,7 @@ impl Editor {
             gate: Arc::clone(&gate),
             guard: options.external.guard.clone(),
             background: options.background.clone(),
+            ready: Cell::new(Some(options.ready)),
         };
         let mut line = complete::install(line, sources, Arc::clone(&snapshot), colour, waiting);
         let signal = line.repaint_signal();
@@ -193,6 +202,7 @@ impl Editor {
             on_prompt: options.on_prompt,
             hints,
             look_back: options.look_back,
+            guests: options.guests,
             ground,
             bell,
         }
@@ -256,6 +266,10 @@ impl Editor {
     fn edit(&mut self, label: &Label, mut replaces: Option<u32>) -> Result<Edited, Report> {
         loop {
             pass(&self.gate).open();
+            // Who came later calls us away.
+            if self.guests.need_the_screen() {
+                return Ok(Edited::Aside(replaces));
+            }
             look(&self.snapshot).submitted = false;
             let label = match replaces {
                 None => Cow::Borrowed(label),
@@ -286,9 +300,22 @@ impl Editor {
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
                     Some(Action::PromptMode) => self.toggle_prompts(),
                     Some(Action::OpenEditor) => self.open_editor(),
-                    Some(Action::Change(action)) => self.change(action),
+                    Some(Action::Change(action)) => {
+                        let ring = self.ring.lock();
+                        let mut ring = ring.unwrap_or_else(PoisonError::into_inner);
+                        change(&mut self.line, &mut ring, action);
+                    }
+                    Some(Action::Answer | Action::Called) if self.guests.wait() => {
+                        leave_line(&self.line, &label, &self.screen)?;
+                        return Ok(Edited::Aside(replaces));
+                    }
+                    Some(Action::Answer) => self.background.say("no MCP client asks anything"),
                     Some(
-                        Action::Complete | Action::Inspect | Action::Suggest | Action::Resumed,
+                        Action::Complete
+                        | Action::Inspect
+                        | Action::Suggest
+                        | Action::Resumed
+                        | Action::Called,
                     )
                     | None => {}
                 },
@@ -341,42 +368,6 @@ impl Editor {
             Ok(Some(edited)) => self.replace(&edited),
             Ok(None) => {}
             Err(why) => self.background.say(&why),
-        }
-    }
-
-    /// A change that the keys did not know the text for.
-    fn change(&mut self, action: KeyAction) {
-        let text = self.line.current_buffer_contents().to_owned();
-        let typed = TypedText::new(text, self.line.current_insertion_point());
-        let selected: Option<Range<usize>> = self
-            .line
-            .current_selection()
-            .map(|(start, end)| start..end)
-            .filter(|selected| !selected.is_empty());
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = match action {
-            KeyAction::Complete | KeyAction::Inspect => {
-                let lines = selected.clone().unwrap_or(typed.line());
-                let inwards = action == KeyAction::Complete;
-                Some(edits::shift(&typed.text, lines, inwards))
-            }
-            KeyAction::Yank => {
-                let range = selected.unwrap_or(typed.cursor..typed.cursor);
-                let with = ring.yank(range.start);
-                with.map(|with| Change { range, with })
-            }
-            KeyAction::YankPop => ring.turn().map(|(range, with)| Change { range, with }),
-            action => selected
-                .or_else(|| edits::cut(action, &typed))
-                .map(|range| {
-                    ring.cut(&typed.text[range.clone()], edits::cuts_back(action));
-                    let with = String::new();
-                    Change { range, with }
-                }),
-        };
-        drop(ring);
-        if let Some(change) = change {
-            self.line.run_edit_commands(&change.commands());
         }
     }
 

@@ -156,6 +156,7 @@ impl Keys {
                 edit(vec![EditCommand::InsertString(text)])
             }
             gate::RESUMED => Action::Resumed.event(),
+            gate::CALLED => Action::Called.event(),
             event => self.machine.event(event),
         };
         let empty = self

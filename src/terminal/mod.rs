@@ -7,15 +7,18 @@
 
 mod action;
 mod ahead;
+mod aside;
 mod background;
 mod bell;
 mod blocks;
+mod changes;
 mod complete;
 mod editor;
 mod external;
 mod front;
 mod greeting;
 mod ground;
+mod guests;
 mod hands;
 mod highlight;
 mod hint;
@@ -45,7 +48,7 @@ use std::time::Duration;
 use reedline::ExternalPrinter;
 
 use crate::config::{EditMode, Keymap};
-use crate::display::{Aftermath, Ended, Pictures, say, show_earlier};
+use crate::display::{Aftermath, Ended, Pictures, notice_text, say, show_earlier};
 use crate::environment::Environment;
 use crate::history::Recall;
 use crate::input::{Input, Mode, classify, is_private};
@@ -54,12 +57,14 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
 use crate::session::{Loading, Notice, Run, SessionHandle, Submission};
+use aside::Aside;
 use background::{Background, Printer};
 use bell::Bell;
 use complete::Sources;
 use editor::{Edited, Editor};
 use external::External;
 pub use greeting::Greeting;
+use guests::Guests;
 use keys::gate::{SharedGate, Waker};
 use prompt::Label;
 use showing::Showing;
@@ -67,7 +72,6 @@ use signals::{Attached, Listeners};
 use snapshot::Snapshot;
 use startup::{Early, Startup};
 use told::Told;
-use typing::KeyTarget;
 use wishes::Wishes;
 
 /// Lines of background output that may wait in the editor.
@@ -110,9 +114,14 @@ pub struct ReplOptions {
     pub environment: Environment,
     /// The record, and the directory of what was too long for it.
     pub record: [PathBuf; 2],
+    /// Called when the first prompt stands, with how something is said above it.
+    pub ready: Ready,
     /// An earlier session is taken up: its end is shown before the first prompt.
     pub resumed: bool,
 }
+
+/// What is done when the first prompt stands.
+pub type Ready = Box<dyn FnOnce(Box<dyn Fn(&Notice) + Send>) + Send>;
 
 /// Runs until the user leaves; returns the exit status.
 ///
@@ -159,10 +168,22 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         snapshot: Arc::clone(&snapshot),
     };
     let background = Background::start(background, lines, options.screen.clone())?;
+    let guests = Guests::receive(
+        session.visits(),
+        background.clone(),
+        options.screen.clone(),
+        Waker {
+            gate: Arc::clone(&gate),
+            bell: bell.clone(),
+        },
+    )?;
     let warm = session.clone();
     let asked = session.clone();
     let answered = session.clone();
     let look_back = reverse_search::looking(&options.screen, guard.clone(), &options.recall);
+    let (ready, teller, told_on) = (options.ready, background.clone(), options.screen.clone());
+    let say_above: Box<dyn Fn(&Notice) + Send> =
+        Box::new(move |notice| teller.say(&notice_text(notice, &told_on)));
     let mut editor = Editor::new(editor::EditorOptions {
         recall: options.recall,
         screen: options.screen.clone(),
@@ -188,6 +209,8 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         last: Box::new(move || asked.last_exchange()),
         on_background: Box::new(move |background| answered.on_background(background)),
         look_back,
+        guests: guests.clone(),
+        ready: Box::new(move || ready(say_above)),
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
@@ -214,7 +237,12 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     );
     let screen = options.screen;
     let mut shell = Shell {
-        startup,
+        aside: Aside {
+            startup,
+            guests,
+            background: background.clone(),
+            screen: screen.clone(),
+        },
         session: session.clone(),
         wishes: Wishes {
             coming: session.editor_wishes(),
@@ -272,8 +300,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
 }
 
 struct Shell {
-    /// What comes before the first input, until it has been shown.
-    startup: Option<Startup>,
+    aside: Aside,
     session: SessionHandle,
     /// What only an editor can do.
     wishes: Wishes,
@@ -298,9 +325,9 @@ impl Shell {
             while self.ending.load(Ordering::SeqCst) {
                 std::thread::park();
             }
-            self.show_background()?;
+            self.aside.show_background()?;
             let mut label = Label::new(self.session.next_line(), self.editor.snapshot());
-            if self.startup.is_some() {
+            if self.aside.startup.is_some() {
                 label = label.following(self.session.clone());
             }
             self.background.set_editing(true);
@@ -309,6 +336,10 @@ impl Shell {
             self.background.set_editing(false);
             match edited? {
                 Edited::Cleared => {}
+                Edited::Aside(replaces) => {
+                    replacing = replaces;
+                    self.aside.let_in(&mut self.showing, &self.editor)?;
+                }
                 Edited::Left => return Ok(0),
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can take the place of one.
@@ -371,7 +402,7 @@ impl Shell {
     fn load(&mut self, files: Vec<Loading>) -> Result<Ended, Report> {
         let mut ended = Ended::Well;
         for file in files {
-            self.finish_startup()?;
+            self.aside.finish_startup(&mut self.showing)?;
             let run = self.session.load(file);
             let (aftermath, early) = self.showing.show(&run)?;
             self.showing.early = early;
@@ -380,25 +411,13 @@ impl Shell {
         Ok(ended)
     }
 
-    /// What is left of files at home and the startup notebook comes before anything else.
-    fn finish_startup(&mut self) -> Result<(), Report> {
-        let left = self.startup.take().map(Startup::take).unwrap_or_default();
-        for (at, rest) in left.into_iter().enumerate() {
-            self.show_background()?;
-            if at == 0 {
-                let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
-                say(&self.screen, &Notice::note(note))?;
-            }
-            let target = KeyTarget::Replay(self.showing.cells());
-            let (_, typed) = self.showing.show_from(&rest.run, Some(target))?;
-            self.showing.early.extend(typed);
-        }
-        self.show_background()
-    }
-
     /// Runs one input to its end; gives what is left to do, and what was typed meanwhile and read by nobody.
     fn run(&mut self, text: String, replaces: Option<u32>) -> Result<(Aftermath, Vec<u8>), Report> {
-        self.finish_startup()?;
+        self.aside.finish_startup(&mut self.showing)?;
+        // What was asked before comes before.
+        if self.aside.guests.wait() {
+            self.aside.let_in(&mut self.showing, &self.editor)?;
+        }
         let submission = Submission {
             store_history: !is_private(&text),
             text,
@@ -407,6 +426,8 @@ impl Shell {
             ..Submission::default()
         };
         let run = self.session.submit(submission);
+        self.aside
+            .wait_for_floor(&run, &mut self.showing, &self.editor)?;
         let (mut aftermath, mut typed) = self.showing.show(&run)?;
         while let Some(wish) = self.wishes.take() {
             let theme = self.showing.appearance().theme;
@@ -419,18 +440,9 @@ impl Shell {
         Ok((aftermath, typed))
     }
 
-    fn show_background(&self) -> Result<(), Report> {
-        let text = self.background.drain();
-        if !text.is_empty() {
-            self.screen.trusted(text.as_bytes())?;
-            self.screen.flush()?;
-        }
-        Ok(())
-    }
-
     fn leave(&mut self) -> Result<(), Report> {
         let closed = self.session.close(LEAVE);
-        self.show_background()?;
+        self.aside.show_background()?;
         if let Some(number) = closed.resumable {
             self.screen
                 .trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;

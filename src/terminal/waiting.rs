@@ -8,6 +8,7 @@
 //! signal, be it a change of the window's size or one that brings held keys, comes when this thread waits: at another
 //! moment it takes from who asks for the cursor the answer of the terminal.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,11 +40,16 @@ pub(super) struct EditorWait {
     pub(super) gate: SharedGate,
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) background: Background,
+    /// Called when the first prompt stands.
+    pub(super) ready: Cell<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl EditorWait {
     /// Returns when there is something for the editor to do.
     fn wait(&self) -> std::io::Result<()> {
+        if let Some(ready) = self.ready.take() {
+            ready();
+        }
         self.background.hand_over();
         let keyboard = std::io::stdin();
         while !heard()? {

@@ -43,6 +43,9 @@ const NOTEBOOKS: [&str; 4] = [
 /// The reference library of agent skills, whose command is `agentskills`.
 const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
 
+/// The reference client of the Model Context Protocol.
+const MCP: [&str; 1] = ["mcp==2.3.0"];
+
 /// What brings notebooks along, in its wheel.
 const STRANGERS: [&str; 4] = [
     "holoviews==1.15.4",
@@ -91,6 +94,13 @@ pub fn skills_reference() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> =
         LazyLock::new(|| fetch_environment("skills-ref", &SKILLS, "skills_ref"));
     have("the validator of agent skills", &FOUND)
+}
+
+/// The Python of an environment with the reference client of the Model Context Protocol.
+pub fn mcp_reference() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("mcp", &MCP, "mcp"));
+    have("the reference client of MCP", &FOUND)
 }
 
 /// Notebooks that other people wrote, in order.

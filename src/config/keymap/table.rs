@@ -70,6 +70,7 @@ actions! {
         BlockPrevious "block_previous" ["alt-shift-up"] "put the block before in place of the text"
         Recall "recall" ["alt-r"] "edit the last prompt and replace its answer"
         Unfold "unfold" ["ctrl-o"] "show in full what was shown shortened"
+        Answer "answer" ["alt-a"] "show what an MCP client asks, and answer it"
     }
     "Completing" {
         Complete "complete" ["tab"] "complete; in leading white space: indent"

@@ -242,7 +242,10 @@ impl Session {
     fn do_asking(&mut self, action: AskingAction) {
         let out = self.out_or_background();
         match action {
-            AskingAction::Show(question) => out.send(QuestionEvent::Asked(question)),
+            AskingAction::Show(question) => {
+                self.tell_caller(QuestionEvent::Asked(question.clone()));
+                out.send(QuestionEvent::Asked(question));
+            }
             AskingAction::Over(id) => out.send(QuestionEvent::Over(id)),
             AskingAction::Note(line) => out.send(Notice::note(line)),
             AskingAction::Record(decided) => self.history.decided(decided),

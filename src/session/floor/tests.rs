@@ -105,8 +105,11 @@ fn what_happens_to_each_holder() {
         ),
         (
             Holder::Call {
+                id: 0,
                 asks: true,
                 stopped: false,
+                left: false,
+                told: None,
             },
             vec![Interrupted, CellEnded(&ok)],
             vec!["stop call"],

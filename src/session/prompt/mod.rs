@@ -38,7 +38,7 @@ use running::Running;
 use turn::TurnEvent;
 
 pub(super) use event::{Around, Exchanged, Finished, PromptAction, PromptEvent};
-pub(super) use offered::{named_in, returned};
+pub(super) use offered::{callable, functions, named_in, returned};
 pub(super) use request::Surroundings;
 pub(super) use turn::{ToolReturn, TurnAction, TurnEnd};
 

@@ -143,6 +143,21 @@ impl Offered {
     }
 }
 
+/// The names of functions that a conversation offers, whatever is asked next.
+pub(in crate::session) fn functions(dialog: &Dialog) -> Vec<String> {
+    Offered::of("", dialog).map_or_else(|_| Vec::new(), |offered| offered.names())
+}
+
+/// Those of them that can be had.
+pub(in crate::session) fn callable(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
+    let own = |lookup: &ToolLookup| match lookup {
+        ToolLookup::Found { name, .. } => !is_built_in(name),
+        ToolLookup::Missing(_) | ToolLookup::NotCallable(_) => false,
+    };
+    let found = found.into_iter().filter(own).collect();
+    Offered::default().resolve(found).unwrap_or_default()
+}
+
 /// What a call gave: its text, whole, and its pictures.
 pub(in crate::session) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut pictures = Pictures::default();

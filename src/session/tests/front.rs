@@ -11,6 +11,14 @@ fn called(name: &str, arguments: Value) -> ToolCall {
     }
 }
 
+fn caller(asks: bool) -> Caller {
+    Caller {
+        name: "somebody".into(),
+        asks,
+        inside: false,
+    }
+}
+
 /// The result a run ends with, and the words before it.
 fn returned(run: &Run) -> (Vec<String>, String, bool) {
     let mut words = Vec::new();
@@ -40,15 +48,22 @@ fn a_tool_is_called_outside_of_any_turn_and_takes_its_turn() {
     let cell = stage.submit("a = 1");
     let run = stage
         .session
-        .call(called("pyrun", json!({"code": "a"})), true);
+        .call(called("pyrun", json!({"code": "a"})), caller(true))
+        .run;
     words(&cell);
     assert_eq!(returned(&run), (Vec::new(), "looked\n7".into(), true));
-    let run = stage.session.call(called("f", json!({"x": 3})), true);
+    let run = stage
+        .session
+        .call(called("f", json!({"x": 3})), caller(true))
+        .run;
     assert_eq!(
         returned(&run),
         (vec!["printed".into()], "got 3".into(), true)
     );
-    let run = stage.session.call(called("run_cells", json!({})), true);
+    let run = stage
+        .session
+        .call(called("run_cells", json!({})), caller(true))
+        .run;
     let (_, text, success) = returned(&run);
     assert!(!success && text.contains("`cells` is missing"), "{text}");
     assert_eq!(stage.session.next_line(), 2);
@@ -59,13 +74,13 @@ fn a_tool_is_called_outside_of_any_turn_and_takes_its_turn() {
 fn cells_called_outside_are_asked_for_where_somebody_answers() {
     let stage = stage(Vec::new());
     let cells = || called("run_cells", json!({"cells": [{"code": "b = 2"}]}));
-    let run = stage.session.call(cells(), false);
+    let run = stage.session.call(cells(), caller(false)).run;
     let (words, text, success) = returned(&run);
     assert!(
         !success && text.contains("nobody here to ask"),
         "{words:?} {text}"
     );
-    let run = stage.session.call(cells(), true);
+    let run = stage.session.call(cells(), caller(true)).run;
     let words = answering(&stage, &run, &[Reply::Chosen(QuestionChoice::Once)]);
     assert!(words.iter().any(|word| word == "ran b = 2"), "{words:?}");
     assert_eq!(stage.session.next_line(), 2);
@@ -82,8 +97,9 @@ fn a_call_that_is_stopped_returns_when_its_code_has_ended() {
             "run_cells",
             json!({"cells": [{"code": "hang"}, {"code": "late"}]}),
         ),
-        true,
+        caller(true),
     );
+    let run = run.run;
     crate::session::toolbox::tests::until(&run, "= 42");
     let next = stage.submit("next");
     stage.session.interrupt();

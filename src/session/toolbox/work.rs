@@ -17,11 +17,10 @@ use crate::runtime::{Execute, RequestId, RuntimeEvent};
 use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
-use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, ToldEvent};
+use crate::session::events::{AnswerEvent, BeginEvent, ToldEvent};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{QuestionChoice, Reply};
-use crate::session::run::RunSender;
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
@@ -42,7 +41,12 @@ impl Session {
         self.begin_tool(call, line)
     }
 
-    fn begin_tool(&mut self, call: ToolCall, line: u32) -> Option<ToolReturn> {
+    /// Begins a call, whether or not it is offered; its result when that is all.
+    pub(in crate::session) fn begin_tool(
+        &mut self,
+        call: ToolCall,
+        line: u32,
+    ) -> Option<ToolReturn> {
         let (toolbox, mut desk) = self.desk(line);
         match toolbox.begin(call, &mut desk) {
             ToolStep::Done(result) => Some(result),
@@ -51,24 +55,6 @@ impl Session {
                 None
             }
         }
-    }
-
-    /// A call from outside of any turn has the floor.
-    pub(in crate::session) fn begin_call(&mut self, call: ToolCall, asks: bool, out: RunSender) {
-        let stopped = false;
-        self.floor.give(Holder::Call { asks, stopped }, out);
-        if let Some(result) = self.begin_tool(call, 0) {
-            self.call_returned(result);
-        }
-    }
-
-    /// Its result goes to whoever called.
-    fn call_returned(&mut self, result: ToolReturn) {
-        self.out_or_background().send(EndEvent::Call {
-            content: result.content,
-            success: result.success,
-        });
-        self.finish_current();
     }
 
     /// The user stops it: what it asks is dropped, what it runs is interrupted and waited for.
@@ -87,8 +73,12 @@ impl Session {
     fn tools_away(&mut self) {
         self.give_kernel_back();
         match self.floor.holder() {
-            Some(Holder::Call { .. }) => {
-                self.call_returned(ToolReturn::failed("the user stopped it"));
+            Some(Holder::Call { left, .. }) => {
+                let why = match left {
+                    true => "whoever called it no longer wants it",
+                    false => "the user stopped it",
+                };
+                self.call_returned(ToolReturn::failed(why));
             }
             _ => self.on_prompt(PromptEvent::ToolsAway),
         }
@@ -189,11 +179,13 @@ impl Session {
             ShownAs::Cell { title } => {
                 let line = self.numbering.take();
                 self.history.input(line, &source, &source);
-                out.send(BeginEvent::AgentCell {
+                let begun = BeginEvent::AgentCell {
                     line,
                     title,
                     source: source.clone(),
-                });
+                };
+                self.tell_caller(begun.clone());
+                out.send(begun);
                 (
                     Some(line),
                     self.runtimes.user.stdin(None),

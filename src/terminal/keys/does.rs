@@ -22,6 +22,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Suspend => Action::Suspend.event(),
         KeyAction::PromptMode => Action::PromptMode.event(),
         KeyAction::OpenEditor => Action::OpenEditor.event(),
+        KeyAction::Answer => Action::Answer.event(),
         KeyAction::Suggest => Action::Suggest.event(),
         KeyAction::Complete => Action::Complete.event(),
         KeyAction::Inspect => Action::Inspect.event(),

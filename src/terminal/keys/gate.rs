@@ -138,6 +138,9 @@ impl Gate {
     }
 }
 
+/// Stands among the keys for a guest who needs the screen; terminals are not asked to tell this.
+pub(in crate::terminal) const CALLED: Event = Event::FocusLost;
+
 /// Wakes whoever reads the keys.
 pub(in crate::terminal) struct Waker {
     pub(in crate::terminal) gate: SharedGate,
@@ -153,6 +156,17 @@ impl Waker {
         }
         drop(gate);
         self.wake();
+    }
+
+    /// A guest needs the screen: the editor stands aside. One that does not read looks when it begins.
+    pub(in crate::terminal) fn called(&self) {
+        let mut gate = pass(&self.gate);
+        if gate.state == State::Closed {
+            return;
+        }
+        gate.hold(CALLED);
+        drop(gate);
+        self.bell.ring();
     }
 
     /// There is something to hear, or to look at.

@@ -1,0 +1,157 @@
+//! `mcp`: our tools for a client of the Model Context Protocol, over standard input and output.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::assemble::{Assembly, Wanted, assemble};
+use crate::cli::args::{Allow, Arguments, Mcp};
+use crate::cli::resume;
+use crate::config::resolve;
+use crate::environment::Environment;
+use crate::mcp::{self, Allowance, Allowed, RunningShell};
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::screen::Screen;
+use crate::session::{Next, SessionEvent};
+
+/// How long the end of a session may take.
+const LEAVE: Duration = Duration::from_secs(4);
+
+/// How another shell is had.
+const START: &str =
+    "start `ipycodex` in a terminal, or leave the option out to work in a session without one";
+
+/// Serves; returns the exit code.
+pub(super) fn run(
+    wanted: &Mcp,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let (shells, refused) = mcp::running(&settings.paths.run_dir)?;
+    let screen = Screen::open(environment, settings.color)?;
+    refused
+        .iter()
+        .try_for_each(|why| screen.notice(&format!("could not attach: {why}")))?;
+    match chosen(shells, wanted, arguments, environment)? {
+        Some(shell) => mcp::relay(shell).map(|()| 0),
+        None => alone(wanted, arguments, environment),
+    }
+}
+
+/// The shell to attach to; `None`: a session of our own.
+fn chosen(
+    shells: Vec<RunningShell>,
+    wanted: &Mcp,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Option<RunningShell>, Report> {
+    if let Some(process) = wanted.shell {
+        let found = shells.into_iter().find(|shell| shell.process == process);
+        let none = || Report::failure(format!("there is no running shell {process}")).hint(START);
+        return found.map(Some).ok_or_else(none);
+    }
+    if let Some(session) = &wanted.session {
+        let number = resume::number(session, arguments, environment)?;
+        let running: Vec<String> = shells.iter().map(described).collect();
+        let found = shells.into_iter().find(|shell| shell.session == number);
+        return found.map(Some).ok_or_else(|| {
+            let report = Report::failure(format!("session {session} is open in no running shell"))
+                .hint(format!("open it in a terminal: `ipycodex -r {session}`"));
+            match running.is_empty() {
+                true => report,
+                false => report.hint(format!("open are {}", running.join(", "))),
+            }
+        });
+    }
+    let here = environment.cwd.as_deref().unwrap_or(Path::new("/"));
+    match nearest(shells, here) {
+        None if wanted.here => {
+            Err(Report::failure(format!("no shell runs in `{}`", here.display())).hint(START))
+        }
+        found => Ok(found),
+    }
+}
+
+fn described(shell: &RunningShell) -> String {
+    format!("{} in `{}`", shell.session, shell.cwd.display())
+}
+
+/// The shell that started us; else of this directory, or of its git root, the one started last.
+fn nearest(mut shells: Vec<RunningShell>, here: &Path) -> Option<RunningShell> {
+    let root = |path: &Path| {
+        let mut above = path.ancestors();
+        above
+            .find(|path| path.join(".git").exists())
+            .map(Path::to_owned)
+    };
+    let project = root(here);
+    let is = |shell: &RunningShell, place: &dyn Fn(&Path) -> bool| {
+        place(&shell.cwd) || place(&shell.started_in)
+    };
+    let at = (shells.iter().position(|shell| shell.inside))
+        .or_else(|| {
+            shells
+                .iter()
+                .position(|shell| is(shell, &|place| place == here))
+        })
+        .or_else(|| {
+            let same = |place: &Path| project.is_some() && root(place) == project;
+            shells.iter().position(|shell| is(shell, &same))
+        })?;
+    Some(shells.swap_remove(at))
+}
+
+/// Works in a session of our own, which ends with the client.
+fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
+    let assembly = Wanted {
+        flags: arguments.common.flags(false)?,
+        resume: None,
+        once: false,
+        cells_own_a_terminal: false,
+        stdin: Stdin::Refuse,
+        runtime_at_once: true,
+        script: None,
+        ipython: arguments.common.ipython(),
+        at_home: true,
+    };
+    let Assembly {
+        session,
+        background,
+        screen,
+        reports,
+        ..
+    } = assemble(environment, assembly)?;
+    reports
+        .iter()
+        .try_for_each(|report| screen.report(report))?;
+    // What users have at home comes first: calls wait for it.
+    let home = session.set_up();
+    std::thread::Builder::new()
+        .name("background".into())
+        .spawn(move || {
+            for run in [home, background] {
+                while let Next::Event(event) = run.next_blocking(None) {
+                    if let SessionEvent::Notice(notice) = *event {
+                        // Whoever started us may have closed standard error.
+                        let _ = screen.notice(&notice.message);
+                    }
+                }
+            }
+        })
+        .map_err(|error| Report::failure("could not start a thread").because(error))?;
+    let served = mcp::serve(&session, allowance(&wanted.allow));
+    session.close(LEAVE);
+    served.map(|()| 0)
+}
+
+fn allowance(allow: &[Allow]) -> Allowance {
+    let each = allow.iter().flat_map(|allow| match allow {
+        Allow::Cells => vec![Allowed::Cells],
+        Allow::Files => vec![Allowed::Files],
+        Allow::Skills => vec![Allowed::Skills],
+        Allow::Unprotected => vec![Allowed::Unprotected],
+        Allow::All => Allowed::ALL.into(),
+    });
+    Allowance(each.collect())
+}

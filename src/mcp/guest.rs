@@ -1,0 +1,415 @@
+//! A guest: one client, from its first message to the end of its connection.
+//!
+//! In: its messages, changes of the session. Out: answers, in the order they are ready; notices that the list of tools
+//! has changed, where they are wanted. Each guest has a thread, on which everything of it happens.
+//!
+//! Invariants: every request is answered once, unless it was cancelled; a tool that is not on the list reaches no
+//! function; a guest that leaves leaves no call behind; one that asks without reading, or calls without waiting, is not
+//! heard until it does, or refused.
+
+use std::collections::HashMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::{JoinSet, LocalSet};
+
+use super::allowance::Allowance;
+use super::call::{Progress, follow};
+use super::wire::{self, Envelope, Era};
+use crate::agent::{ToolCall, ToolSpec};
+use crate::rpc::{Incoming, Peer, RpcError, RpcId, RpcMessage};
+use crate::session::{Caller, SessionHandle, Toolset};
+
+/// Requests that may be open at a time.
+const OPEN: usize = 64;
+
+/// Messages that may wait for a guest to read them.
+const UNREAD: usize = 512;
+
+/// How often it is looked whether it reads.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Changes come in groups: how long their end is waited for.
+const SETTLED: Duration = Duration::from_millis(100);
+
+/// How long the last answers may take to reach a guest.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Where a guest works.
+pub(super) struct Host {
+    pub(super) session: SessionHandle,
+    /// What is answered in the user's place; `None`: the user is asked, at the shell.
+    pub(super) allowance: Option<Allowance>,
+    /// The session started the guest.
+    pub(super) inside: bool,
+}
+
+/// See the module.
+pub(super) struct Guest {
+    host: Rc<Host>,
+    peer: Rc<Peer>,
+    /// Who it says it is.
+    name: String,
+    /// It has greeted: it wants to hear of changes without asking.
+    greeted: bool,
+    /// The requests that changes are told under.
+    subscriptions: Vec<RpcId>,
+    /// The tools as of the last look; changed ones are told.
+    tools: Option<Vec<ToolSpec>>,
+    looks: Looks,
+    open: HashMap<RpcId, Open>,
+    tasks: JoinSet<Done>,
+}
+
+/// A request that has not been answered.
+#[derive(Default)]
+struct Open {
+    /// The call it has become.
+    call: Option<u64>,
+}
+
+/// Whether a change is being looked at.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    #[default]
+    No,
+    Once,
+    /// There was another one meanwhile.
+    Again,
+}
+
+/// What a request turned out to need.
+enum Wanted {
+    Greeting(String),
+    Discovery,
+    Listing(Era),
+    Call(Box<Called>),
+    /// Nobody asked: the session has changed.
+    Change,
+}
+
+/// A call before its tool was looked up.
+struct Called {
+    name: String,
+    arguments: Value,
+    era: Era,
+    progress: Option<Value>,
+}
+
+/// What a task brought.
+enum Done {
+    /// The tools, for a request or a change.
+    Tools(Option<RpcId>, Wanted, Option<Toolset>),
+    /// The result of a call.
+    Result(RpcId, Value),
+}
+
+impl Guest {
+    pub(super) fn new(host: Host, peer: Peer) -> Self {
+        Guest {
+            host: Rc::new(host),
+            peer: Rc::new(peer),
+            name: "an MCP client".into(),
+            greeted: false,
+            subscriptions: Vec::new(),
+            tools: None,
+            looks: Looks::No,
+            open: HashMap::new(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Answers it until it leaves; keeps the thread.
+    ///
+    /// # Errors
+    /// When there are no timers.
+    pub(super) fn receive(self, incoming: Incoming) -> io::Result<()> {
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()?;
+        LocalSet::new().block_on(&executor, self.work(incoming));
+        Ok(())
+    }
+
+    async fn work(mut self, mut incoming: Incoming) {
+        let mut changes = self.host.session.changes();
+        loop {
+            let reads = self.peer.unread() < UNREAD;
+            tokio::select! {
+                message = incoming.recv(), if reads => match message {
+                    Some(message) => self.on(message),
+                    None => break,
+                },
+                () = tokio::time::sleep(LOOK), if !reads => {}
+                Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    if let Ok(done) = done {
+                        self.done(done);
+                    }
+                }
+                changed = changes.changed() => match changed {
+                    Ok(()) => self.changed(),
+                    Err(_) => break,
+                },
+            }
+        }
+        for open in self.open.values() {
+            open.call
+                .iter()
+                .for_each(|call| self.host.session.stop_call(*call));
+        }
+        self.tasks.abort_all();
+        while self.tasks.join_next().await.is_some() {}
+        if let Ok(peer) = Rc::try_unwrap(self.peer) {
+            peer.finish(FAREWELL);
+        }
+    }
+
+    fn on(&mut self, message: RpcMessage) {
+        match message {
+            RpcMessage::Request { id, method, params } => {
+                if let Err(refused) = self.request(&id, &method, params) {
+                    self.answer(id, Err(refused));
+                }
+            }
+            RpcMessage::Notification { method, params } => match method.as_str() {
+                "notifications/initialized" => self.greeted = true,
+                "notifications/cancelled" => {
+                    if let Some(id) = RpcId::from_value(&params["requestId"]) {
+                        self.cancel(&id);
+                    }
+                }
+                _ => {}
+            },
+            // We ask nothing.
+            RpcMessage::Response { .. } => {}
+        }
+    }
+
+    fn request(&mut self, id: &RpcId, method: &str, params: Value) -> Result<(), RpcError> {
+        let envelope = Envelope::of(&params)?;
+        let era = envelope.era;
+        if let Some(name) = envelope.client {
+            self.name = name;
+        }
+        let wanted = match method {
+            "initialize" => {
+                let revision = params["protocolVersion"].as_str().unwrap_or_default();
+                Wanted::Greeting(revision.to_owned())
+            }
+            "server/discover" => Wanted::Discovery,
+            "tools/list" => Wanted::Listing(era),
+            "tools/call" => {
+                let Some(name) = params["name"].as_str() else {
+                    return Err(wire::invalid("`name` is missing: which tool is called?"));
+                };
+                let arguments = match params.get("arguments") {
+                    None | Some(Value::Null) => json!({}),
+                    Some(arguments) if arguments.is_object() => arguments.clone(),
+                    Some(_) => return Err(wire::invalid("`arguments` is no object")),
+                };
+                Wanted::Call(Box::new(Called {
+                    name: name.to_owned(),
+                    arguments,
+                    era,
+                    progress: envelope.progress,
+                }))
+            }
+            "subscriptions/listen" => return self.subscribe(id.clone(), &params),
+            "ping" | "logging/setLevel" => {
+                self.answer(id.clone(), Ok(wire::result(json!({}), era)));
+                return Ok(());
+            }
+            _ => return Err(RpcError::unknown_method(method)),
+        };
+        if self.open.len() >= OPEN {
+            return Err(wire::error(
+                -32000,
+                format!("{OPEN} requests are open already: wait for one of them to be answered"),
+            ));
+        }
+        if self.open.contains_key(id) {
+            return Err(wire::error(
+                -32600,
+                "a request of this id is open already: give each its own",
+            ));
+        }
+        self.open.insert(id.clone(), Open::default());
+        match (wanted, &self.tools) {
+            (Wanted::Call(called), Some(tools))
+                if tools.iter().any(|tool| tool.name == called.name) =>
+            {
+                self.call(id.clone(), *called);
+            }
+            (wanted, _) => self.look(Some(id.clone()), wanted),
+        }
+        Ok(())
+    }
+
+    /// The session may have other tools now.
+    fn changed(&mut self) {
+        match self.looks {
+            Looks::No if self.tools.is_some() => {
+                self.looks = Looks::Once;
+                self.look(None, Wanted::Change);
+            }
+            Looks::Once => self.looks = Looks::Again,
+            Looks::No | Looks::Again => {}
+        }
+    }
+
+    /// Looks up what the tools are.
+    fn look(&mut self, id: Option<RpcId>, wanted: Wanted) {
+        let host = Rc::clone(&self.host);
+        self.tasks.spawn_local(async move {
+            if let Wanted::Change = wanted {
+                tokio::time::sleep(SETTLED).await;
+            }
+            let found: oneshot::Receiver<Toolset> = host.session.tools();
+            Done::Tools(id, wanted, found.await.ok())
+        });
+    }
+
+    fn done(&mut self, done: Done) {
+        if let Done::Tools(_, Wanted::Change, _) = done
+            && std::mem::take(&mut self.looks) == Looks::Again
+        {
+            self.changed();
+        }
+        let (id, wanted, toolset) = match done {
+            Done::Result(id, value) => {
+                if self.open.remove(&id).is_some() {
+                    self.answer(id, Ok(value));
+                }
+                return;
+            }
+            Done::Tools(id, wanted, toolset) => (id, wanted, toolset),
+        };
+        let Some(toolset) = toolset else {
+            if let Some(id) = id {
+                self.open.remove(&id);
+                self.answer(id, Err(wire::error(-32603, "the session has ended")));
+            }
+            return;
+        };
+        let known = self.tools.replace(toolset.tools.clone());
+        if known.is_some_and(|known| known != toolset.tools) {
+            self.tell_change();
+        }
+        let Some(id) = id.filter(|id| self.open.contains_key(id)) else {
+            return;
+        };
+        let value = match wanted {
+            Wanted::Change => return,
+            Wanted::Call(called) => {
+                if toolset.tools.iter().any(|tool| tool.name == called.name) {
+                    return self.call(id, *called);
+                }
+                self.open.remove(&id);
+                let names: Vec<&str> = toolset.tools.iter().map(|it| it.name.as_str()).collect();
+                let refused = format!(
+                    "there is no tool `{}`; there are {}",
+                    called.name,
+                    names.join(", ")
+                );
+                return self.answer(id, Err(wire::invalid(refused)));
+            }
+            Wanted::Greeting(revision) => wire::greeting(&revision, &toolset),
+            Wanted::Discovery => wire::result(wire::discovery(&toolset), Era::Current),
+            Wanted::Listing(era) => wire::result(wire::listing(&toolset.tools, era), era),
+        };
+        self.open.remove(&id);
+        self.answer(id, Ok(value));
+    }
+
+    fn call(&mut self, id: RpcId, called: Called) {
+        let Called {
+            name,
+            arguments,
+            era,
+            progress,
+        } = called;
+        let call = ToolCall {
+            id: String::new(),
+            name,
+            arguments,
+        };
+        let caller = Caller {
+            name: self.name.clone(),
+            asks: self.host.allowance.is_some(),
+            inside: self.host.inside,
+        };
+        let calling = self.host.session.call(call, caller);
+        if let Some(open) = self.open.get_mut(&id) {
+            open.call = Some(calling.id);
+        }
+        let (host, peer) = (Rc::clone(&self.host), Rc::clone(&self.peer));
+        self.tasks.spawn_local(async move {
+            let progress = Progress::new(&peer, progress);
+            let followed = follow(
+                calling.run,
+                &host.session,
+                host.allowance.as_ref(),
+                progress,
+            );
+            let (content, success) = followed.await;
+            Done::Result(id, wire::result(wire::called(content, success), era))
+        });
+    }
+
+    /// It no longer wants an answer.
+    fn cancel(&mut self, id: &RpcId) {
+        self.subscriptions.retain(|known| known != id);
+        if let Some(Open { call: Some(call) }) = self.open.remove(id) {
+            self.host.session.stop_call(call);
+        }
+    }
+
+    /// It wants to hear of changes under the id of this request, which stays open.
+    fn subscribe(&mut self, id: RpcId, params: &Value) -> Result<(), RpcError> {
+        if self.subscriptions.len() >= OPEN {
+            return Err(wire::error(-32000, "these are too many subscriptions"));
+        }
+        let tools = params["notifications"]["toolsListChanged"] == true;
+        let honoured = match tools {
+            true => json!({"toolsListChanged": true}),
+            false => json!({}),
+        };
+        self.notify(
+            "notifications/subscriptions/acknowledged",
+            wire::subscribed(id.to_value(), json!({"notifications": honoured})),
+        );
+        if tools {
+            self.subscriptions.push(id);
+            // What changes is told from now on.
+            if self.tools.is_none() {
+                self.looks = Looks::Once;
+                self.look(None, Wanted::Change);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_change(&self) {
+        let method = "notifications/tools/list_changed";
+        if self.greeted {
+            self.notify(method, Value::Null);
+        }
+        for id in &self.subscriptions {
+            self.notify(method, wire::subscribed(id.to_value(), json!({})));
+        }
+    }
+
+    fn notify(&self, method: &str, params: Value) {
+        self.peer.send(RpcMessage::Notification {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    fn answer(&self, id: RpcId, outcome: Result<Value, RpcError>) {
+        self.peer.send(RpcMessage::Response { id, outcome });
+    }
+}

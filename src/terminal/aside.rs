@@ -1,0 +1,86 @@
+//! What the prompt stands aside for: what comes before the first input, and guests.
+//!
+//! Invariant: what is typed meanwhile waits for the editor.
+
+use std::time::Duration;
+
+use crate::display::say;
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::session::{Next, Notice, Run};
+use crate::terminal::background::Background;
+use crate::terminal::editor::Editor;
+use crate::terminal::guests::Guests;
+use crate::terminal::showing::Showing;
+use crate::terminal::startup::Startup;
+use crate::terminal::typing::KeyTarget;
+
+/// How long an input waits for a guest before that is shown.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// See the module.
+pub(super) struct Aside {
+    /// What comes before the first input, until it has been shown.
+    pub(super) startup: Option<Startup>,
+    pub(super) guests: Guests,
+    pub(super) background: Background,
+    pub(super) screen: Screen,
+}
+
+impl Aside {
+    /// What is left of files at home and the startup notebook comes before anything else.
+    pub(super) fn finish_startup(&mut self, showing: &mut Showing) -> Result<(), Report> {
+        let left = self.startup.take().map(Startup::take).unwrap_or_default();
+        for (at, rest) in left.into_iter().enumerate() {
+            self.show_background()?;
+            if at == 0 {
+                let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
+                say(&self.screen, &Notice::note(note))?;
+            }
+            let target = KeyTarget::Replay(showing.cells());
+            let (_, typed) = showing.show_from(&rest.run, Some(target))?;
+            showing.early.extend(typed);
+        }
+        self.show_background()
+    }
+
+    /// Shows what guests want, to its end.
+    pub(super) fn let_in(&self, showing: &mut Showing, editor: &Editor) -> Result<(), Report> {
+        while let Some(visit) = self.guests.let_in() {
+            self.show_background()?;
+            let (_, typed) = showing.show_from(&visit.run, Some(KeyTarget::Turn))?;
+            editor.type_ahead(&typed);
+            self.screen.trusted(b"\n")?;
+        }
+        Ok(self.screen.flush()?)
+    }
+
+    /// Returns when the run begins: a guest may have the floor, and whoever waits for that sees it at work.
+    pub(super) fn wait_for_floor(
+        &self,
+        run: &Run,
+        showing: &mut Showing,
+        editor: &Editor,
+    ) -> Result<(), Report> {
+        loop {
+            match run.next_blocking(Some(PATIENCE)) {
+                Next::Event(event) => {
+                    run.unread(*event);
+                    return Ok(());
+                }
+                Next::Ended => return Ok(()),
+                Next::Nothing => self.let_in(showing, editor)?,
+            }
+        }
+    }
+
+    /// Prints what waits above the prompt.
+    pub(super) fn show_background(&self) -> Result<(), Report> {
+        let text = self.background.drain();
+        if !text.is_empty() {
+            self.screen.trusted(text.as_bytes())?;
+            self.screen.flush()?;
+        }
+        Ok(())
+    }
+}

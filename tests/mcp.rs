@@ -1,0 +1,8 @@
+//! Our tools for clients of the Model Context Protocol: with raw messages, with the reference client, with Codex.
+
+mod client;
+mod codex;
+mod doors;
+mod guests;
+mod reference;
+mod requests;
