@@ -407,8 +407,8 @@ impl AnswerView {
             for rows in [&mut rows, &mut whole] {
                 rows.text(0, &head, Style::new());
             }
-            diff::body(change, usize::MAX, &mut whole);
-            let left_out = diff::body(change, DIFF_LINES, &mut rows);
+            diff::body(change, usize::MAX, &self.appearance, &mut whole);
+            let left_out = diff::body(change, DIFF_LINES, &self.appearance, &mut rows);
             if left_out > 0 {
                 shortened = true;
                 let more = format!("  … {left_out} more lines (Ctrl-O at the prompt shows them)");

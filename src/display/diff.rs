@@ -2,12 +2,16 @@
 //!
 //! In: what an agent changed or wants to change: the content of a new or deleted file, the hunks of an updated one
 //! (unified diff), made of its old and new text where that is what is known. Out: a head with path, kind and counts,
-//! then every line of it. All of it is foreign.
+//! then every line of it: what goes is red, what comes and stays has the colours of its language, in a notebook that of
+//! code cells alone. All of it is foreign.
 
 use nu_ansi_term::{Color, Style};
 
 use super::rows::Rows;
 use crate::agent::{Change, FileChange};
+use crate::markdown::{Appearance, CodePainter, CodeState};
+use crate::text::escape::visible;
+use crate::text::expand_tabs;
 
 /// What one line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +37,15 @@ pub(super) fn head(change: &FileChange) -> String {
 }
 
 /// Adds the lines of `change`, indented; at most `most` of them. Returns how many were left out.
-pub(super) fn body(change: &FileChange, most: usize, rows: &mut Rows) -> usize {
+pub(super) fn body(
+    change: &FileChange,
+    most: usize,
+    appearance: &Appearance,
+    rows: &mut Rows,
+) -> usize {
     let mut left_out = 0;
     let text = change.change.text();
+    let mut code = Code::of(&change.path, appearance);
     for (number, (mark, line)) in lines(change, &text).enumerate() {
         if number >= most {
             left_out += 1;
@@ -47,9 +57,62 @@ pub(super) fn body(change: &FileChange, most: usize, rows: &mut Rows) -> usize {
             Mark::Place => ("", Color::Cyan.normal()),
             Mark::Same => (" ", Style::new()),
         };
-        rows.text(2, &format!("{sign}{line}"), style);
+        let colours = code.as_mut().and_then(|code| code.line(mark, line, style));
+        match colours {
+            Some(colours) => rows.runs((&format!("  {sign}"), style), "  ", &colours),
+            None => rows.text(2, &format!("{sign}{line}"), style),
+        }
     }
     left_out
+}
+
+/// The colours of the lines a change leaves.
+struct Code {
+    painter: CodePainter,
+    state: CodeState,
+    /// Of a notebook: the cell the line stands in is code, as far as that is known.
+    cell: Option<bool>,
+}
+
+impl Code {
+    /// Those of the language that the suffix names.
+    fn of(path: &str, appearance: &Appearance) -> Option<Self> {
+        let (_, suffix) = path.rsplit_once('.').filter(|_| appearance.colour)?;
+        let notebook = suffix.eq_ignore_ascii_case("ipynb");
+        let language = if notebook { "python" } else { suffix };
+        let painter = CodePainter::new(language, appearance.theme)?;
+        Some(Code {
+            state: painter.start(),
+            painter,
+            cell: notebook.then_some(true),
+        })
+    }
+
+    /// The runs of a line that comes or stays; what has no colour of its own gets `style`. `None`: it is not painted.
+    fn line(&mut self, mark: Mark, line: &str, style: Style) -> Option<Vec<(String, Style)>> {
+        let is_mark = self.cell.is_some() && line.starts_with("# %% [");
+        if mark == Mark::Place || is_mark {
+            // Another part of the file, or another cell.
+            self.state = self.painter.start();
+        }
+        if is_mark {
+            self.cell = Some(line.starts_with("# %% [code]"));
+        }
+        let paints = matches!(mark, Mark::Added | Mark::Same) && self.cell != Some(false);
+        if !paints || is_mark {
+            return None;
+        }
+        let line = expand_tabs(&visible(line), 0);
+        let mut rest = line.as_str();
+        let runs = self.painter.line(&mut self.state, &line).into_iter();
+        let runs = runs.map(|(length, own)| {
+            let (run, after) = rest.split_at(length);
+            rest = after;
+            let style = if own == Style::new() { style } else { own };
+            (run.to_owned(), style)
+        });
+        Some(runs.collect())
+    }
 }
 
 /// Each line of `text`, which is that of `change`, with what it is, without its sign.
@@ -104,7 +167,8 @@ mod tests {
             let change = change(kind, diff);
             assert_eq!(head(&change), format!("{kind} a\x1b.py {counts}"));
             let mut rows = Rows::new(40);
-            assert_eq!(body(&change, usize::MAX, &mut rows), 0);
+            let plain = Appearance::default();
+            assert_eq!(body(&change, usize::MAX, &plain, &mut rows), 0);
             let rows: Vec<String> = rows.into_rows().iter().map(Line::plain).collect();
             assert_eq!(rows, expected, "{diff:?}");
         };
@@ -131,7 +195,37 @@ mod tests {
     #[test]
     fn a_limit_says_how_much_it_left_out() {
         let mut rows = Rows::new(40);
-        assert_eq!(body(&change("add", "1\n2\n3\n"), 2, &mut rows), 1);
+        let plain = Appearance::default();
+        let change = change("add", "1\n2\n3\n");
+        assert_eq!(body(&change, 2, &plain, &mut rows), 1);
         assert_eq!(rows.into_rows().len(), 2);
+    }
+
+    #[test]
+    fn what_comes_and_stays_has_the_colours_of_its_language() {
+        let painted = |path: &str, diff: &str| -> Vec<String> {
+            let change = FileChange {
+                path: path.into(),
+                change: Change::Diff(diff.into()),
+            };
+            let appearance = Appearance {
+                colour: true,
+                ..Appearance::default()
+            };
+            let mut rows = Rows::new(40);
+            body(&change, usize::MAX, &appearance, &mut rows);
+            let rows = rows.into_rows();
+            rows.iter().map(|row| row.to_ansi(true)).collect()
+        };
+        let code =
+            " # %% [code] cell:0\n-return 1\n+return 2\n # %% [markdown] cell:1\n+return me\n";
+        let rows = painted("a.ipynb", &format!("@@ -1,2 +1,2 @@\n{code}"));
+        assert_eq!(rows[1], "   # %% [code] cell:0");
+        assert_eq!(rows[2], "  \x1b[31m-return 1\x1b[0m");
+        assert!(rows[3].starts_with("\x1b[32m  +\x1b[38;5;"), "{rows:?}");
+        assert!(rows[3].contains("2"), "{rows:?}");
+        assert_eq!(rows[5], "  \x1b[32m+return me\x1b[0m");
+        let rows = painted("a.unknown", "@@ -1 +1 @@\n+return\n");
+        assert_eq!(rows[1], "  \x1b[32m+return\x1b[0m");
     }
 }

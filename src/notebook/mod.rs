@@ -33,7 +33,7 @@ pub use faults::{broken_cells, fault as cell_fault};
 pub use html::to_html;
 pub use markdown::to_markdown;
 pub use metadata::{TIMES, is_ours, times};
-pub use outputs::{OutputPicture, outputs_text, pictures, read_outputs};
+pub use outputs::{CellPicture, outputs_text, pictures_of, read_outputs};
 pub use parameters::{WithParameters, with_parameters};
 pub use renewed::renewed;
 pub use saved::{CellTime, SavedCell, SavedEntry, SavedPrompt, SavedSession};

@@ -7,15 +7,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
+use super::document::Cell;
 use crate::output::{CellError, CellOutput, MimeBundle, STDOUT, Transcript};
 
 /// Bytes of one text that are looked at.
 const LONGEST: usize = 16 << 20;
 
-/// A picture in an output.
+/// A picture in an output or an attachment of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputPicture {
-    /// `cell-3-output-1.png`: cells from 0 on, as they are shown, outputs from 1.
+pub struct CellPicture {
+    /// `cell-3-output-1.png`: cells from 0 on, as they are shown, outputs from 1; `cell-3-NAME` of an attachment.
     pub name: String,
     /// `image/png`.
     pub mime: String,
@@ -155,24 +156,65 @@ fn suffix(mime: &str) -> Option<&'static str> {
     })
 }
 
-/// The pictures in the outputs of a cell; those that are no base64 are left out.
-pub fn pictures(cell: usize, outputs: &[CellOutput]) -> Vec<OutputPicture> {
+/// The pictures of a cell: attachments, then outputs. Those that are no base64 are left out.
+pub fn pictures_of(number: usize, cell: Cell<'_>) -> Vec<CellPicture> {
+    let mut found = Vec::new();
+    if let Some(Value::Object(attachments)) = cell.value("attachments") {
+        for (name, forms) in attachments {
+            let Value::Object(forms) = forms else {
+                continue;
+            };
+            let bundle = MimeBundle::new(forms.into_iter().collect());
+            let kinds: Vec<String> = bundle.iter().map(|(mime, _)| mime.to_owned()).collect();
+            for mime in kinds.into_iter().filter(|mime| suffix(mime).is_some()) {
+                let name = attached(number, &name, &mime, &found);
+                found.extend(bytes(&bundle, &mime).map(|bytes| CellPicture { name, mime, bytes }));
+            }
+        }
+    }
+    found.extend(pictures(number, &read_outputs(&cell.outputs())));
+    found
+}
+
+/// The file name of an attachment: letters, digits, `.`, `-` and `_` of its own name, and no other's.
+fn attached(number: usize, name: &str, mime: &str, others: &[CellPicture]) -> String {
+    let plain = |c: char| match c {
+        '.' | '-' | '_' => c,
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).take(80).collect();
+    let usual = suffix(mime).unwrap_or_default();
+    let (stem, kind) = match name.rsplit_once('.') {
+        Some((stem, kind)) if !kind.is_empty() && !kind.contains('_') => (stem, kind),
+        _ => (name.as_str(), usual),
+    };
+    let candidates = (1..).map(|count| match count {
+        1 => format!("cell-{number}-{stem}.{kind}"),
+        count => format!("cell-{number}-{stem}-{count}.{kind}"),
+    });
+    let is_free = |name: &String| others.iter().all(|other| other.name != *name);
+    candidates.into_iter().find(is_free).unwrap_or_default()
+}
+
+/// The picture of this type in a bundle.
+fn bytes(bundle: &MimeBundle, mime: &str) -> Option<Vec<u8>> {
+    let mut text = bundle.text(mime)?;
+    if mime == "image/svg+xml" {
+        return Some(text.into_bytes());
+    }
+    text.retain(|c| !c.is_ascii_whitespace());
+    STANDARD.decode(text).ok()
+}
+
+fn pictures(cell: usize, outputs: &[CellOutput]) -> Vec<CellPicture> {
     let mut found = Vec::new();
     for (number, output) in (1..).zip(outputs) {
         let (CellOutput::Result(bundle) | CellOutput::Display(bundle)) = output else {
             continue;
         };
         for (mime, name) in names(cell, number, bundle) {
-            let Some(mut text) = bundle.text(&mime) else {
-                continue;
-            };
-            let bytes = if mime == "image/svg+xml" {
-                Some(text.into_bytes())
-            } else {
-                text.retain(|c| !c.is_ascii_whitespace());
-                STANDARD.decode(text).ok()
-            };
-            found.extend(bytes.map(|bytes| OutputPicture { name, mime, bytes }));
+            found.extend(bytes(bundle, &mime).map(|bytes| CellPicture { name, mime, bytes }));
         }
     }
     found
@@ -204,5 +246,21 @@ mod tests {
         assert_eq!(pictures.len(), 1);
         assert_eq!(pictures[0].name, "cell-3-output-3.png");
         assert!(pictures[0].bytes.starts_with(b"\x89PNG"));
+    }
+
+    #[test]
+    fn attachments_are_pictures_with_names_that_are_files() {
+        let png = json!({"image/png": "iVBORw0KGgo="});
+        let cell = json!({"cell_type": "markdown", "source": "", "attachments": {
+            "a.png": png, "../b": png, "._/b": png, "c.txt": {"text/plain": "x"}, "d.png": {"image/png": "?"}, "e": 1,
+        }});
+        let book = json!({"cells": [cell], "nbformat": 4}).to_string();
+        let book = super::super::Document::parse(book).unwrap();
+        let names = pictures_of(0, book.cell(0).unwrap());
+        let names: Vec<&str> = names.iter().map(|picture| picture.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["cell-0-a.png", "cell-0-.._b.png", "cell-0-.__b.png"]
+        );
     }
 }

@@ -119,6 +119,30 @@ fn a_notebook_is_shown_and_written_back() {
 }
 
 #[test]
+fn attachments_and_lines_of_the_file_are_had_and_what_is_no_cell_is_spared() {
+    let home = Home::new();
+    let book = "{\"cells\": [\n7,\n{\"cell_type\": \"markdown\", \"source\": \"![](attachment:a.png)\",\n\
+                \"attachments\": {\"a.png\": {\"image/png\": \"iVBORw0KGgo=\"}}}], \"nbformat\": 4}";
+    let path = home.write("b.ipynb", book);
+    let refused = asked(
+        &home,
+        &["edit", "b.ipynb", "--cell", "0", "--content", "x"],
+        "",
+    );
+    assert!(
+        refused.stderr.contains("cell 0 is no JSON object"),
+        "{refused:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), book);
+    done(&home, &["delete", "b.ipynb", "--cell", "0"], "");
+    done(&home, &["show", "b.ipynb", "--images", "out"], "");
+    let picture = std::fs::read(home.work().join("out/cell-0-a.png")).unwrap();
+    assert_eq!(picture, b"\x89PNG\r\n\x1a\n");
+    let raw = done(&home, &["show", "b.ipynb:raw", "--lines", "1"], "");
+    assert_eq!(raw, "{\"cells\": [\n");
+}
+
+#[test]
 fn single_cells_are_changed() {
     let home = home();
     assert_eq!(

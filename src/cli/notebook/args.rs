@@ -47,7 +47,7 @@ pub(in crate::cli) struct Show {
     /// What each cell showed below it, as text; pictures by their names
     #[arg(long)]
     pub outputs: bool,
-    /// Write the pictures of the outputs into this directory
+    /// Write the pictures of outputs and attachments into this directory
     #[arg(long, value_name = "DIR")]
     pub images: Option<PathBuf>,
     /// Print JSON: path, nbformat, nbformat_minor, language, cells (index, id, type, source, outputs, images)

@@ -8,27 +8,33 @@ use super::args::{Diff, Show};
 use super::opening::opened;
 use crate::files::{FileMode, FoundFile, write_whole};
 use crate::notebook::document::{
-    Cell, Difference, Document, LineRange, Part, TextError, difference, output_mark,
+    Cell, Difference, Document, LineRange, Part, TextError, difference, lines_of, output_mark,
 };
-use crate::notebook::{LARGEST, outputs_text, pictures, read_outputs};
+use crate::notebook::{LARGEST, outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::session::{MissingNotebook, OpenedNotebook, unusable};
 
 /// Prints a notebook.
 pub(super) fn show(show: &Show, screen: &Screen, terminal: bool) -> Result<i32, Report> {
-    if let Some(file) = raw(&show.file) {
-        let (text, _) = FoundFile::read(&file, LARGEST)?;
-        let missing = || Report::failure(format!("Notebook not found: {}", file.display()));
-        put(&text.ok_or_else(missing)?, screen, terminal)?;
-        return Ok(0);
-    }
-    let opened = opened(&show.file, MissingNotebook::Refused)?;
-    let document = &opened.document;
     let lines = show.lines.as_deref().map(LineRange::parse_list);
     let lines = lines
         .transpose()
         .map_err(|why| Report::usage(why.to_string()))?;
+    if let Some(file) = raw(&show.file) {
+        let (text, _) = FoundFile::read(&file, LARGEST)?;
+        let missing = || Report::failure(format!("Notebook not found: {}", file.display()));
+        let text = text.ok_or_else(missing)?;
+        let told = |why: TextError| Report::failure(why.to_string());
+        let text = match lines {
+            Some(lines) => lines_of(&text, &lines).map_err(told)?,
+            None => text,
+        };
+        put(&text, screen, terminal)?;
+        return Ok(0);
+    }
+    let opened = opened(&show.file, MissingNotebook::Refused)?;
+    let document = &opened.document;
     let part = Part {
         cells: show.cells.clone(),
         lines: lines.unwrap_or_default(),
@@ -101,7 +107,7 @@ fn as_json(opened: &OpenedNotebook, part: &Part) -> Result<Value, Report> {
             continue;
         }
         let outputs = read_outputs(&cell.outputs());
-        let images: Vec<Value> = pictures(number, &outputs)
+        let images: Vec<Value> = pictures_of(number, cell)
             .iter()
             .map(|picture| json!({"name": picture.name, "mime": picture.mime, "bytes": picture.bytes.len()}))
             .collect();
@@ -125,14 +131,14 @@ fn as_json(opened: &OpenedNotebook, part: &Part) -> Result<Value, Report> {
     }))
 }
 
-/// Writes the pictures of the outputs; other files of their names are left alone.
+/// Writes the pictures of outputs and attachments; other files of their names are left alone.
 fn extract(document: &Document, part: &Part, folder: &Path, screen: &Screen) -> Result<(), Report> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Report::failure(format!("cannot create `{}`", folder.display())).because(error)
     })?;
     let mut count = 0;
     for (number, cell) in wanted(document, part) {
-        for picture in pictures(number, &read_outputs(&cell.outputs())) {
+        for picture in pictures_of(number, cell) {
             let path = folder.join(&picture.name);
             match std::fs::read(&path) {
                 Ok(there) if there == picture.bytes => {}

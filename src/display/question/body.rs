@@ -22,7 +22,7 @@ pub(super) fn rows(about: &About, width: usize, appearance: &Appearance) -> Vec<
     let head = format!("? {}", head(about));
     rows.text(0, &head, Color::Yellow.bold());
     match about {
-        About::Agent(subject) => agent(subject, &mut rows),
+        About::Agent(subject) => agent(subject, appearance, &mut rows),
         About::Cells(cells) => cells_rows(cells, appearance, &mut rows),
         About::Unprotected { code, why } => {
             label(&mut rows, "why", why);
@@ -194,7 +194,7 @@ pub(super) fn brief(about: &About) -> String {
 /// Said of a command that comes with a reason.
 const OUTSIDE: &str = "it may run outside";
 
-fn agent(subject: &Subject, rows: &mut Rows) {
+fn agent(subject: &Subject, appearance: &Appearance, rows: &mut Rows) {
     match subject {
         Subject::Command {
             command,
@@ -217,7 +217,9 @@ fn agent(subject: &Subject, rows: &mut Rows) {
         }
         Subject::Edit { changes, reason } => {
             because(rows, reason.as_deref());
-            changes.iter().for_each(|change| edit(change, rows));
+            changes
+                .iter()
+                .for_each(|change| edit(change, appearance, rows));
         }
         Subject::Permissions {
             wanted,
@@ -244,9 +246,9 @@ fn agent(subject: &Subject, rows: &mut Rows) {
     }
 }
 
-fn edit(change: &FileChange, rows: &mut Rows) {
+fn edit(change: &FileChange, appearance: &Appearance, rows: &mut Rows) {
     rows.text(2, &visible(&diff::head(change)), Style::new().bold());
-    diff::body(change, usize::MAX, rows);
+    diff::body(change, usize::MAX, appearance, rows);
 }
 
 fn because(rows: &mut Rows, reason: Option<&str>) {

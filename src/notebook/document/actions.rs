@@ -54,6 +54,9 @@ pub enum ActionError {
     /// There is no cell at all.
     #[error("Cell index {0} out of range: the notebook has no cells")]
     NoCells(usize),
+    /// What is there cannot be changed: it is no cell at all.
+    #[error("cell {0} is no JSON object: it can be deleted, not edited")]
+    NoObject(usize),
     /// An edit that says nothing.
     #[error("Content is required for edit action")]
     NoContent,
@@ -141,6 +144,9 @@ pub fn act(document: &Document, action: &Action) -> Result<Outcome, ActionError>
             let cell = find(*number)?;
             if kind.is_none() && source.is_none() && !clear {
                 return Err(ActionError::NoContent);
+            }
+            if !cell.is_object() {
+                return Err(ActionError::NoObject(*number));
             }
             let (was, text) = (cell.kind(), cell.source());
             let kind = kind.filter(|kind| was != Some(*kind));

@@ -144,10 +144,10 @@ impl Draft {
                 .enumerate()
                 .map(|(place, slot)| match slot {
                     Slot::Changed(number, revision) => match document.cell(*number) {
-                        Some(cell) => {
+                        Some(cell) if cell.is_object() => {
                             Item::Changed(*number, revised(text, cell, revision, &layout))
                         }
-                        None => Item::Kept(*number),
+                        _ => Item::Kept(*number),
                     },
                     Slot::Kept(number) => Item::Kept(*number),
                     Slot::Made(cell) => Item::Made(made(cell, ids.next(place, cell), &layout)),
@@ -209,7 +209,7 @@ fn revised(text: &str, cell: Cell<'_>, revision: &Revision, layout: &Layout) -> 
         if kind != was {
             changes.push(Change::Remove("attachments"));
         }
-    } else {
+    } else if kind.is_some() {
         changes.push(Change::Remove("execution_count"));
         changes.push(Change::Remove("outputs"));
     }

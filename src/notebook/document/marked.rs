@@ -139,6 +139,20 @@ pub fn show(
     })
 }
 
+/// These lines of any text, each with its end.
+///
+/// # Errors
+/// Lines behind the end.
+pub fn lines_of(text: &str, ranges: &[LineRange]) -> Result<String, TextError> {
+    let lines = text.split_inclusive('\n').count();
+    if let Some(range) = ranges.iter().find(|range| range.first > lines) {
+        return Err(TextError::Behind(range.first, lines));
+    }
+    let numbered = (1..).zip(text.split_inclusive('\n'));
+    let wanted = numbered.filter(|(line, _)| is_in(ranges, *line));
+    Ok(wanted.map(|(_, line)| line).collect())
+}
+
 fn is_in(ranges: &[LineRange], line: usize) -> bool {
     ranges.iter().any(|range| range.holds(line))
 }

@@ -29,6 +29,6 @@ pub use diff::{Difference, difference};
 pub use draft::{Draft, NewCell, Revision, Slot, Written};
 pub use fault::NotebookError;
 pub use marked::{
-    LineRange, MarkedCell, Part, TextError, output_mark, read_marked, show, show_cell,
+    LineRange, MarkedCell, Part, TextError, lines_of, output_mark, read_marked, show, show_cell,
 };
 pub use model::{Cell, CellKind, Document};

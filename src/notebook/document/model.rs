@@ -189,6 +189,11 @@ impl<'a> Cell<'a> {
         self.parts.whole.of(self.text)
     }
 
+    /// It is a cell, whole or broken.
+    pub(super) fn is_object(&self) -> bool {
+        is_object(self.text, self.parts.whole)
+    }
+
     /// Where it stands.
     pub(super) fn span(&self) -> Span {
         self.parts.whole
@@ -212,7 +217,7 @@ impl<'a> Cell<'a> {
 
     /// What stands under `key`, as it stands there.
     pub(super) fn member(&self, key: &str) -> Option<Span> {
-        is_object(self.text, self.parts.whole)
+        self.is_object()
             .then(|| member(self.text, self.parts.whole, key))
             .flatten()
     }
@@ -272,7 +277,7 @@ impl<'a> Cell<'a> {
 
     /// What is wrong with it: `has no source`. A cell of a kind that does not run is not broken.
     pub fn fault(&self) -> Option<String> {
-        if !is_object(self.text, self.parts.whole) {
+        if !self.is_object() {
             return Some("is no JSON object".into());
         }
         let Some(kind) = self.parts.kind else {

@@ -25,11 +25,8 @@ use crate::session::question::{About, ProposedCell, QuestionChoice, Reply};
 
 mod job;
 
-use job::{MOST_IMAGES, Prepared, Ready, Request, Wanted};
+use job::{MOST_IMAGES, MOST_TEXT, Prepared, Ready, Request, Wanted};
 pub(in crate::session) use job::{NotebookJob, NotebookNews, Seen};
-
-/// The largest text that a call may bring, in bytes.
-const MOST_TEXT: usize = 8 << 20;
 
 /// Characters of a cell's output in the result.
 const OUTPUT_CHARACTERS: usize = 18_000;
@@ -97,6 +94,16 @@ const NAMES: [&str; 9] = [
 ];
 
 fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
+    let texts = arguments.as_object().into_iter().flatten();
+    let size: usize = texts
+        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len))
+        .sum();
+    if size > MOST_TEXT {
+        return Err(format!(
+            "the call holds more than {} MiB of text: make the change in several calls",
+            MOST_TEXT >> 20
+        ));
+    }
     let arguments = Arguments::of(arguments, "", &NAMES)?;
     let name = arguments
         .text("path", "the path of an .ipynb file")?
@@ -121,9 +128,6 @@ fn read(arguments: &Value, desk: &Desk<'_>) -> Result<Request, String> {
     };
     let content = match arguments.given("content") {
         None => None,
-        Some(Value::String(text)) if text.len() > MOST_TEXT => {
-            return Err(format!("`content` is larger than {} MiB", MOST_TEXT >> 20));
-        }
         Some(Value::String(text)) => Some(text.clone()),
         Some(other) => return Err(arguments.wrong("content", "a text", other)),
     };

@@ -16,9 +16,12 @@ use crate::notebook::document::{
     Action, Cell, CellKind, Document, Draft, LineRange, Part, act, apply, difference, output_mark,
     show,
 };
-use crate::notebook::{outputs_text, pictures, read_outputs};
+use crate::notebook::{outputs_text, pictures_of, read_outputs};
 use crate::report::Report;
 use crate::session::opened::{MissingNotebook, OpenedNotebook, unusable};
+
+/// The largest text that a call may bring, and the pictures its result may hold, in bytes.
+pub(super) const MOST_TEXT: usize = 8 << 20;
 
 /// Pictures of one result.
 pub(super) const MOST_IMAGES: usize = 8;
@@ -190,6 +193,12 @@ fn prepare(request: &Request, seen: &mut Seen) -> Result<Prepared, Report> {
             let shown = show(document, &part, below).map_err(|error| unusable(&error, name))?;
             let text = shown.map_err(|why| Report::failure(why.to_string()))?;
             images.truncate(MOST_IMAGES);
+            let mut room = MOST_TEXT;
+            images.retain(|image: &String| {
+                let fits = image.len() <= room;
+                room -= if fits { image.len() } else { 0 };
+                fits
+            });
             Prepared::Told { text, images }
         }
         Wanted::Change(action) => {
@@ -273,7 +282,7 @@ fn ready(opened: OpenedNotebook, draft: Draft, told: String) -> Result<Prepared,
 /// What a cell showed, below it; its pictures are added.
 fn below(number: usize, cell: Cell<'_>, images: &mut Vec<String>) -> String {
     let outputs = read_outputs(&cell.outputs());
-    let seen = pictures(number, &outputs)
+    let seen = pictures_of(number, cell)
         .into_iter()
         .filter(|picture| picture.mime != "image/svg+xml");
     images.extend(seen.map(|picture| {
