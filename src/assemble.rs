@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
-use crate::agent::{Sandbox, acp};
+use crate::agent::{McpServer, Sandbox, acp};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
 use crate::display::Pictures;
 use crate::environment::Environment;
@@ -48,6 +48,8 @@ pub struct Wanted {
     pub ipython: IpythonFlags,
     /// What users have at home comes before the first cell.
     pub at_home: bool,
+    /// MCP clients can attach to the session.
+    pub door: bool,
 }
 
 /// A running session and what its front-end needs beside it.
@@ -132,6 +134,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
         kernels,
+        own_server: wanted.door.then(|| own_server(environment)),
         history: history.clone(),
         reports: history_reports,
         instructions: settings.system_prompt.clone(),
@@ -176,6 +179,26 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         first,
         python,
     })
+}
+
+/// Our own server, for agents that take tools from one: it connects back to this process.
+fn own_server(environment: &Environment) -> McpServer {
+    let program = environment.program.as_deref();
+    let program = program.map_or("ipycodex".into(), |path| path.display().to_string());
+    // Where the socket is depends on them, and agents pass few variables on.
+    let places = ["XDG_RUNTIME_DIR", "XDG_STATE_HOME"].into_iter();
+    let places =
+        places.filter_map(|name| Some((name.to_owned(), environment.variable(name)?.to_owned())));
+    McpServer {
+        name: crate::mcp::SERVER_NAME.into(),
+        command: program,
+        arguments: vec![
+            "mcp".into(),
+            "--shell".into(),
+            std::process::id().to_string(),
+        ],
+        variables: places.collect(),
+    }
 }
 
 /// How the session finds its skills, when it has the time.

@@ -5,4 +5,5 @@ mod bench;
 mod faults;
 mod program;
 mod recorded;
+mod servers;
 mod turns;

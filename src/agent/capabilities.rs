@@ -37,6 +37,8 @@ pub struct AgentCapabilities {
     pub structured: bool,
     /// Completes text at a cursor.
     pub suggestions: bool,
+    /// Starts MCP servers that it is told of.
+    pub mcp_servers: bool,
     /// Has models to choose from.
     pub models: bool,
     /// Has modes of its own.
@@ -92,6 +94,7 @@ impl AgentCapabilities {
             approvals: true,
             structured: true,
             suggestions: true,
+            mcp_servers: true,
             models: true,
             modes: false,
             sessions: false,
@@ -113,6 +116,7 @@ impl AgentCapabilities {
             approvals: false,
             structured: false,
             suggestions: false,
+            mcp_servers: false,
             models: false,
             ..AgentCapabilities::full(name)
         }

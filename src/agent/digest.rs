@@ -6,6 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::settings::McpServer;
 use super::turn::{Exchange, ToolSpec};
 
 /// Hex characters of each part of a digest.
@@ -35,6 +36,16 @@ impl ThreadDigest {
         ThreadDigest {
             head: parts.concat() + &told.hex(),
             turns: PartHash::default(),
+        }
+    }
+
+    /// Adds the MCP servers there are: a thread keeps those it began with. Variables say nothing to the model.
+    pub fn served(&mut self, servers: &[McpServer]) {
+        for server in servers.iter().filter(|server| server.name != "ipycodex") {
+            self.turns.add(&format!(
+                "mcp {} {} {:?}",
+                server.name, server.command, server.arguments
+            ));
         }
     }
 

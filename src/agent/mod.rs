@@ -49,7 +49,7 @@ pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;
 pub use news::{News, Offering, Selection};
 pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
-pub use settings::{Approvals, Effort, Sandbox, Threads, TurnSettings, WebSearchUse};
+pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
 pub use suggest::{SuggestRequest, Suggested};
 pub use turn::{AgentReply, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 

@@ -19,6 +19,21 @@ pub struct TurnSettings {
     pub approvals: Approvals,
     /// What the agent's commands may touch.
     pub sandbox: Sandbox,
+    /// MCP servers that the agent is to start.
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// An MCP server, as a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// `[a-zA-Z0-9_-]+`; the agent tells its tools apart by it.
+    pub name: String,
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Set in its environment.
+    pub variables: Vec<(String, String)>,
 }
 
 /// How much the model thinks.

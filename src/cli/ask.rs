@@ -11,6 +11,7 @@ use crate::agent::InputPart;
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch;
 use crate::cli::args::{Arguments, Ask};
+use crate::cli::door::door;
 use crate::cli::resume;
 use crate::environment::Environment;
 use crate::input::Mode;
@@ -49,6 +50,7 @@ pub(super) fn run(
         script: None,
         ipython: arguments.common.ipython(),
         at_home: false,
+        door: true,
     };
     let Assembly {
         session,
@@ -57,8 +59,10 @@ pub(super) fn run(
         appearance,
         pictures,
         reports,
+        settings,
         ..
     } = assemble(environment, wanted)?;
+    let _door = door(&session, &settings, environment);
     session.warm_agent();
     reports
         .iter()

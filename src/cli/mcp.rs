@@ -114,6 +114,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
         script: None,
         ipython: arguments.common.ipython(),
         at_home: true,
+        door: false,
     };
     let Assembly {
         session,

@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod crash;
 mod doctor;
+mod door;
 mod export;
 mod load;
 mod mcp;

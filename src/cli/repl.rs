@@ -27,6 +27,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         script: load::script(&load),
         ipython: arguments.common.ipython(),
         at_home: true,
+        door: true,
     };
     let Assembly {
         session,

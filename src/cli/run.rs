@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::batch::{self, Kept, Piped};
 use crate::cli::args::{Arguments, Run};
+use crate::cli::door::door;
 use crate::cli::work::{Keep, Work, work_of};
 use crate::cli::{load, resume};
 use crate::environment::Environment;
@@ -104,6 +105,7 @@ fn run(
         runtime_at_once: true,
         script: work.script,
         at_home: work.at_home,
+        door: true,
         ipython: ipython.clone(),
     };
     let Assembly {
@@ -116,6 +118,7 @@ fn run(
         reports,
         ..
     } = assemble(environment, wanted)?;
+    let _door = door(&session, &settings, environment);
     work.left_out
         .iter()
         .try_for_each(|line| screen.notice(line))?;

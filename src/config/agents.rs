@@ -1,11 +1,11 @@
-//! `agents` in the settings file: names for agents, and how each is started.
+//! `agents` and `mcp_servers` in the settings file: names, and how each is started.
 //!
 //! `{"claude": {"command": "claude-agent-acp", "args": [], "env": {"K": "V"}}, "gemini": "gemini --acp"}`. What is
 //! wrong with one is said, and it is as if it were not there.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::choice::AgentChoice;
 
@@ -23,15 +23,46 @@ pub type Agents = BTreeMap<String, AgentCommand>;
 
 /// The agents of a setting, and the names that could not be read with what is allowed.
 pub(super) fn read(setting: &Map<String, Value>) -> (Agents, Vec<(String, &'static str)>) {
+    let allowed = "a name of letters, digits, `-`, `_` and `.` other than codex and demo";
+    let is_name = |name: &str| !AgentChoice::WORDS.contains(&name) && AgentChoice::is_name(name);
+    named(setting, is_name, allowed)
+}
+
+/// The same for MCP servers.
+pub fn mcp_servers(setting: &Map<String, Value>) -> (Agents, Vec<(String, &'static str)>) {
+    named(setting, is_server_name, SERVER_NAMES)
+}
+
+/// What an MCP server may be called.
+pub const SERVER_NAMES: &str = "a name of letters, digits, `-` and `_` other than ipycodex";
+
+/// True for what an MCP server may be called.
+pub fn is_server_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    !name.is_empty() && name != "ipycodex" && name.bytes().all(fits)
+}
+
+impl AgentCommand {
+    /// As the settings file has it.
+    pub fn to_value(&self) -> Value {
+        let (command, arguments) = self.words.split_first().unzip();
+        let variables = self.variables.iter();
+        let variables: Map<String, Value> = variables
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect();
+        json!({"command": command, "args": arguments.unwrap_or_default(), "env": variables})
+    }
+}
+
+fn named(
+    setting: &Map<String, Value>,
+    is_name: impl Fn(&str) -> bool,
+    names: &'static str,
+) -> (Agents, Vec<(String, &'static str)>) {
     let (mut agents, mut wrong) = (Agents::new(), Vec::new());
     for (name, value) in setting {
-        let taken = AgentChoice::WORDS.contains(&name.as_str());
         match command(value) {
-            _ if taken || !AgentChoice::is_name(name) => {
-                let allowed =
-                    "a name of letters, digits, `-`, `_` and `.` other than codex and demo";
-                wrong.push((name.clone(), allowed));
-            }
+            _ if !is_name(name) => wrong.push((name.clone(), names)),
             Some(command) => drop(agents.insert(name.clone(), command)),
             None => {
                 let allowed = "a command line, or an object with `command`, `args` and `env`";

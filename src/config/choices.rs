@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::{Approvals, Effort, Sandbox, Threads, TurnSettings, WebSearchUse};
+use crate::agent::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
 use crate::markdown::Background;
 
-use super::{AgentChoice, EditMode, Images, KernelMode, RunCells, RuntimeChoice};
+use super::{
+    AgentChoice, AgentCommand, Agents, EditMode, Images, KernelMode, RunCells, RuntimeChoice,
+};
 
 /// The choices in force. [`super::SETTINGS`] has a row for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub struct Choices {
     pub ipython_profile: String,
     /// What runs cells.
     pub runtime: RuntimeChoice,
+    /// MCP servers for the agent, by name; `%ipycodex mcp` has them, and no row.
+    pub mcp_servers: Agents,
 }
 
 impl Default for Choices {
@@ -81,6 +85,7 @@ impl Default for Choices {
             python: None,
             ipython_profile: "default".into(),
             runtime: RuntimeChoice::Embedded,
+            mcp_servers: Agents::new(),
         }
     }
 }
@@ -96,6 +101,17 @@ impl Choices {
             threads: self.threads,
             approvals: self.approvals,
             sandbox: self.sandbox,
+            mcp_servers: self.mcp_servers.iter().filter_map(server).collect(),
         }
     }
+}
+
+fn server((name, command): (&String, &AgentCommand)) -> Option<McpServer> {
+    let (program, arguments) = command.words.split_first()?;
+    Some(McpServer {
+        name: name.clone(),
+        command: program.clone(),
+        arguments: arguments.to_vec(),
+        variables: command.variables.clone(),
+    })
 }

@@ -16,7 +16,7 @@ mod provenance;
 mod resolve;
 mod settings;
 
-pub use agents::{AgentCommand, Agents};
+pub use agents::{AgentCommand, Agents, SERVER_NAMES, is_server_name, mcp_servers};
 pub use choice::{
     AgentChoice, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice, WrongValue,
 };

@@ -98,6 +98,7 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
     said.unknown_keys();
     let mut provenance = Provenance::new(&paths, environment.home.as_deref());
     let mut choices = said.choices(&mut provenance);
+    choices.mcp_servers = said.mcp_servers();
     let background = environment.variable("COLORFGBG");
     if let Some(background) = background.and_then(Background::of_variable)
         && !choices.code_theme_chosen
@@ -197,7 +198,7 @@ struct Said<'a> {
 impl Said<'_> {
     fn unknown_keys(&mut self) {
         let known = SETTINGS.iter().map(|row| row.name);
-        let known: Vec<&str> = known.chain(["keys", "agents"]).collect();
+        let known: Vec<&str> = known.chain(["keys", "agents", "mcp_servers"]).collect();
         let unknown: Vec<String> = self
             .file
             .keys()
@@ -253,6 +254,21 @@ impl Said<'_> {
                 return agents;
             }
             Some(other) => self.wrong("agents", other, "an object of names and commands"),
+        }
+        Agents::new()
+    }
+
+    fn mcp_servers(&mut self) -> Agents {
+        match self.file.get("mcp_servers") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(setting)) => {
+                let (servers, wrong) = agents::mcp_servers(setting);
+                for (name, allowed) in wrong {
+                    self.wrong(&format!("mcp_servers.{name}"), &setting[&name], allowed);
+                }
+                return servers;
+            }
+            Some(other) => self.wrong("mcp_servers", other, "an object of names and commands"),
         }
         Agents::new()
     }

@@ -6,6 +6,7 @@
 mod entries;
 mod files;
 mod help;
+mod mcp;
 mod order;
 mod resume;
 mod setting;
@@ -86,6 +87,7 @@ const TABLE: &[Magic] = &[
             }])
         },
     },
+    mcp::MCP,
     Magic {
         name: "login",
         arguments: "[METHOD]",

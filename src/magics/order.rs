@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::agent::AgentCapabilities;
-use crate::config::{AgentChoice, Choices, Keymap, Provenance};
+use crate::config::{AgentChoice, AgentCommand, Choices, Keymap, Provenance};
 
 /// What a command may know.
 #[derive(Debug)]
@@ -41,6 +41,13 @@ pub enum MagicOrder {
         name: &'static str,
         /// As the file has it.
         value: Option<serde_json::Value>,
+    },
+    /// Write an MCP server into the settings file and put it into force; without a command, take it out.
+    ChangeServer {
+        /// Its name.
+        name: String,
+        /// How it is started.
+        command: Option<AgentCommand>,
     },
     /// Delete the session's exchanges; the context begins here.
     Reset,

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::Receiver;
 
-use crate::agent::{Agent, AgentCapabilities, AgentEvent, AgentReply, TurnId, TurnRequest};
+use crate::agent::{
+    Agent, AgentCapabilities, AgentEvent, AgentReply, ToolRoute, TurnId, TurnRequest,
+};
 use crate::config::RunCells;
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::Command;
@@ -185,7 +187,10 @@ impl Session {
                 self.exchanges.begun = Some(self.history.begin_prompt(start));
                 self.shelf.nothing_fresh();
             }
-            PromptAction::Start(request) => self.exchanges.start(*request),
+            PromptAction::Start(request) => {
+                self.turn_offers(&request.tools);
+                self.exchanges.start(*request);
+            }
             PromptAction::Turn(action) => return self.do_for_turn(action),
             PromptAction::Save(stored) => {
                 if let Some(key) = self.exchanges.begun {
@@ -208,7 +213,14 @@ impl Session {
 
     /// Everything for the request is there but what the session knows.
     fn compose(&mut self) {
-        let able = self.exchanges.agent.get().capabilities();
+        let mut able = self.exchanges.agent.get().capabilities();
+        let own_server = match able.tools {
+            Some(ToolRoute::McpServer) => self.setup.own_server.as_ref(),
+            _ => None,
+        };
+        if able.tools == Some(ToolRoute::McpServer) && own_server.is_none() {
+            able.tools = None;
+        }
         let Some(prompt) = self.floor.prompt() else {
             return;
         };
@@ -238,6 +250,7 @@ impl Session {
                 Some(_) => offer.specs(),
                 None => Vec::new(),
             },
+            own_server,
             agent_is_busy: self.exchanges.ending.is_some(),
         };
         let around = Around {

@@ -69,7 +69,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::agent::InputPart;
+use crate::agent::{InputPart, McpServer};
 use crate::config::{Choices, Keymap, Provenance};
 use crate::history::History;
 use crate::input::Mode;
@@ -88,6 +88,8 @@ pub struct Parts {
     pub agents: PlanAgent,
     /// Plans a kernel of the agent's own.
     pub kernels: PlanKernel,
+    /// How an agent that takes tools from a server only reaches ours; `None`: it cannot.
+    pub own_server: Option<McpServer>,
     /// The record, opened.
     pub history: History,
     /// What the record has to say.

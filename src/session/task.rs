@@ -10,6 +10,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
+use crate::agent::McpServer;
 use crate::config::{Choices, Images, Keymap, Provenance};
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
@@ -72,6 +73,8 @@ pub(super) struct Setup {
     pub(super) agents: PlanAgent,
     /// How a kernel of the agent's own would be connected.
     pub(super) kernels: PlanKernel,
+    /// How agents that take tools from a server only reach ours.
+    pub(super) own_server: Option<McpServer>,
     /// Where exact exchanges are logged when that is chosen.
     pub(super) exact_log: PathBuf,
     /// The settings file.
@@ -108,6 +111,7 @@ pub(super) fn run(
         agent,
         agents,
         kernels,
+        own_server,
         history,
         reports,
         instructions,
@@ -136,6 +140,7 @@ pub(super) fn run(
         setup: Setup {
             agents,
             kernels,
+            own_server,
             exact_log,
             config_file,
             provenance,

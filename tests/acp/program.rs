@@ -8,7 +8,7 @@ use crate::repl::shell::{Shell, with_settings};
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
-fn command(fault: &str) -> String {
+pub(super) fn command(fault: &str) -> String {
     let line = format!("acp:{} {} {fault}", python(), fake("acp.py").display());
     line.trim_end().to_owned()
 }

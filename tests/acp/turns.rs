@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
     AgentEvent, AgentReply, Decision, Facts, InputPart, Lookup, News, QuestionAnswer, Subject,
-    WorkStatus,
+    ToolRoute, WorkStatus,
 };
 
 use super::bench::{careful, request, scripted, sent, told};
@@ -252,7 +252,9 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
         ("s1", "hello there")
     );
     let able = bench.agent.capabilities();
-    assert!(able.resumes && able.sessions && able.files && able.tools.is_none());
+    assert!(
+        able.resumes && able.sessions && able.files && able.tools == Some(ToolRoute::McpServer)
+    );
 }
 
 #[test]

@@ -3,12 +3,12 @@
 `acp.py [FAULT]` does what the words of each prompt name (`think`, `plan`, `read`, `run`, `permission`, `slow`, …; any
 other word it says), or plays one fault. Standard library only.
 """
-import json, os, sys, time
+import json, os, subprocess, sys, time
 
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 out, lines = sys.stdout.buffer, sys.stdin.buffer
 LOG = os.environ.get("ACP_LOG")
-state = {"id": 100, "session": None, "prompts": 0, "held": [], "authenticated": False, "mode": "code"}
+state = {"id": 100, "session": None, "prompts": 0, "held": [], "authenticated": False, "mode": "code", "servers": []}
 
 
 def say(message):
@@ -67,6 +67,37 @@ def options(*kinds):
 MODES = {"currentModeId": "code", "availableModes": [{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}]}
 
 
+def call_mcp(tool, arguments):
+    """A call of a tool of ours, through the server we were told of; the client hears of it from us, too."""
+    ours = [server for server in state["servers"] if server["name"] == "ipycodex"][0]
+    variables = {**os.environ, **{each["name"]: each["value"] for each in ours["env"]}}
+    running = subprocess.Popen([ours["command"], *ours["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=variables)
+    asked = []
+
+    def request(method, **params):
+        asked.append(method)
+        message = {"jsonrpc": "2.0", "id": len(asked), "method": method, "params": params}
+        running.stdin.write(json.dumps(message).encode() + b"\n")
+        running.stdin.flush()
+        while True:
+            answer = json.loads(running.stdout.readline())
+            if answer.get("id") == len(asked):
+                return answer.get("result", answer.get("error"))
+
+    request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "fake", "version": "1"})
+    names = [each["name"] for each in request("tools/list")["tools"]]
+    told = {"toolCallId": "m1", "title": "mcp__ipycodex__" + tool, "kind": "execute", "rawInput": arguments}
+    update("tool_call", status="in_progress", **told)
+    result = request("tools/call", name=tool, arguments=arguments)
+    said = result["content"][0]["text"] if "content" in result else result["message"]
+    block = {"type": "content", "content": {"type": "text", "text": said}}
+    update("tool_call_update", toolCallId="m1", status="completed", content=[block])
+    running.stdin.close()
+    running.wait()
+    return "%s of %s: %s " % (tool, " ".join(names), said)
+
+
 def perform(blocks):
     words = " ".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
     last = [block["text"] for block in blocks if block["type"] == "text"][-1]
@@ -118,6 +149,11 @@ def perform(blocks):
             diff = [{"type": "diff", "path": "/p/a.py", "oldText": "1\n", "newText": "2\n"}]
             update("tool_call", toolCallId="c5", title="Edit a.py", kind="edit", status="in_progress", content=diff)
             update("tool_call_update", toolCallId="c5", status="completed")
+        elif word == "servers":
+            text(json.dumps(state["servers"]))
+        elif word.startswith("mcp:"):
+            _, tool, arguments = word.split(":", 2)
+            text(call_mcp(tool, json.loads(arguments)))
         elif word == "slow":
             text("begun")
             wait("never")
@@ -207,6 +243,7 @@ def main():
                 say({"id": mine, "result": [1]})
                 continue
             say({"method": "_auth/status_update", "params": {"authStatus": 1}})
+            state["servers"] = params["mcpServers"]
             state["session"] = "s%d-%d" % (os.getpid(), state["prompts"])
             result = {"sessionId": state["session"], "modes": MODES}
         elif method == "session/resume":

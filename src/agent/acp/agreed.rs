@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::agent::{AgentCapabilities, Login, Offering};
+use crate::agent::{AgentCapabilities, Login, Offering, ToolRoute};
 
 /// The version of the protocol that is spoken here.
 pub(super) const VERSION: u64 = 1;
@@ -83,6 +83,8 @@ pub(super) fn unknown(name: &str) -> AgentCapabilities {
         // For what it does through us.
         sandbox: true,
         own_tools: true,
+        tools: Some(ToolRoute::McpServer),
+        mcp_servers: true,
         models: true,
         modes: true,
         commands: true,

@@ -16,6 +16,9 @@ use crate::agent::{
 };
 use crate::dialog::{DENIED, call_line};
 
+/// The name of our own server.
+const OUR_SERVER: &str = "ipycodex";
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -83,6 +86,10 @@ impl Calls {
             return;
         }
         call.patch(told);
+        // It came to us as a call: that one is told.
+        if call.is_of_ours() {
+            return;
+        }
         let status = call.work_status();
         let over = matches!(status, WorkStatus::Done | WorkStatus::Failed);
         if let Some(command) = call.command() {
@@ -165,6 +172,12 @@ impl Call {
             "failed" => WorkStatus::Failed,
             _ => WorkStatus::Waiting,
         }
+    }
+
+    /// A call of a tool of our own server, as agents title it.
+    fn is_of_ours(&self) -> bool {
+        let ours = ["mcp__ipycodex__", "mcp.ipycodex.", "(ipycodex MCP Server)"];
+        self.input["server"] == OUR_SERVER || ours.iter().any(|mark| self.title.contains(mark))
     }
 
     /// A call of an MCP server's tool: `server.tool(x=1)`.

@@ -13,7 +13,7 @@ use super::failure;
 use super::link::Purpose;
 use super::options::Options;
 use crate::agent::trouble::joined_and_cut;
-use crate::agent::{AgentEvent, AgentFailure, News, Threads, TurnId};
+use crate::agent::{AgentEvent, AgentFailure, McpServer, News, Threads, TurnId};
 use crate::rpc::RpcError;
 
 /// What comes next for the turn at hand.
@@ -163,8 +163,18 @@ pub(super) fn greeted(
     Agreed::read(&answer).map_err(|speaks| failure::another_version(name, &speaks))
 }
 
+/// An MCP server that speaks over its standard streams.
+fn server(server: &McpServer) -> Value {
+    let variables = server.variables.iter();
+    let variables: Vec<Value> = variables
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
+    json!({"name": server.name, "command": server.command, "args": server.arguments, "env": variables})
+}
+
 /// What a new session is asked for with.
 fn fresh(current: &Current) -> Value {
-    let cwd = current.request.settings.cwd.display().to_string();
-    json!({"cwd": cwd, "mcpServers": []})
+    let settings = &current.request.settings;
+    let servers: Vec<Value> = settings.mcp_servers.iter().map(server).collect();
+    json!({"cwd": settings.cwd.display().to_string(), "mcpServers": servers})
 }

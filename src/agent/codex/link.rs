@@ -15,7 +15,7 @@ use super::limits::Limits;
 use super::program::Program;
 use super::wire::initialize::{ClientInfo, InitializeCapabilities, InitializeParams};
 use crate::agent::plan::ProcessPlan;
-use crate::agent::{Approvals, Sandbox, TurnId, TurnSettings, WebSearchUse};
+use crate::agent::{Approvals, McpServer, Sandbox, TurnId, TurnSettings, WebSearchUse};
 use crate::rpc::{
     ChildPeer, Dialect, Incoming, Launch, Pending, RpcError, RpcId, RpcMessage, SpawnFailure,
 };
@@ -68,9 +68,15 @@ pub(super) struct Loaded {
     pub(super) cwd: PathBuf,
     pub(super) approvals: Approvals,
     pub(super) sandbox: Sandbox,
+    mcp_servers: Vec<McpServer>,
 }
 
 impl Loaded {
+    /// What is fixed when a thread is loaded is as this turn wants it.
+    pub(super) fn may_go_on(&self, settings: &TurnSettings) -> bool {
+        self.search == settings.search && self.mcp_servers == settings.mcp_servers
+    }
+
     /// With the settings of this turn.
     pub(super) fn of(settings: &TurnSettings) -> Self {
         Loaded {
@@ -78,6 +84,7 @@ impl Loaded {
             cwd: settings.cwd.clone(),
             approvals: settings.approvals,
             sandbox: settings.sandbox,
+            mcp_servers: settings.mcp_servers.clone(),
         }
     }
 }

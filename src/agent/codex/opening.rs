@@ -60,10 +60,10 @@ impl Opening {
         match known {
             None => open(link, current),
             Some(id) => match link.threads.get(&id) {
-                Some(loaded) if loaded.search == request.settings.search => {
+                Some(loaded) if loaded.may_go_on(&request.settings) => {
                     return begin(link, current, id);
                 }
-                // How to search is fixed when a thread is loaded.
+                // How to search, and which servers there are, is fixed when a thread is loaded.
                 Some(_) => open(link, current),
                 None => resume(link, current.turn, &id, request),
             },
@@ -212,7 +212,7 @@ fn open(link: &mut Link, current: &Current) {
         base_instructions: None,
         developer_instructions: Some(&instructions),
         dynamic_tools: current.names.offered(&request.tools),
-        config: config(settings.search),
+        config: config(settings),
     };
     link.ask(Purpose::Open(current.turn), "thread/start", &params);
 }
@@ -225,7 +225,7 @@ fn resume(link: &mut Link, turn: TurnId, id: &str, request: &TurnRequest) {
         cwd: settings.cwd.display().to_string(),
         approval_policy: policy(settings.approvals),
         sandbox: sandbox(settings.sandbox),
-        config: config(settings.search),
+        config: config(settings),
         exclude_turns: true,
     };
     link.ask(Purpose::Resume(turn), "thread/resume", &params);

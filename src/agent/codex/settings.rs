@@ -1,17 +1,22 @@
 //! The user's settings in the words of the app-server.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::agent::{Approvals, Effort, Sandbox, WebSearchUse};
+use crate::agent::{Approvals, Effort, McpServer, Sandbox, TurnSettings, WebSearchUse};
 
 /// Skills are told by us, once; the model's tool for questions to the user works; searching needs both keys.
-pub(super) fn config(search: WebSearchUse) -> Value {
+pub(super) fn config(settings: &TurnSettings) -> Value {
     let mut config = json!({
         "skills": {"include_instructions": false},
         "features": {"default_mode_request_user_input": true},
         "suppress_unstable_features_warning": true,
     });
-    let size = match search {
+    if !settings.mcp_servers.is_empty() {
+        let servers = settings.mcp_servers.iter();
+        let servers = servers.map(|it| (it.name.clone(), server(it, settings.approvals)));
+        config["mcp_servers"] = servers.collect();
+    }
+    let size = match settings.search {
         WebSearchUse::Off => None,
         WebSearchUse::Low => Some("low"),
         WebSearchUse::Medium => Some("medium"),
@@ -25,6 +30,23 @@ pub(super) fn config(search: WebSearchUse) -> Value {
         }
     }
     config
+}
+
+/// A server as `config.toml` has it. Where the app-server asks about nothing, what it would ask about is done.
+fn server(server: &McpServer, approvals: Approvals) -> Value {
+    let variables = server.variables.iter();
+    let variables: Map<String, Value> = variables
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    json!({
+        "command": server.command,
+        "args": server.arguments,
+        "env": variables,
+        "default_tools_approval_mode": match approvals {
+            Approvals::Never => "approve",
+            Approvals::Ask => "prompt",
+        },
+    })
 }
 
 /// What the app-server asks about. Measured: with `on-request` it asks about escalations and what looks dangerous only,
@@ -68,5 +90,40 @@ pub(super) fn effort(effort: Effort) -> &'static str {
         Effort::Medium => "medium",
         Effort::High => "high",
         Effort::ExtraHigh => "xhigh",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Threads;
+
+    #[test]
+    fn servers_are_configured_and_asked_about_as_the_rest_is() {
+        let mut settings = TurnSettings {
+            model: None,
+            effort: Effort::Low,
+            search: WebSearchUse::Off,
+            cwd: "/".into(),
+            threads: Threads::Session,
+            approvals: Approvals::Never,
+            sandbox: Sandbox::ReadOnly,
+            mcp_servers: Vec::new(),
+        };
+        assert!(config(&settings).get("mcp_servers").is_none());
+        settings.mcp_servers.push(McpServer {
+            name: "web".into(),
+            command: "web-server".into(),
+            arguments: vec!["-v".into()],
+            variables: vec![("KEY".into(), "1".into())],
+        });
+        for (approvals, mode) in [(Approvals::Never, "approve"), (Approvals::Ask, "prompt")] {
+            settings.approvals = approvals;
+            assert_eq!(
+                config(&settings)["mcp_servers"],
+                json!({"web": {"command": "web-server", "args": ["-v"], "env": {"KEY": "1"},
+                    "default_tools_approval_mode": mode}})
+            );
+        }
     }
 }

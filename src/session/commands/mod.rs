@@ -68,6 +68,10 @@ impl Session {
                 let kept = settings::keep(self.setup.config_file.clone(), name, value);
                 self.wait_as(Holder::Command { firm: true }, out, kept);
             }
+            MagicOrder::ChangeServer { name, command } => {
+                let kept = settings::change_server(self.setup.config_file.clone(), name, command);
+                self.wait_as(Holder::Command { firm: true }, out, kept);
+            }
             MagicOrder::Help(page) => out.send(ToldEvent::Help(page)),
             MagicOrder::Themes(in_force) => self
                 .shared

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::deed::{Deed, tell};
-use crate::config::{Choices, ConfigFile, Setting, When};
+use crate::config::{AgentCommand, Choices, ConfigFile, Setting, When, mcp_servers};
 use crate::magics::kept;
 use crate::report::Report;
 use crate::session::events::{ToldEvent, notice};
 use crate::session::slots::PlanAgent;
+
+/// The setting.
+const MCP_SERVERS: &str = "mcp_servers";
 
 /// Writes a setting, or tells what stands in the file.
 pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>) -> Vec<Deed> {
@@ -21,6 +24,52 @@ pub(super) async fn keep(file: PathBuf, name: &'static str, value: Option<Value>
         Ok(stands) => {
             let mut deeds = tell(ToldEvent::Text(kept(name, stands.as_ref(), &file)));
             deeds.extend(value.map(|value| Deed::PutIntoForce { name, value }));
+            deeds
+        }
+    }
+}
+
+/// Writes an MCP server, or takes it out.
+pub(super) async fn change_server(
+    file: PathBuf,
+    name: String,
+    command: Option<AgentCommand>,
+) -> Vec<Deed> {
+    let (path, server) = (file.clone(), name.clone());
+    let added = command.is_some();
+    let change = move || {
+        let (mut file, _) = ConfigFile::read(&path);
+        let mut servers = match file.get(MCP_SERVERS) {
+            Some(Value::Object(servers)) => servers.clone(),
+            _ => Map::new(),
+        };
+        match command {
+            Some(command) => drop(servers.insert(server, command.to_value())),
+            None => drop(servers.shift_remove(&server)),
+        }
+        let value = Value::Object(servers);
+        file.save(MCP_SERVERS, value.clone())?;
+        Ok(value)
+    };
+    let failed = || Report::failure("`mcp_servers` could not be written");
+    match tokio::task::spawn_blocking(change)
+        .await
+        .unwrap_or_else(|_| Err(failed()))
+    {
+        Err(report) => tell(notice(&report)),
+        Ok(value) => {
+            let done = match added {
+                true => format!(
+                    "MCP server '{name}' is in `{}`; the next prompt has it",
+                    file.display()
+                ),
+                false => format!("MCP server '{name}' is gone from `{}`", file.display()),
+            };
+            let mut deeds = tell(ToldEvent::Text(done));
+            deeds.push(Deed::PutIntoForce {
+                name: MCP_SERVERS,
+                value,
+            });
             deeds
         }
     }
@@ -39,6 +88,10 @@ pub(super) fn no_such_agent(
 /// The choices with this one in force; `None`: it is from the next start on.
 pub(super) fn in_force(choices: &Choices, name: &str, value: &Value) -> Option<Choices> {
     let mut choices = choices.clone();
+    if name == MCP_SERVERS {
+        choices.mcp_servers = mcp_servers(value.as_object()?).0;
+        return Some(choices);
+    }
     let row = Setting::named(name).filter(|row| row.when == When::Now)?;
     row.set_from(&mut choices, value).ok()?;
     Some(choices)

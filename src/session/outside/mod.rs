@@ -117,6 +117,8 @@ impl Host {
 pub(super) struct Outside {
     /// Calls that the turn in progress works off, by the id the turn knows them by.
     insiders: HashMap<String, RunSender>,
+    /// The tools that the turn in progress offers.
+    offered: Vec<ToolSpec>,
     /// The user's functions on offer, as of the last look.
     functions: Vec<ToolSpec>,
 }

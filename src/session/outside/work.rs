@@ -55,6 +55,12 @@ impl Session {
         self.on_prompt(PromptEvent::Agent(AgentEvent::ToolCalled { turn, call }));
     }
 
+    /// A turn begins that offers these.
+    pub(in crate::session) fn turn_offers(&mut self, tools: &[ToolSpec]) {
+        self.outside.offered = tools.to_vec();
+        self.shared.changes.send_modify(|changes| *changes += 1);
+    }
+
     /// A reply of the turn; gives it back when it is for the agent.
     pub(in crate::session) fn insider_is_told(&mut self, reply: AgentReply) -> Option<AgentReply> {
         let AgentReply::ToolResult {
@@ -181,10 +187,14 @@ impl Session {
             load_skill: !self.shelf.is_empty(),
             able: self.runtimes.user.able(),
         };
-        let toolset = Toolset {
+        let mut toolset = Toolset {
             instructions: self.exchanges.about_tools().trim().to_owned(),
             tools: offer.specs(),
         };
+        if self.exchanges.running().is_some() && !self.outside.offered.is_empty() {
+            toolset.tools.clone_from(&self.outside.offered);
+            return told(answer, toolset, Vec::new());
+        }
         let names = functions(dialog);
         let known = self.outside.functions.clone();
         if names.is_empty() || self.floor.holder().is_some() {

@@ -36,6 +36,12 @@ pub(super) fn lacking(
         let line = format!("the agent `{name}` takes no tools: it is not offered {names}");
         lines.push(("tools", line));
     }
+    if !able.mcp_servers && !choices.mcp_servers.is_empty() {
+        let line = format!(
+            "the agent `{name}` takes no MCP servers: `%ipycodex mcp` lists those it lacks"
+        );
+        lines.push(("mcp servers", line));
+    }
     if able.own_tools && choices.sandbox != Sandbox::FullAccess {
         let line =
             format!("the agent `{name}` has tools of its own, which `sandbox` does not confine");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::Prompt;
 use crate::agent::{
-    AgentCapabilities, Exchange, InputPart, Offering, ThreadDigest, ToolSpec, TurnRequest,
+    AgentCapabilities, Exchange, InputPart, McpServer, Offering, ThreadDigest, ToolSpec,
+    TurnRequest,
 };
 use crate::config::Choices;
 use crate::dialog::{Dialog, user_entry};
@@ -25,6 +26,8 @@ pub(in crate::session) struct Surroundings<'a> {
     pub commands: &'a [Offering],
     /// Our tools that the turn is offered.
     pub tools: Vec<ToolSpec>,
+    /// How our tools reach an agent that takes them from a server only.
+    pub own_server: Option<&'a McpServer>,
     /// The agent still finishes a turn that was stopped.
     pub agent_is_busy: bool,
 }
@@ -76,8 +79,10 @@ pub(super) fn compose(
     let seen = |images: Vec<String>| if sees { images } else { Vec::new() };
     let mut offered = around.tools.clone();
     offered.extend(tools.into_iter().filter(|tool| !is_built_in(&tool.name)));
-    let settings = around.choices.turn_settings(&around.cwd);
+    let mut settings = around.choices.turn_settings(&around.cwd);
+    settings.mcp_servers.extend(around.own_server.cloned());
     let mut digest = ThreadDigest::new(settings.model.as_deref(), around.instructions, &offered);
+    digest.served(&settings.mcp_servers);
     let history = dialog.exchanges().into_iter().map(|past| Exchange {
         user: past.user,
         assistant: past.assistant,

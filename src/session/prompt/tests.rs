@@ -91,6 +91,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         able: &able,
         commands: &[],
         tools: Vec::new(),
+        own_server: None,
         agent_is_busy: false,
     };
     let mut words = Vec::new();

@@ -192,6 +192,7 @@ fn stage_of(
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
         kernels: Box::new(|_| kernel()),
+        own_server: None,
         history,
         reports,
         instructions: "be brief".into(),

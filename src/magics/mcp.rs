@@ -1,0 +1,98 @@
+//! `mcp`: the MCP servers that agents start.
+//!
+//! `mcp add NAME [-e K=V]… -- COMMAND ARG…`, `mcp list`, `mcp remove NAME`. Absent on purpose: what variables are set
+//! to, since there may be secrets among them.
+
+use super::order::{Magic, MagicOrder, View};
+use crate::config::{AgentCommand, SERVER_NAMES, is_server_name};
+use crate::text::columns;
+use crate::text::similar::did_you_mean;
+
+/// The row.
+pub(super) const MCP: Magic = Magic {
+    name: "mcp",
+    arguments: "[list|add NAME [-e K=V]… -- COMMAND|remove NAME]",
+    help: "list, add or remove MCP servers for the agent, in `config.json`",
+    run,
+};
+
+fn run(magic: &Magic, rest: &str, view: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let usage = || format!("Usage: %ipycodex {} {}", magic.name, magic.arguments);
+    let Some(words) = shlex::split(rest) else {
+        return Err(format!("a quote is not closed. {}", usage()));
+    };
+    let servers = &view.choices.mcp_servers;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["list"] => Ok(vec![MagicOrder::Say(listing(view))]),
+        ["remove", name] if servers.contains_key(*name) => Ok(vec![MagicOrder::ChangeServer {
+            name: (*name).to_owned(),
+            command: None,
+        }]),
+        ["remove", name] => {
+            let meant = did_you_mean(name, servers.keys().map(String::as_str));
+            Err(format!("there is no MCP server '{name}'{meant}"))
+        }
+        ["add", name, rest @ ..] => {
+            if !is_server_name(name) {
+                return Err(format!(
+                    "'{name}' cannot be an MCP server: expected is {SERVER_NAMES}"
+                ));
+            }
+            let command = command(rest).map_err(|why| format!("{why}. {}", usage()))?;
+            Ok(vec![MagicOrder::ChangeServer {
+                name: (*name).to_owned(),
+                command: Some(command),
+            }])
+        }
+        _ => Err(usage()),
+    }
+}
+
+/// `[-e K=V]… [--] COMMAND ARG…`.
+fn command(mut words: &[&str]) -> Result<AgentCommand, String> {
+    let mut variables = Vec::new();
+    while let ["-e" | "--env", rest @ ..] = words {
+        let pair = rest.first().and_then(|pair| pair.split_once('='));
+        let Some((name, value)) = pair.filter(|(name, _)| !name.is_empty()) else {
+            return Err("behind `-e` a variable is expected, as NAME=VALUE".to_owned());
+        };
+        variables.push((name.to_owned(), value.to_owned()));
+        words = &rest[1..];
+    }
+    let words = words.strip_prefix(&["--"]).unwrap_or(words);
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(AgentCommand {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            variables,
+        }),
+        _ => Err("the command that starts it is missing".to_owned()),
+    }
+}
+
+fn listing(view: &View<'_>) -> String {
+    let servers = &view.choices.mcp_servers;
+    if servers.is_empty() {
+        return "no MCP servers; `%ipycodex mcp add NAME -- COMMAND` adds one".to_owned();
+    }
+    let widest = servers.keys().map(|name| columns(name)).max().unwrap_or(0);
+    let lines = servers.iter().map(|(name, server)| {
+        let words = server.words.iter().map(String::as_str);
+        let line = shlex::try_join(words).unwrap_or_default();
+        let names: Vec<&str> = server
+            .variables
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let sets = match names.as_slice() {
+            [] => String::new(),
+            names => format!("  (sets {})", names.join(", ")),
+        };
+        format!("{name:widest$}  {line}{sets}")
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if !view.able.mcp_servers {
+        lines.push(format!("the agent `{}` takes none of them", view.able.name));
+    }
+    lines.join("\n")
+}

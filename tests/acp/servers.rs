@@ -1,0 +1,118 @@
+//! MCP servers of agents: those the user adds, and our own, by which our tools reach an agent of the protocol.
+
+use serde_json::Value;
+
+use super::program::command;
+use crate::repl::shell::Shell;
+use crate::support::home::Home;
+use crate::support::pty::SIZE;
+
+fn shell() -> Shell {
+    let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
+    shell.cell(1, "x = 41");
+    shell.at(2);
+    shell
+}
+
+fn settings(shell: &Shell) -> Value {
+    let text = std::fs::read_to_string(shell.home.config().join("config.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn our_tools_reach_the_agent_in_its_turn_and_are_recorded_once() {
+    let shell = shell();
+    shell.cell(2, r#".mcp:pyrun:{"code":"x+1"}"#);
+    shell.shows("pyrun(code='x+1') => 42");
+    shell.cell(3, "def weather(city): return 'sunny in ' + city");
+    shell.cell(4, r#".use &`weather` mcp:weather:{"city":"Rome"}"#);
+    shell.shows("weather(city='Rome') => sunny in Rome");
+    let stored = shell.answers(2);
+    assert!(
+        stored[0].1.contains("pyrun of pyrun run_cells"),
+        "{stored:?}"
+    );
+    assert!(stored[1].1.contains("load_skill weather"), "{stored:?}");
+    for (answer, tool) in [(&stored[0].1, "pyrun"), (&stored[1].1, "weather")] {
+        assert_eq!(answer.matches("<details").count(), 1, "{answer}");
+        assert!(
+            answer.contains(&format!("\"function\": \"{tool}\"")),
+            "{answer}"
+        );
+        assert!(!answer.contains("mcp__"), "{answer}");
+    }
+    shell.leave();
+}
+
+#[test]
+fn cells_of_the_agent_are_asked_for_and_run_in_its_turn() {
+    let shell = shell();
+    shell
+        .pty
+        .send_line(r#".mcp:run_cells:{"cells":[{"code":"y=x+1;print('it','is',y)"}]}"#);
+    shell.shows("Run this in your session?");
+    shell.pty.send("y");
+    shell.shows("it is 42");
+    shell.at(4);
+    shell.cell(4, "y");
+    shell.shows("42");
+    shell.leave();
+}
+
+#[test]
+fn our_tools_reach_an_agent_that_is_asked_without_a_terminal() {
+    let home = Home::new();
+    let prompt = r#"mcp:pyrun:{"code":"6*7"}"#;
+    let ran = home.run(&["--agent", &command(""), "ask", prompt], "");
+    assert!(ran.code() == 0 && ran.stdout.contains(": 42"), "{ran:?}");
+    let ran = home.run(
+        &["--agent", &command("")],
+        "x = 20\n.mcp:pyrun:{\"code\":\"x+2\"}\n",
+    );
+    assert!(ran.code() == 0 && ran.stdout.contains(": 22"), "{ran:?}");
+    let cells = r#"mcp:run_cells:{"cells":[{"code":"1"}]}"#;
+    let ran = home.run(&["--agent", &command(""), "ask", cells], "");
+    assert!(ran.stdout.contains("nobody here to ask"), "{ran:?}");
+}
+
+#[test]
+fn servers_are_added_listed_handed_on_and_removed() {
+    let shell = shell();
+    shell.cell(2, "%ipycodex mcp");
+    shell.shows("no MCP servers");
+    shell.cell(
+        3,
+        "%ipycodex mcp add web -e KEY=hush -e B=2 -- web-server --port '1 2'",
+    );
+    shell.shows("MCP server 'web' is in");
+    shell.cell(4, "%ipycodex mcp list");
+    shell.shows("web  web-server --port '1 2'  (sets KEY, B)");
+    let web = &settings(&shell)["mcp_servers"]["web"];
+    assert_eq!(web["command"], "web-server");
+    assert_eq!(web["env"]["KEY"], "hush");
+    shell.cell(5, ".servers");
+    shell.cell(6, "%ipycodex mcp remove wep");
+    shell.shows("there is no MCP server 'wep' (did you mean `web`?)");
+    shell.cell(7, "%ipycodex mcp remove web");
+    shell.cell(8, ".servers");
+    let stored = shell.answers(2);
+    let servers: Value = serde_json::from_str(stored[0].1.trim()).unwrap();
+    assert_eq!(servers[0]["name"], "web");
+    assert_eq!(servers[0]["args"], serde_json::json!(["--port", "1 2"]));
+    assert_eq!(servers[0]["env"][0]["value"], "hush");
+    assert_eq!(servers[1]["name"], "ipycodex");
+    let servers: Value = serde_json::from_str(stored[1].1.trim()).unwrap();
+    assert_eq!(
+        (
+            servers[0]["name"].as_str(),
+            servers.as_array().unwrap().len()
+        ),
+        (Some("ipycodex"), 1)
+    );
+    assert_eq!(settings(&shell)["mcp_servers"], serde_json::json!({}));
+    shell.cell(9, "%ipycodex mcp add 'a b' -- x");
+    shell.shows("'a b' cannot be an MCP server");
+    shell.cell(10, "%ipycodex mcp add ab -e K -- x");
+    shell.shows("behind `-e` a variable is expected");
+    shell.leave();
+}
