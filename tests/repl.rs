@@ -6,6 +6,7 @@ mod ahead;
 mod asker;
 mod at_home;
 mod cells;
+mod clipboard;
 mod completion;
 mod deaths;
 mod editing;

@@ -16,7 +16,7 @@ mod timeout;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::display::{Display, Pictures, Showing, follow, theme_rows};
+use crate::display::{Display, Pictures, Showing, copied, follow, theme_rows};
 use crate::input::Mode;
 use crate::markdown::{Appearance, Theme};
 use crate::output::traceback::CellError;
@@ -132,6 +132,11 @@ pub fn run(
             match wish {
                 EditorWish::TogglePrompts => toggled ^= true,
                 EditorWish::ShowThemes(in_force) => show_themes(&in_force, options)?,
+                EditorWish::Copy { what, text } => {
+                    options
+                        .screen
+                        .notice(&copied(&options.screen, &what, &text))?;
+                }
                 // Nobody is there to pick.
                 EditorWish::PickSession(_) => options.screen.notice(PICK_USAGE)?,
             }

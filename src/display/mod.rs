@@ -48,7 +48,7 @@ pub use aftermath::{Aftermath, Ended};
 pub use asking::{Ahead, Keyboard};
 pub use earlier::show_earlier;
 pub use follow::{Showing, follow};
-pub use notice::{died, notice_text, say};
+pub use notice::{copied, died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
 pub use themes::theme_rows;

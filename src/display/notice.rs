@@ -13,6 +13,14 @@ use crate::text::hanging;
 /// Columns before the second row of a hint.
 const HINT: usize = 8;
 
+/// Puts a text into the clipboard; what is said of that.
+pub fn copied(screen: &Screen, what: &str, text: &str) -> String {
+    match screen.copy(text) {
+        Ok(()) => format!("copied {what}: {} characters", text.chars().count()),
+        Err(why) => format!("{what} is not copied: {why}"),
+    }
+}
+
 /// What is said of a dead interpreter.
 pub fn died(cause: &str, restarting: bool) -> Notice {
     let notice = Notice::warning(format!(

@@ -1,10 +1,28 @@
-//! Commands that name entries by their In numbers: `hide 3-5 8`, `show 8`.
+//! Commands that name entries by their In numbers: `hide 3-5 8`, `show 8`, `copy 3`.
 //!
 //! Only the form is checked here; whether there are such entries the record knows.
 
 use std::ops::RangeInclusive;
 
-use super::order::{Magic, MagicOrder, View};
+use super::order::{Copied, Magic, MagicOrder, View};
+
+/// `copy`.
+pub(super) const COPY: Magic = Magic {
+    name: "copy",
+    arguments: "[answer|code|N]",
+    help: "put the last answer, its Python blocks, or In [N] (an exchange: its answer) into the clipboard",
+    run: |_, what, _| {
+        let copied = match what.trim() {
+            "" | "answer" => Copied::Answer,
+            "code" => Copied::Code,
+            number => match range(number).filter(|range| range.start() == range.end()) {
+                Some(range) => Copied::Entry(*range.start()),
+                None => return Err("Usage: %ipycodex copy [answer|code|N]".into()),
+            },
+        };
+        Ok(vec![MagicOrder::Copy(copied)])
+    },
+};
 
 /// A row of the table.
 pub(super) const fn row(name: &'static str, arguments: &'static str, help: &'static str) -> Magic {

@@ -14,7 +14,7 @@ mod values;
 
 use crate::text::similar::did_you_mean;
 
-pub use order::{Again, CommandUsage, ContextShown, MagicOrder, View};
+pub use order::{Again, CommandUsage, ContextShown, Copied, MagicOrder, View};
 pub use setting::{for_now, kept, without_effect};
 pub use values::{CommandValues, values};
 
@@ -59,6 +59,7 @@ const TABLE: &[Magic] = &[
         "list the tools the next prompt offers, and where each is named",
         |magic, rest, _| alone(magic, rest, MagicOrder::Show(ContextShown::Tools)),
     ),
+    entries::COPY,
     Magic {
         name: "output",
         arguments: "[ID]",

@@ -94,6 +94,8 @@ pub enum MagicOrder {
         /// Whatever is there is replaced.
         force: bool,
     },
+    /// Put something into the clipboard.
+    Copy(Copied),
     /// Show the whole of a long output; an empty id lists them.
     ShowOutput(String),
     /// List the skills.
@@ -123,6 +125,17 @@ pub enum MagicOrder {
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
+}
+
+/// What is put into the clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copied {
+    /// The last answer.
+    Answer,
+    /// Its Python blocks.
+    Code,
+    /// A cell, or the answer of an exchange, by its In number.
+    Entry(u32),
 }
 
 /// What is to be run again.

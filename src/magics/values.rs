@@ -25,6 +25,7 @@ pub fn values(name: &str) -> CommandValues {
     match name {
         "set" => CommandValues::Words(setting::settable().map(|row| row.name).collect()),
         "help" => CommandValues::Commands,
+        "copy" => CommandValues::Words(vec!["answer", "code"]),
         "resume" => CommandValues::Sessions,
         "option" => CommandValues::Options,
         name => match Setting::named(name).map(Setting::values) {

@@ -10,6 +10,7 @@
 //! Absent on purpose: layout, and reading keys.
 
 pub mod alternate;
+mod clipboard;
 pub mod guard;
 mod keyboard;
 pub mod live;
@@ -93,6 +94,7 @@ struct Facts {
     colour_on_stderr: bool,
     rich: bool,
     titles: bool,
+    in_tmux: bool,
     fallback: TerminalSize,
 }
 
@@ -134,6 +136,7 @@ impl Screen {
                     && environment
                         .variable("TERM")
                         .is_some_and(|term| term != "linux"),
+                in_tmux: environment.variable("TMUX").is_some(),
                 fallback: TerminalSize {
                     columns: number("COLUMNS").unwrap_or(80),
                     rows: number("LINES").unwrap_or(24),
@@ -309,6 +312,24 @@ impl Screen {
         sinks.titled = title.is_some();
         sinks.out.write(bytes.as_bytes())?;
         sinks.out.flush()
+    }
+
+    /// Puts text into the user's clipboard.
+    ///
+    /// # Errors
+    /// Why that cannot be done, as a phrase.
+    pub fn copy(&self, text: &str) -> Result<(), String> {
+        if !self.facts.rich {
+            return Err("standard output is no terminal that has a clipboard".into());
+        }
+        if self.facts.in_tmux {
+            return clipboard::copy_in_tmux(text);
+        }
+        let mut sinks = self.sinks();
+        let written = sinks.out.write(clipboard::sequence(text).as_bytes());
+        written
+            .and_then(|()| sinks.out.flush())
+            .map_err(|error| error.to_string())
     }
 
     /// Whether standard output gets colours.

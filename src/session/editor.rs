@@ -15,6 +15,13 @@ pub enum EditorWish {
     PickSession(Pick),
     /// Prompt mode is to be turned on or off.
     TogglePrompts,
+    /// This text is to be put into the clipboard.
+    Copy {
+        /// What it is, for whoever says that it was done.
+        what: String,
+        /// As it is to be pasted.
+        text: String,
+    },
     /// The themes for code are to be shown, this one being in force.
     ShowThemes(String),
 }
@@ -64,6 +71,9 @@ impl Wishing {
             Some(EditorWish::TogglePrompts) => SessionEvent::Notice(Notice::warning(
                 "there is no prompt mode here: a line that starts with `.` is a prompt",
             )),
+            Some(EditorWish::Copy { .. }) => {
+                SessionEvent::Notice(Notice::warning("there is no clipboard here"))
+            }
             Some(EditorWish::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
                 SessionEvent::Told(ToldEvent::Text(format!(

@@ -20,6 +20,8 @@ pub(super) enum BlockWish {
     Previous,
     /// The prompt, to be edited and sent in place of the old one.
     Recall,
+    /// The answer, in the clipboard.
+    Copy,
     /// What was shown shortened.
     Unfold,
 }
@@ -31,6 +33,8 @@ pub(super) enum Got {
     Insert(String),
     /// Text in place of all text.
     Replace(String),
+    /// Text for the clipboard, and the In number of the exchange it is of.
+    Clip(u32, String),
     /// The prompt of this In number in place of all text.
     Prompt(u32, String),
     /// Nothing; why.
@@ -46,6 +50,7 @@ impl BlockWish {
             BlockWish::Next => "block next".into(),
             BlockWish::Previous => "block previous".into(),
             BlockWish::Recall => "recall".into(),
+            BlockWish::Copy => "copy".into(),
             BlockWish::Unfold => "unfold".into(),
         }
     }
@@ -57,6 +62,7 @@ impl BlockWish {
             "block next" => Some(BlockWish::Next),
             "block previous" => Some(BlockWish::Previous),
             "recall" => Some(BlockWish::Recall),
+            "copy" => Some(BlockWish::Copy),
             "unfold" => Some(BlockWish::Unfold),
             name => name
                 .strip_prefix("block ")
@@ -81,6 +87,10 @@ impl Blocks {
         };
         if wish == BlockWish::Recall {
             return Got::Prompt(last.line, format!(".{}", last.prompt));
+        }
+        if wish == BlockWish::Copy {
+            let answer = display_form(&last.response).trim_end().to_owned();
+            return Got::Clip(last.line, answer);
         }
         // Reasoning is quoted in this form, and what is quoted is not offered.
         let blocks = python_blocks(&display_form(&last.response));
@@ -125,6 +135,7 @@ mod tests {
             BlockWish::Next,
             BlockWish::Previous,
             BlockWish::Recall,
+            BlockWish::Copy,
             BlockWish::Unfold,
         ] {
             assert_eq!(BlockWish::named(&wish.name()), Some(wish));

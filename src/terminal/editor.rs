@@ -14,6 +14,7 @@ use crossterm::event::Event;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
 use crate::config::{EditMode, Keymap};
+use crate::display::copied;
 use crate::history::Recall;
 use crate::input::{Completeness, Mode, completeness};
 use crate::markdown::{self, Theme};
@@ -416,6 +417,11 @@ impl Editor {
             Got::Prompt(line, prompt) => {
                 self.replace(&prompt);
                 return Some(line);
+            }
+            Got::Clip(line, answer) => {
+                let what = format!("the answer of [{line}]");
+                let said = copied(&self.screen, &what, &answer);
+                self.background.say(&said);
             }
             Got::Nothing(why) => self.background.say(why),
         }

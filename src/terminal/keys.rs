@@ -159,11 +159,7 @@ impl Keys {
             gate::CALLED => Action::Called.event(),
             event => self.machine.event(event),
         };
-        let empty = self
-            .typed
-            .as_ref()
-            .is_some_and(|typed| typed.text.is_empty());
-        if does::ends_reading(&event, empty) {
+        if does::ends_reading(&event, self.is_empty()) {
             pass(&self.setup.gate).close();
             look(&self.setup.snapshot).submitted |= does::submits(&event);
             if does::submits(&event) || event == ReedlineEvent::CtrlC {
@@ -241,7 +237,16 @@ impl Keys {
         }
     }
 
+    /// Nothing is typed.
+    fn is_empty(&self) -> bool {
+        let typed = self.typed.as_ref();
+        typed.is_some_and(|typed| typed.text.is_empty())
+    }
+
     fn act(&mut self, actions: &[KeyAction]) -> ReedlineEvent {
+        let shared = actions.len() > 1;
+        let mut actions = actions.to_vec();
+        actions.retain(|action| !shared || self.is_empty() || *action != KeyAction::Copy);
         let mut events: Vec<ReedlineEvent> =
             actions.iter().map(|action| self.action(*action)).collect();
         self.selecting = actions.iter().any(|action| does::selects(*action));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::display::{say, theme_rows};
+use crate::display::{copied, say, theme_rows};
 use crate::history::Archive;
 use crate::markdown::Theme;
 use crate::report::Report;
@@ -44,6 +44,9 @@ impl Wishes {
                 let shown = Theme::named(&in_force).unwrap_or_default().like(theme);
                 let rows = theme_rows(shown, self.screen.colour()).join("\n");
                 self.print(&format!("{rows}\n"))?;
+            }
+            EditorWish::Copy { what, text } => {
+                self.print(&format!("{}\n", copied(&self.screen, &what, &text)))?;
             }
             EditorWish::PickSession(among) => return self.pick(&among),
         }

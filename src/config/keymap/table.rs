@@ -69,6 +69,8 @@ actions! {
         BlockNext "block_next" ["alt-shift-down"] "put its next block in place of the text"
         BlockPrevious "block_previous" ["alt-shift-up"] "put the block before in place of the text"
         Recall "recall" ["alt-r"] "edit the last prompt and replace its answer"
+        Copy "copy" ["alt-c"] "put the last answer into the clipboard; where the key has another meaning, \
+                                 when nothing is typed"
         Unfold "unfold" ["ctrl-o"] "show in full what was shown shortened"
         Answer "answer" ["alt-a"] "show what an MCP client asks, and answer it"
     }
@@ -147,6 +149,9 @@ impl KeyAction {
 
     /// True for what may share a chord with another action, which has its turn where this one has nothing to do.
     pub fn gives_way(self) -> bool {
-        matches!(self, KeyAction::AcceptSuggestion | KeyAction::AcceptWord)
+        matches!(
+            self,
+            KeyAction::AcceptSuggestion | KeyAction::AcceptWord | KeyAction::Copy
+        )
     }
 }

@@ -60,6 +60,10 @@ fn keys_mean_what_the_table_says() {
             "right",
             Meaning::Actions(vec![KeyAction::AcceptSuggestion, KeyAction::Right]),
         ),
+        (
+            "alt-c",
+            Meaning::Actions(vec![KeyAction::Copy, KeyAction::Capitalize]),
+        ),
     ] {
         assert_eq!(meaning(&keymap, chord), expected, "{chord}");
     }

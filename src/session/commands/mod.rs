@@ -124,6 +124,7 @@ impl Session {
             }
             MagicOrder::Undo => self.later(out, turns::undo(history)),
             MagicOrder::Retry => self.later(out, turns::retry(history)),
+            MagicOrder::Copy(copied) => self.later(out, turns::copy(history, copied, number)),
             MagicOrder::ShowHistory => self.later(out, turns::show_history(history)),
             MagicOrder::Save { file, force } => {
                 let saved = notebooks::save(history, file, force, places, out.clone());

@@ -9,7 +9,10 @@ use super::deed::{Deed, tell, warn};
 use crate::dialog::{Dialog, display_form};
 use crate::history::History;
 use crate::input::is_ours;
+use crate::magics::Copied;
+use crate::markdown::fences::python_blocks;
 use crate::output::mime::MimeBundle;
+use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, ToldEvent};
 
 /// Lines of the conversation that are simply printed; more go to the pager.
@@ -72,6 +75,39 @@ pub(super) async fn retry(history: History) -> Vec<Deed> {
         }],
         None => warn(NONE_TO_TAKE_BACK),
     }
+}
+
+/// Puts something of the conversation into the clipboard.
+pub(super) async fn copy(history: History, copied: Copied, number: u32) -> Vec<Deed> {
+    let dialog = history.dialog().await;
+    let (what, text) = match copied {
+        Copied::Entry(line) => {
+            let cell = dialog.cells.iter().find(|cell| cell.line == line);
+            let prompt = dialog.prompts.iter().find(|prompt| prompt.line == line);
+            match (prompt, cell) {
+                (Some(prompt), _) => (format!("the answer of [{line}]"), answer(&prompt.response)),
+                (None, Some(cell)) => (format!("In [{line}]"), cell.source.clone()),
+                (None, None) => return warn(no_entry(&dialog, line, number)),
+            }
+        }
+        Copied::Answer | Copied::Code => match (dialog.last_exchange(), copied) {
+            (None, _) => return warn("there is no answer yet"),
+            (Some(last), Copied::Code) => match python_blocks(&answer(&last.response)) {
+                blocks if blocks.is_empty() => return warn("the last answer has no Python block"),
+                blocks => (format!("the code of [{}]", last.line), blocks.join("\n")),
+            },
+            (Some(last), _) => (
+                format!("the answer of [{}]", last.line),
+                answer(&last.response),
+            ),
+        },
+    };
+    vec![Deed::Wish(EditorWish::Copy { what, text })]
+}
+
+/// An answer as it is shown.
+fn answer(stored: &str) -> String {
+    display_form(stored).trim_end().to_owned()
 }
 
 /// Tells the conversation so far; a long one in the pager.

@@ -41,6 +41,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::BlockNext => wish(BlockWish::Next),
         KeyAction::BlockPrevious => wish(BlockWish::Previous),
         KeyAction::Recall => wish(BlockWish::Recall),
+        KeyAction::Copy => wish(BlockWish::Copy),
         KeyAction::Unfold => wish(BlockWish::Unfold),
         KeyAction::Up => first_of(&[Event::MenuUp, Event::Up]),
         KeyAction::Down => first_of(&[Event::MenuDown, Event::Down]),
