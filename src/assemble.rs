@@ -17,7 +17,7 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::connect::{
-    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, interpreters,
+    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, interpreters,
 };
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
@@ -131,6 +131,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
     let (history, history_reports) = history::open(opening, begin);
     let parts = Parts {
         runtime: PlannedRuntime { able, connect },
+        shell: plan_shell(environment, &screen, cwd.clone()),
         agent: Box::new(move || crate::agent::connect::connect(agent)),
         agents,
         kernels,
@@ -254,6 +255,19 @@ fn first_interpreter(plan: &RuntimePlan) -> Option<PathBuf> {
     };
     let best = interpreters(plan).candidates.into_iter().next();
     best.map(|candidate| candidate.program)
+}
+
+/// How the user's own shell would be connected; it is not looked for before it is needed.
+fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> PlannedRuntime {
+    let plan = RuntimePlan::Shell(ShellPlan {
+        cwd,
+        variables: environment.variables.clone(),
+        terminal: screen.size(),
+    });
+    PlannedRuntime {
+        able: crate::runtime::connect::capabilities(&plan),
+        connect: Box::new(move || crate::runtime::connect::connect(plan)),
+    }
 }
 
 /// How a kernel of the agent's own would be connected: it is confined as the agent's commands are, and gets what is no

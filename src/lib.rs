@@ -18,10 +18,10 @@
 //! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
 //! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the agent's own kernels
 //! (`session/kernels`), the questions (`session/asking`). An event goes to the machine that owns it; what it says is
-//! done. Runtimes have roles: the user's, and the agent's own. Functions of the user go to the user's runtime;
-//! questions go one at a time to the front-end, their answers to the record and back to whoever asked; where nobody
-//! can be asked, the answer is the one that changes nothing. What only an editor can do is a stream of its own,
-//! [`session::EditorWishes`].
+//! done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter goes), and the agent's
+//! own. Functions of the user go to the user's runtime; questions go one at a time to the front-end, their answers to
+//! the record and back to whoever asked; where nobody can be asked, the answer is the one that changes nothing. What
+//! only an editor can do is a stream of its own, [`session::EditorWishes`].
 //!
 //! Tools are called from outside, too (`session/outside`): by MCP clients that attach to a running shell, whose user is
 //! asked, or by the agent's own programs in the middle of its turn.
@@ -47,7 +47,7 @@
 //! | [`output`] | 1 | MIME bundles, terminal bytes made safe or plain, tracebacks |
 //! | [`markdown`] | 1 | streamed markdown to styled lines |
 //! | [`notebook`] | 1 | notebook files; sessions as notebooks, scripts and pages, and such as steps to run |
-//! | [`runtime`] | 2, 3 | the contract; `python/` and `scripted` behind it, `connect` chooses |
+//! | [`runtime`] | 2, 3 | the contract; `python/`, `shell/` and `scripted` behind it, `connect` chooses |
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `acp/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
@@ -74,6 +74,7 @@
 //! | `session` | the loop, both peers' handles | [`session::SessionHandle::close`] |
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
+//! | `shell` | the user's shell, once a command was typed in shell mode: as above | as above |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `agent terminal` | a command an agent runs through us | its end, or that of the turn |
 //! | `skills` | nothing: it makes the list of skills | the list |
@@ -122,8 +123,6 @@
 //! - **Jupyter and gateway runtimes**: `jupyter/` (layer 3: connection files, signing, sockets, messages),
 //!   `runtime/jupyter/` and `runtime/gateway/{rest,socket,map}.rs`, an arm each in `runtime/connect.rs`; what they
 //!   cannot do is a field of [`runtime::RuntimeCapabilities`], and without a terminal of theirs cells ask for input.
-//! - **Persistent shell**: `runtime/shell/`, one arm; `process` gives it its pty, marks bracket its commands.
-//!   [`input::Mode::Shell`] is there; until then a command of it is a cell.
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
 //!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
 //!   converted in [`text`].

@@ -30,6 +30,7 @@ mod resume;
 mod reuse;
 mod sequences;
 pub mod shell;
+mod shell_mode;
 mod suggestions;
 mod surroundings;
 mod tmux;

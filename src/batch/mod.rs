@@ -24,8 +24,8 @@ use crate::report::Report;
 use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
-    AfterEvent, CellEvent, EditorWish, EndEvent, Loading, Next, PICK_USAGE, Run, SessionEvent,
-    SessionHandle, Submission, TurnOutcome,
+    AfterEvent, CellEvent, EditorWish, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
+    SessionEvent, SessionHandle, Submission, TurnOutcome,
 };
 use json::Json;
 pub use kept::Kept;
@@ -131,6 +131,7 @@ pub fn run(
         while let Some(wish) = wishes.take() {
             match wish {
                 EditorWish::TogglePrompts => toggled ^= true,
+                EditorWish::ToggleShell => options.screen.notice(NO_SHELL)?,
                 EditorWish::ShowThemes(in_force) => show_themes(&in_force, options)?,
                 EditorWish::Copy { what, text } => {
                     options

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry};
+use super::entry::{CellEntry, Expansion, PastExchange, PromptEntry, ShellEntry};
 use crate::input::{is_ours, note_value};
 use crate::output::{MODEL_CHARACTERS, Rest, cell_id, shorten_naming};
 use crate::text::{xml_attribute, xml_text};
@@ -117,6 +117,10 @@ fn context(cells: &[&CellEntry]) -> String {
         if xml.is_empty() {
             xml.push_str("<context>");
         }
+        if let Some(shell) = &cell.shell {
+            push_shell(&mut xml, cell, shell);
+            continue;
+        }
         if let Some(note) = note_value(&cell.source) {
             element(&mut xml, "note", &note);
             continue;
@@ -132,6 +136,19 @@ fn context(cells: &[&CellEntry]) -> String {
         xml.push_str("</context>\n");
     }
     xml
+}
+
+/// A command of the persistent shell, in its place among the cells.
+fn push_shell(xml: &mut String, cell: &CellEntry, shell: &ShellEntry) {
+    xml.push_str("<shell cmd=\"");
+    push_escaped(xml, &shell.command, true);
+    if let Some(exit) = shell.exit {
+        xml.push_str(&format!("\" exit=\"{exit}"));
+    }
+    xml.push_str("\">");
+    let output = cell.output.as_deref().unwrap_or_default().trim_end();
+    push_shortened(xml, output, Rest::Kept(&cell_id(cell.line)));
+    xml.push_str("</shell>");
 }
 
 /// What is referred to, context and request, as one input.
@@ -231,6 +248,11 @@ pub fn last_error(cell: &CellEntry, in_context: bool) -> String {
         return xml;
     }
     xml.push('>');
+    if let Some(shell) = &cell.shell {
+        push_shell(&mut xml, cell, shell);
+        xml.push_str("</last-error>");
+        return xml;
+    }
     element(&mut xml, "code", &cell.source);
     xml.push_str("<output>");
     let output = cell.output.as_deref().unwrap_or_default();

@@ -11,6 +11,8 @@ pub struct CellEntry {
     pub source: String,
     /// What it showed, as plain text; `None` when nothing.
     pub output: Option<String>,
+    /// It is a command of the persistent shell, and no cell.
+    pub shell: Option<ShellEntry>,
     /// Pictures it showed, as `data:` URLs, those that can be sent.
     pub images: Vec<String>,
     /// It raised, or its interpreter died.
@@ -19,6 +21,15 @@ pub struct CellEntry {
     pub hidden: bool,
     /// In number of the prompt whose answer holds it as a tool's work: told there, it is no context.
     pub told: Option<u32>,
+}
+
+/// A command of the persistent shell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ShellEntry {
+    /// As typed.
+    pub command: String,
+    /// The status it ended with, when it ended by itself.
+    pub exit: Option<i32>,
 }
 
 /// What a prompt refers to, as it was sent before the context: part of the exchange for good.

@@ -16,4 +16,4 @@ pub use context::{
     Dialog, INTERRUPTED, conversation_history, file_entry, last_error, shell, user_entry, variable,
     warnings,
 };
-pub use entry::{CellEntry, Expansion, PastExchange, PromptEntry};
+pub use entry::{CellEntry, Expansion, PastExchange, PromptEntry, ShellEntry};

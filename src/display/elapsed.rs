@@ -54,7 +54,7 @@ impl Elapsed {
         match event {
             SessionEvent::Begin(
                 BeginEvent::Input {
-                    kind: RunKind::Cell | RunKind::Prompt,
+                    kind: RunKind::Cell | RunKind::Shell | RunKind::Prompt,
                     line,
                 }
                 | BeginEvent::AgentCell { line, .. },

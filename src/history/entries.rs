@@ -10,7 +10,7 @@ use super::places::Places;
 use super::values::{CellEnd, PromptStart, RecordedOutcome, RecordedThread, TurnKey};
 use super::waiting::WaitingWrite;
 use super::{answers, decisions, pictures, turns, usage};
-use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry};
+use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry, ShellEntry};
 
 /// Writes changes of `session`, all or none.
 pub(super) fn write<'a>(
@@ -53,6 +53,7 @@ fn apply(
             line,
             source,
             raw,
+            shell,
             at,
         } => {
             let line = free_line(change, session, places, *line)?;
@@ -60,9 +61,15 @@ fn apply(
                 .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![session, line, source, raw])?;
             change
-                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state, began_at) VALUES (?1, \
-                                 ?2, 'running', ?3)")?
-                .execute(params![session, line, seconds(*at)])?;
+                .prepare_cached("INSERT OR REPLACE INTO ipycodex_entries (session, line, state, began_at, shell) \
+                                 VALUES (?1, ?2, 'running', ?3, ?4)")?
+                .execute(params![session, line, seconds(*at), shell])?;
+        }
+        Write::Exited { line, exit } => {
+            change.execute(
+                "UPDATE ipycodex_entries SET exit = ?3 WHERE session = ?1 AND line = ?2",
+                params![session, places.lines.of(*line), exit],
+            )?;
         }
         Write::Output {
             line,
@@ -175,6 +182,11 @@ fn apply(
     Ok(())
 }
 
+/// What makes an entry a command of the shell.
+pub(super) fn shell(command: Option<String>, exit: Option<i32>) -> Option<ShellEntry> {
+    command.map(|command| ShellEntry { command, exit })
+}
+
 pub(super) fn seconds(at: SystemTime) -> Option<i64> {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
@@ -203,7 +215,7 @@ fn free_line(
 pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> {
     let mut cells = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told,
-                coalesce(e.state, '') = 'failed' FROM history h
+                coalesce(e.state, '') = 'failed', e.shell, e.exit FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
          WHERE h.session = ?1 ORDER BY h.line",
@@ -216,6 +228,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             hidden: row.get(3)?,
             told: row.get(4)?,
             failed: row.get(5)?,
+            shell: shell(row.get(6)?, row.get(7)?),
             ..CellEntry::default()
         })
     })?;
@@ -250,9 +263,12 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
     let mut begun: HashMap<TurnKey, &PromptStart> = HashMap::new();
     for write in waiting {
         match write {
-            Write::Input { line, raw, .. } => dialog.cells.push(CellEntry {
+            Write::Input {
+                line, raw, shell, ..
+            } => dialog.cells.push(CellEntry {
                 line: *line,
                 source: raw.clone(),
+                shell: self::shell(shell.clone(), None),
                 ..CellEntry::default()
             }),
             Write::Output {
@@ -261,6 +277,12 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
                 if let Some(cell) = dialog.cells.iter_mut().rfind(|cell| cell.line == *line) {
                     cell.output = (!text.is_empty()).then(|| text.clone());
                     cell.failed = *state == CellEnd::Failed;
+                }
+            }
+            Write::Exited { line, exit } => {
+                let cells = dialog.cells.iter_mut().filter(|cell| cell.line == *line);
+                for shell in cells.filter_map(|cell| cell.shell.as_mut()) {
+                    shell.exit = Some(*exit);
                 }
             }
             Write::Told { line, prompt } => {

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc as reports, oneshot};
 
 use crate::agent::Usage;
 use crate::dialog::Dialog;
+use crate::input::shell_source;
 use crate::notebook::SavedSession;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
@@ -109,8 +110,27 @@ impl History {
             line,
             source: source.to_owned(),
             raw: source_raw.to_owned(),
+            shell: None,
             at: SystemTime::now(),
         });
+    }
+
+    /// Records a command of the persistent shell before it runs.
+    pub fn command(&self, line: u32, command: &str) {
+        let source = shell_source(command);
+        self.recall.push(&source);
+        self.write(Write::Input {
+            line,
+            source: source.clone(),
+            raw: source,
+            shell: Some(command.to_owned()),
+            at: SystemTime::now(),
+        });
+    }
+
+    /// Records the status a command of the shell ended with.
+    pub fn exited(&self, line: u32, exit: i32) {
+        self.write(Write::Exited { line, exit });
     }
 
     /// Ends when what was written so far is in the file (about 0.1 ms), so that whoever sees what an input did finds it

@@ -24,8 +24,15 @@ pub(super) enum Write {
         line: u32,
         source: String,
         raw: String,
+        /// The command, when it is one of the persistent shell.
+        shell: Option<String>,
         /// When it was submitted.
         at: SystemTime,
+    },
+    /// A command of the shell ended with this status.
+    Exited {
+        line: u32,
+        exit: i32,
     },
     Output {
         line: u32,

@@ -53,6 +53,9 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE ipycodex_places (directory TEXT NOT NULL, session INTEGER NOT NULL, PRIMARY KEY (directory, session))
         WITHOUT ROWID;
     CREATE VIRTUAL TABLE ipycodex_recall USING fts5(texts, content='', columnsize=0, detail=none, tokenize='trigram');
+", "
+    ALTER TABLE ipycodex_entries ADD COLUMN shell TEXT;
+    ALTER TABLE ipycodex_entries ADD COLUMN exit INTEGER;
 "];
 
 /// Whose tables these are.

@@ -111,7 +111,9 @@ impl WaitingWrites {
 
 fn size(write: &Write) -> usize {
     EACH + match write {
-        Write::Input { source, raw, .. } => source.len() + raw.len(),
+        Write::Input {
+            source, raw, shell, ..
+        } => source.len() + raw.len() + shell.as_ref().map_or(0, String::len),
         Write::Output {
             text,
             bundles,
@@ -136,6 +138,7 @@ fn size(write: &Write) -> usize {
         Write::Thread(_)
         | Write::Provider(_)
         | Write::Told { .. }
+        | Write::Exited { .. }
         | Write::Hide { .. }
         | Write::Reset => 0,
     }
@@ -184,6 +187,7 @@ mod tests {
                 Write::Input {
                     line,
                     source: "x".repeat(1 << 20),
+                    shell: None,
                     raw: String::new(),
                     at: std::time::UNIX_EPOCH,
                 },

@@ -6,6 +6,7 @@
 
 use super::mode::{Mode, without_leading_blank_lines};
 use super::scan::{self, End, Line, LogicalKind};
+use super::{is_pythons_in_shell_mode, shell};
 
 /// What Enter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,13 @@ pub fn completeness(text: &str, mode: Mode) -> Completeness {
     let body = without_leading_blank_lines(text);
     if body.trim().is_empty() {
         return Complete;
+    }
+    if mode == Mode::Shell && !is_pythons_in_shell_mode(body) {
+        return match shell::goes_on(body) {
+            // The end of a document stands at the start of its line.
+            true => Incomplete { indent: 0 },
+            false => Complete,
+        };
     }
     if body.starts_with('.') {
         return prompt(body);

@@ -11,6 +11,7 @@ mod note;
 mod private;
 mod references;
 mod scan;
+mod shell;
 mod split;
 mod start;
 
@@ -60,7 +61,12 @@ pub enum Input {
         /// As typed, without leading and trailing blank lines.
         source: String,
     },
-    /// `exit` or `quit` in prompt mode.
+    /// A command of the persistent shell.
+    Shell {
+        /// As typed, without leading and trailing blank lines.
+        command: String,
+    },
+    /// `exit` or `quit` in prompt mode, `exit` or `logout` in shell mode.
     Leave,
 }
 
@@ -71,10 +77,8 @@ pub fn classify(text: &str, mode: Mode) -> Input {
     if body.trim().is_empty() {
         return Input::Empty;
     }
-    if mode == Mode::Shell && magic_rest(body.trim_start(), "%ipycodex").is_none() {
-        return Input::Cell {
-            source: shell_source(body.trim_end()),
-        };
+    if mode == Mode::Shell {
+        return in_shell_mode(body);
     }
     if let Some(rest) = body.strip_prefix('.') {
         return prompt(rest, mode == Mode::Cells);
@@ -107,8 +111,27 @@ pub fn prompt_source(prompt: &str) -> String {
     format!(".{prompt}")
 }
 
-/// A command for the shell as a cell.
-fn shell_source(command: &str) -> String {
+/// `%ipycodex` commands and IPython's `!` are in shell mode what they are everywhere.
+fn is_pythons_in_shell_mode(body: &str) -> bool {
+    let first = body.trim_start();
+    first.starts_with('!') || magic_rest(first, "%ipycodex").is_some()
+}
+
+/// In shell mode.
+fn in_shell_mode(body: &str) -> Input {
+    if is_pythons_in_shell_mode(body) {
+        return python(body);
+    }
+    match body.trim() {
+        "exit" | "logout" => Input::Leave,
+        _ => Input::Shell {
+            command: body.trim_end().to_owned(),
+        },
+    }
+}
+
+/// A command of the shell as the record and a notebook have it: IPython runs it, too.
+pub fn shell_source(command: &str) -> String {
     match command.contains('\n') {
         true => format!("%%bash\n{command}"),
         false => format!("!{}", command.trim_start()),
@@ -177,6 +200,11 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// The same as a notebook has it.
+pub fn shell_cell(command: &str) -> String {
+    format!("%%bash\n{command}")
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Where the Python of a text begins: what colours ask at every key, without the copies [`classify`](super::classify)
 //! makes.
 
-use super::{Mode, magic_rest, without_leading_blank_lines};
+use super::{Mode, is_pythons_in_shell_mode, magic_rest, without_leading_blank_lines};
 
 /// Where the Python of `text` begins, in bytes from its start; `None` when it is a prompt (`.why`, `%%ipycodex`, prompt
-/// mode) or blank.
+/// mode), a command of the shell, or blank.
 pub fn code_start(text: &str, mode: Mode) -> Option<usize> {
     let body = without_leading_blank_lines(text);
     let mut start = text.len() - body.len();
+    if mode == Mode::Shell && !is_pythons_in_shell_mode(body) {
+        return None;
+    }
     if body.trim_start().is_empty() || body.starts_with('.') {
         return None;
     }

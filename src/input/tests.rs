@@ -49,6 +49,7 @@ fn what_a_text_is() {
         let is = match classify(text, case.mode) {
             Input::Empty => "empty".to_owned(),
             Input::Leave => "leave".to_owned(),
+            Input::Shell { command } => format!("shell {}", quoted(&command)),
             Input::Command { line } => format!("command {}", quoted(&line)),
             Input::Cell { source } => format!("cell {}", quoted(&source)),
             Input::Note { source, value } => {
@@ -234,16 +235,23 @@ proptest! {
 
 #[test]
 fn in_shell_mode_all_but_our_commands_is_for_the_shell() {
+    let shell = |command: &str| Input::Shell {
+        command: command.to_owned(),
+    };
     let cell = |source: &str| Input::Cell {
         source: source.to_owned(),
     };
     for (text, expected) in [
-        (". venv/bin/activate", cell("!. venv/bin/activate")),
-        ("\n ls -l\n", cell("!ls -l")),
+        (". venv/bin/activate", shell(". venv/bin/activate")),
+        ("\n ls -l\n", shell(" ls -l")),
+        ("%timeit 1", shell("%timeit 1")),
         (
-            "for f in *; do\n  echo $f\ndone\n",
-            cell("%%bash\nfor f in *; do\n  echo $f\ndone"),
+            "for f in *; do\n  a\ndone\n",
+            shell("for f in *; do\n  a\ndone"),
         ),
+        ("!ls", cell("!ls")),
+        ("exit", Input::Leave),
+        ("exit 3", shell("exit 3")),
         ("  \n", Input::Empty),
     ] {
         assert_eq!(classify(text, Mode::Shell), expected, "{text:?}");

@@ -128,6 +128,11 @@ const TABLE: &[Magic] = &[
         "prompt mode: everything but `;code`, `!` and `%` is a prompt; again: back",
         |magic, rest, _| alone(magic, rest, MagicOrder::TogglePrompts),
     ),
+    plain(
+        "shell",
+        "shell mode: everything but `!` and `%ipycodex` is a command of your shell; again: back",
+        |magic, rest, _| alone(magic, rest, MagicOrder::ToggleShell),
+    ),
     plain("interrupt", "interrupt what runs", |magic, rest, _| {
         alone(magic, rest, MagicOrder::Interrupt)
     }),

@@ -115,6 +115,8 @@ pub enum MagicOrder {
     Rename(String),
     /// Prompts instead of cells in the editor, and back.
     TogglePrompts,
+    /// Commands of the shell instead of cells in the editor, and back.
+    ToggleShell,
     /// Let the user pick the session to go on with.
     PickSession,
     /// End the session here and go on with the one of this number or name.

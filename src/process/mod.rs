@@ -13,6 +13,8 @@
 //!
 //! `memory.rs` has nothing to do with children: it is here since `unsafe` is.
 //!
+//! `pty.rs` makes the pseudo-terminals of those that own one.
+//!
 //! Absent on purpose: what is said over the pipes. `unsafe` is in this folder and nowhere else.
 
 mod caught;
@@ -20,6 +22,7 @@ mod front;
 mod guard;
 mod job;
 mod memory;
+mod pty;
 mod resizes;
 mod short;
 mod spawn;
@@ -28,6 +31,7 @@ mod tail;
 pub use front::run_in_front;
 pub use job::stop_our_job;
 pub use memory::large_buffer;
+pub use pty::{StopKey, is_raw, open_pty, other_end, set_echo, set_size, take_unread};
 pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};
 pub use short::short_answer;
 pub use spawn::{Leadership, Plan, spawn};

@@ -5,12 +5,14 @@
 
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
+use super::shell::ShellRuntime;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
     interpreters,
 };
+pub use super::shell::ShellPlan;
 
 /// How many events may wait for their reader; a runtime that is ahead of it stops reading its interpreter.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -23,6 +25,8 @@ pub type RuntimeEvents = tokio::sync::mpsc::Receiver<RuntimeEvent>;
 pub enum RuntimePlan {
     /// A Python found on this machine that runs our embedded runner.
     Embedded(PythonPlan),
+    /// The user's own shell, on a terminal of its own.
+    Shell(ShellPlan),
     /// Plays a script; for tests.
     Scripted(Script),
 }
@@ -31,6 +35,7 @@ pub enum RuntimePlan {
 pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
+        RuntimePlan::Shell(_) => super::shell::capabilities(),
         RuntimePlan::Scripted(script) => script.able.clone(),
     }
 }
@@ -40,6 +45,7 @@ pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let (sender, events) = tokio::sync::mpsc::channel(EVENTS_IN_FLIGHT);
     let runtime: Box<dyn Runtime> = match plan {
         RuntimePlan::Embedded(plan) => Box::new(PythonRuntime::start(plan, sender)),
+        RuntimePlan::Shell(plan) => Box::new(ShellRuntime::start(plan, sender)),
         RuntimePlan::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
     };
     (runtime, events)

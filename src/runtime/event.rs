@@ -190,6 +190,8 @@ impl Display {
 pub struct Finish {
     /// The ending.
     pub ending: Ending,
+    /// The exit status, of a command of a shell that told it.
+    pub exit: Option<i32>,
     /// Time the cell took, in ms, as the interpreter measured it.
     pub milliseconds: f64,
     /// The interpreter's working directory afterwards.

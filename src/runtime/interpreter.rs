@@ -1,6 +1,9 @@
 //! What is known of an interpreter: that it is there, why there is none, how it ended.
 
 use std::fmt;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 /// What is known of a started interpreter.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +48,19 @@ pub enum Death {
     NotStarted(StartFailure),
     /// It broke the protocol; what it sent.
     Confused(String),
+}
+
+impl From<io::Result<ExitStatus>> for Death {
+    fn from(status: io::Result<ExitStatus>) -> Self {
+        match status {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => Death::Exited(code),
+                (None, Some(signal)) => Death::Signalled(signal),
+                (None, None) => Death::Confused(status.to_string()),
+            },
+            Err(error) => Death::Confused(error.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for Death {

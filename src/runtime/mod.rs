@@ -19,12 +19,16 @@
 
 mod answer;
 mod capabilities;
+mod channel;
 pub mod connect;
 mod event;
 mod interpreter;
+mod marks;
 pub mod python;
 mod request;
 pub mod scripted;
+mod shell;
+mod terminal;
 
 pub use answer::{
     Completeness, Completion, LOOK, PARTS, RuntimeAnswer, SOURCE, Snapshot, ToolLookup, Variable,
@@ -103,4 +107,6 @@ pub struct TerminalMode {
     pub canonical: bool,
     /// A program started by the cell (`!vim`, `!less`) owns the terminal at this moment.
     pub foreground_program: bool,
+    /// It is a shell's: Ctrl-C and Ctrl-Z are for the job in front, and nobody else's affair.
+    pub jobs: bool,
 }

@@ -124,6 +124,7 @@ impl Script {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => {
                 let finish = Finish {
                     ending: Ending::Ok,
+                    exit: None,
                     milliseconds: 0.0,
                     cwd: None,
                     typeahead: Vec::new(),

@@ -257,11 +257,17 @@ impl CellRun {
             self.speak_up();
         }
         let state = match &finish.ending {
+            // What a shell says is wrong.
+            Ending::Ok if finish.exit.is_some_and(|exit| exit != 0) => CellEnd::Failed,
             Ending::Ok => CellEnd::Complete,
             Ending::Error => CellEnd::Failed,
             Ending::Interrupted => CellEnd::Cancelled,
             Ending::Died(death) => {
-                self.shown.say(&format!("[the interpreter ended: {death}]"));
+                let what = match self.role {
+                    Role::Shell => "shell",
+                    _ => "interpreter",
+                };
+                self.shown.say(&format!("[the {what} ended: {death}]"));
                 CellEnd::Failed
             }
             Ending::Lost(why) => {
@@ -308,6 +314,9 @@ impl CellRun {
             recorded: true,
         } = self.whose
         {
+            if let Some(exit) = finish.exit {
+                history.exited(line, exit);
+            }
             let shown = &remains.shown;
             let (text, layout) = if shown.cut || shown.text.len() > RECORDED {
                 // With room for the line that says so: a second cut would state the sizes of the first one's rest.

@@ -22,6 +22,8 @@ pub enum EditorWish {
         /// As it is to be pasted.
         text: String,
     },
+    /// Shell mode is to be turned on or off.
+    ToggleShell,
     /// The themes for code are to be shown, this one being in force.
     ShowThemes(String),
 }
@@ -74,6 +76,7 @@ impl Wishing {
             Some(EditorWish::Copy { .. }) => {
                 SessionEvent::Notice(Notice::warning("there is no clipboard here"))
             }
+            Some(EditorWish::ToggleShell) => SessionEvent::Notice(Notice::warning(NO_SHELL)),
             Some(EditorWish::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
                 SessionEvent::Told(ToldEvent::Text(format!(
@@ -85,6 +88,9 @@ impl Wishing {
         out.send(told);
     }
 }
+
+/// What is said where there is no editor for commands.
+pub const NO_SHELL: &str = "there is no shell mode here: a line that starts with `!` is a command";
 
 /// What is said where nobody can pick.
 pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";
@@ -109,6 +115,7 @@ mod tests {
         };
         for wish in [
             EditorWish::TogglePrompts,
+            EditorWish::ToggleShell,
             EditorWish::PickSession(pick),
             EditorWish::ShowThemes("monokai".into()),
         ] {

@@ -209,6 +209,8 @@ groups! {
 pub enum RunKind {
     /// Python, notes included.
     Cell,
+    /// A command of the persistent shell.
+    Shell,
     /// A prompt.
     Prompt,
     /// A command.

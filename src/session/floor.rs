@@ -17,6 +17,7 @@ use crate::session::outside::OutsideCall;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 
 /// Names one stay on the floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,10 +230,12 @@ impl Floor {
         self.ticket() == Some(ticket)
     }
 
-    /// The cell that is this request.
-    pub(super) fn cell(&mut self, id: RequestId) -> Option<&mut CellRun> {
+    /// The cell that is this request of the runtime of this role.
+    pub(super) fn cell(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
         match self.held.as_mut().map(|stay| &mut stay.holder) {
-            Some(Holder::Cell(cell)) if cell.run.id == id => Some(&mut cell.run),
+            Some(Holder::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id) => {
+                Some(&mut cell.run)
+            }
             _ => None,
         }
     }

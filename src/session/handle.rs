@@ -60,6 +60,7 @@ pub(super) enum Command {
     LastExchange(oneshot::Sender<Option<LastExchange>>),
     Ask(RuntimeRequest, oneshot::Sender<RuntimeAnswer>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
     OnBackground(Background),
@@ -289,6 +290,13 @@ impl SessionHandle {
     pub fn warm_runtime(&self) -> Option<Arc<dyn CellTerminal>> {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::WarmRuntime(answer)).ok()?;
+        answered.blocking_recv().ok().flatten()
+    }
+
+    /// The terminal that commands of the persistent shell own; the shell itself starts with the first of them.
+    pub fn shell_terminal(&self) -> Option<Arc<dyn CellTerminal>> {
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(Command::WarmShell(answer)).ok()?;
         answered.blocking_recv().ok().flatten()
     }
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use crate::history::History;
-use crate::input::{Input, classify, prompt_source};
+use crate::input::{Input, classify, prompt_source, shell_cell};
 use crate::runtime::{Execute, RuntimeRequest};
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
@@ -18,6 +18,7 @@ use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
 use crate::session::replay::{self, Ground, ReplayRun};
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 use crate::session::task::Session;
 
 impl Session {
@@ -67,6 +68,7 @@ impl Session {
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Leave => out.send(AfterEvent::Leave(0)),
+            Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
                 let number = number(counter, &source, RunKind::Command, private, &out);
                 self.command(&line, number, &out);
@@ -116,15 +118,28 @@ impl Session {
         };
         let stops = submission.stop_on_error;
         let (Some(line), false) = (line, private) else {
-            return self.run_cell(execute, Whose::Private, stops, out);
+            return self.run_cell(Role::User, execute, Whose::Private, stops, out);
         };
         // The interpreter starts while the record is written.
         self.runtimes.user.get();
+        self.run_recorded(Role::User, execute, line, stops, &out);
+    }
+
+    /// Runs a cell once it is in the record.
+    pub(super) fn run_recorded(
+        &mut self,
+        role: Role,
+        execute: Execute,
+        line: u32,
+        stops: bool,
+        out: &RunSender,
+    ) {
         let recording = Holder::Recording { interrupted: false };
         let recorded = self.history.recorded();
-        self.wait_as(recording, &out, async move {
+        self.wait_as(recording, out, async move {
             recorded.await;
             vec![Deed::RunCell {
+                role,
                 execute: Box::new(execute),
                 whose: Whose::User(line),
                 stops,
@@ -146,10 +161,24 @@ impl Session {
     }
 
     /// Gives the floor to a cell of the user and starts it.
-    pub(super) fn run_cell(&mut self, execute: Execute, whose: Whose, stops: bool, out: RunSender) {
-        let kept = self.workbook.is_open().then(|| execute.code.clone());
-        let id = self.runtimes.user.execute(execute);
-        let mut run = CellRun::new(id, whose, out.clone(), self.outputs.clone());
+    pub(super) fn run_cell(
+        &mut self,
+        role: Role,
+        execute: Execute,
+        whose: Whose,
+        stops: bool,
+        out: RunSender,
+    ) {
+        let kept = self.workbook.is_open().then(|| match role {
+            Role::Shell => shell_cell(&execute.code),
+            _ => execute.code.clone(),
+        });
+        let Some(runtime) = self.runtimes.of(role) else {
+            return;
+        };
+        let id = runtime.execute(execute);
+        let mut run =
+            CellRun::new(id, whose, out.clone(), self.outputs.clone()).on_runtime_of(role);
         if let Some(source) = kept {
             run.keep(source);
         }
@@ -185,7 +214,7 @@ impl Session {
 }
 
 /// Gives an input its number and, unless it is private, records it, before anything comes of it.
-fn number(
+pub(super) fn number(
     (numbering, history): (&mut Numbering, &History),
     source: &str,
     kind: RunKind,

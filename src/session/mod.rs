@@ -32,6 +32,7 @@ mod routing;
 mod run;
 mod runtimes;
 mod saving;
+mod shell;
 mod shown;
 mod slots;
 mod suggest;
@@ -44,7 +45,7 @@ mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
 pub use commands::listing;
-pub use editor::{EditorWish, EditorWishes, PICK_USAGE, Pick};
+pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick};
 pub use events::notice as report_notice;
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, QuestionEvent, RunKind,
@@ -82,6 +83,8 @@ use handle::Command;
 pub struct Parts {
     /// The runtime.
     pub runtime: PlannedRuntime,
+    /// The persistent shell.
+    pub shell: PlannedRuntime,
     /// Connects the agent when it is first needed.
     pub agent: ConnectAgent,
     /// How another agent would be connected in its place.

@@ -23,6 +23,7 @@ impl Session {
         }
         match role {
             Role::User => self.on_users_runtime(event),
+            Role::Shell => self.on_shell(event),
             Role::Agent(number) => self.on_kernel(number, event),
         }
     }
@@ -34,6 +35,7 @@ impl Session {
                 if !info.restarted {
                     return;
                 }
+                self.runtimes.user.go_to_place();
                 let message = "a new interpreter is ready; the variables of the old one are gone";
                 self.out_or_background().send(Notice::note(message));
             }
@@ -77,7 +79,7 @@ impl Session {
                 let path = self.outputs.record().to_owned();
                 tell_record(call, self.history.clone(), path, self.inbox.clone());
             }
-            event => self.on_cell_event(event),
+            event => self.on_cell_event(Role::User, event),
         }
     }
 
@@ -123,12 +125,12 @@ impl Session {
     }
 
     /// An event of a running cell, of a tool call, or of the background.
-    fn on_cell_event(&mut self, event: RuntimeEvent) {
+    pub(super) fn on_cell_event(&mut self, role: Role, event: RuntimeEvent) {
         let id = request_of(&event);
-        if let Some(cell) = id.and_then(|id| self.floor.cell(id)) {
+        if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
             let step = cell.on(event, &self.history);
-            if let (CellStep::Ended(_), Some(line)) = (&step, line) {
+            if let (CellStep::Ended(_), Some(line), Role::User) = (&step, line, role) {
                 self.runtimes.user.cell_ended(id, line);
             }
             match step {
@@ -140,7 +142,7 @@ impl Session {
                 CellStep::Ended(mut remains) => {
                     self.keep_ran(&mut remains);
                     if let Some(cwd) = &remains.cwd {
-                        self.cwd = PathBuf::from(cwd);
+                        self.goes_to(role, PathBuf::from(cwd));
                     }
                     self.on_floor(FloorEvent::CellEnded(&remains));
                 }
@@ -148,7 +150,7 @@ impl Session {
             return;
         }
         let event = match id {
-            Some(id) => match self.on_code(Role::User, id, event) {
+            Some(id) => match self.on_code(role, id, event) {
                 Some(event) => event,
                 None => return,
             },

@@ -2,10 +2,11 @@
 //! knows who waits for its answers.
 //!
 //! Invariant: whatever is asked or told of a runtime goes with the role it has; the numbers of requests are each
-//! runtime's own. A shell of the session's is another role. Nothing is asked that the runtime cannot do; where a user
+//! runtime's own. Nothing is asked that the runtime cannot do; where a user
 //! asks for it, what comes back is the line that tells the user.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -24,6 +25,8 @@ pub(super) type Killer = Arc<Mutex<Option<Arc<dyn Interrupter>>>>;
 pub(super) enum Role {
     /// The user's: the session's cells, what prompts refer to, the agent's `live` cells.
     User,
+    /// The session's shell: what is typed in shell mode.
+    Shell,
     /// One of the agent's own, by its number.
     Agent(u32),
 }
@@ -32,6 +35,8 @@ pub(super) enum Role {
 pub(super) struct Runtimes {
     /// The user's.
     pub(super) user: RuntimeSlot,
+    /// The session's shell.
+    pub(super) shell: RuntimeSlot,
     agents: BTreeMap<u32, RuntimeSlot>,
     /// Whose code asked for input last: one thing has the floor, so one asks at a time.
     asking: Role,
@@ -51,15 +56,24 @@ pub(super) struct RuntimeSlot {
     session: Variables,
     /// Its interpreter knows that.
     knows_session: bool,
+    /// Where a shell has led it: also an interpreter that takes its place goes there.
+    place: Option<PathBuf>,
 }
 
 /// Environment variables; `None`: there shall be none of that name.
 pub(super) type Variables = Vec<(String, Option<String>)>;
 
 impl Runtimes {
-    pub(super) fn new(user: PlannedRuntime, stdin: Stdin, killer: Killer) -> Self {
+    pub(super) fn new(
+        user: PlannedRuntime,
+        shell: PlannedRuntime,
+        stdin: Stdin,
+        killer: Killer,
+    ) -> Self {
         Runtimes {
             user: RuntimeSlot::new(user, stdin, killer),
+            // A handle ends the user's only.
+            shell: RuntimeSlot::new(shell, Stdin::Terminal, Killer::default()),
             agents: BTreeMap::new(),
             asking: Role::User,
         }
@@ -69,6 +83,7 @@ impl Runtimes {
     pub(super) fn of(&mut self, role: Role) -> Option<&mut RuntimeSlot> {
         match role {
             Role::User => Some(&mut self.user),
+            Role::Shell => Some(&mut self.shell),
             Role::Agent(number) => self.agents.get_mut(&number),
         }
     }
@@ -114,6 +129,9 @@ impl Runtimes {
         if let Poll::Ready(event) = self.user.slot.poll_next(waker) {
             return Poll::Ready((Role::User, event));
         }
+        if let Poll::Ready(event) = self.shell.slot.poll_next(waker) {
+            return Poll::Ready((Role::Shell, event));
+        }
         for (number, runtime) in &mut self.agents {
             if let Poll::Ready(event) = runtime.slot.poll_next(waker) {
                 return Poll::Ready((Role::Agent(*number), event));
@@ -134,6 +152,7 @@ impl RuntimeSlot {
             ended: HashMap::new(),
             session: Variables::new(),
             knows_session: true,
+            place: None,
         }
     }
 
@@ -149,6 +168,7 @@ impl RuntimeSlot {
             self.able = runtime.capabilities();
             let killer = self.able.restart.then(|| runtime.interrupter());
             *self.killer.lock().unwrap_or_else(PoisonError::into_inner) = killer;
+            self.go_to_place();
         }
         self.slot.get()
     }
@@ -158,6 +178,30 @@ impl RuntimeSlot {
         if self.session != *session {
             self.session.clone_from(session);
             self.knows_session = false;
+        }
+    }
+
+    /// It goes to this directory: now if it is connected, else as soon as it is.
+    pub(super) fn go_to(&mut self, place: PathBuf) {
+        self.place = Some(place);
+        self.go_to_place();
+    }
+
+    /// It has gone where its own code led it.
+    pub(super) fn has_gone(&mut self) {
+        self.place = None;
+    }
+
+    /// Goes where it is to be; also an interpreter that has taken another's place.
+    pub(super) fn go_to_place(&mut self) {
+        if let (Some(place), Some(runtime)) = (&self.place, self.slot.live()) {
+            let code = Execute {
+                silent: true,
+                directory: Some(place.clone()),
+                ..Execute::aside(String::new())
+            };
+            // Nobody waits for its end.
+            runtime.submit(RuntimeRequest::Execute(code));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
-use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
+use crate::session::floor::{Floor, FloorAction, FloorEvent, Holder, Work};
 use crate::session::handle::{Command, Shared};
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
@@ -108,6 +108,7 @@ pub(super) fn run(
     };
     let Parts {
         runtime,
+        shell,
         agent,
         agents,
         kernels,
@@ -132,7 +133,7 @@ pub(super) fn run(
         notebooks,
     } = parts;
     let mut session = Session {
-        runtimes: Runtimes::new(runtime, stdin, Arc::clone(&shared.killer)),
+        runtimes: Runtimes::new(runtime, shell, stdin, Arc::clone(&shared.killer)),
         history,
         choices,
         cwd,
@@ -264,6 +265,9 @@ impl Session {
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
+            Command::WarmShell(answer) => {
+                let _ = answer.send(self.runtimes.shell.get().terminal());
+            }
             Command::WarmAgent => self.exchanges.agent.get().warm_up(),
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
@@ -394,7 +398,11 @@ impl Session {
 
     /// Interrupts the code that runs, in whichever runtime that is; what the user is told where that cannot be done.
     pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
-        self.runtimes.of(self.toolbox.role())?.interrupt()
+        let role = match self.floor.holder() {
+            Some(Holder::Cell(cell)) => cell.run.role,
+            _ => self.toolbox.role(),
+        };
+        self.runtimes.of(role)?.interrupt()
     }
 
     /// Asks the user's runtime for `waiter`; its refusal is an answer, too.

@@ -31,6 +31,8 @@ pub(super) enum Action {
     SearchHistory,
     /// Prompts instead of cells, and back.
     PromptMode,
+    /// Commands of the shell instead of cells, and back.
+    ShellMode,
     /// The text in the user's own editor.
     OpenEditor,
     /// See what a guest asks.
@@ -54,6 +56,7 @@ impl Action {
             Action::Suggest => "suggest".into(),
             Action::SearchHistory => "search_history".into(),
             Action::PromptMode => "prompt_mode".into(),
+            Action::ShellMode => "shell_mode".into(),
             Action::OpenEditor => "open_editor".into(),
             Action::Answer => "answer".into(),
             Action::Called => "called".into(),
@@ -72,6 +75,7 @@ impl Action {
             "suggest" => Some(Action::Suggest),
             "search_history" => Some(Action::SearchHistory),
             "prompt_mode" => Some(Action::PromptMode),
+            "shell_mode" => Some(Action::ShellMode),
             "open_editor" => Some(Action::OpenEditor),
             "answer" => Some(Action::Answer),
             "called" => Some(Action::Called),

@@ -299,7 +299,8 @@ impl Editor {
                     Some(Action::Suspend) => self.external.suspend(),
                     Some(Action::SearchHistory) => self.search_history()?,
                     Some(Action::Wish(wish)) => replaces = self.grant(wish).or(replaces),
-                    Some(Action::PromptMode) => self.toggle_prompts(),
+                    Some(Action::PromptMode) => self.toggle(Mode::Prompts),
+                    Some(Action::ShellMode) => self.toggle(Mode::Shell),
                     Some(Action::OpenEditor) => self.open_editor(),
                     Some(Action::Change(action)) => {
                         let ring = self.ring.lock();
@@ -345,19 +346,15 @@ impl Editor {
         look(&self.snapshot).mode
     }
 
-    /// True while everything is a prompt.
-    pub(super) fn prompts(&self) -> bool {
-        look(&self.snapshot).mode == Mode::Prompts
-    }
-
-    /// Prompts instead of cells, or back.
-    pub(super) fn toggle_prompts(&mut self) {
-        let mode = if self.prompts() {
-            Mode::Cells
-        } else {
-            (self.on_prompt)();
-            Mode::Prompts
+    /// This mode instead of cells, or back.
+    pub(super) fn toggle(&mut self, wanted: Mode) {
+        let mode = match self.mode() {
+            mode if mode == wanted => Mode::Cells,
+            _ => wanted,
         };
+        if mode == Mode::Prompts {
+            (self.on_prompt)();
+        }
         look(&self.snapshot).mode = mode;
     }
 
@@ -454,7 +451,11 @@ impl Editor {
     fn indent(&mut self) {
         let before = &self.line.current_buffer_contents()[..self.line.current_insertion_point()];
         let typed = before.strip_suffix('\n').unwrap_or(before);
-        if let Completeness::Incomplete { indent } = completeness(typed, Mode::Cells)
+        let mode = match self.mode() {
+            Mode::Shell => Mode::Shell,
+            Mode::Cells | Mode::Prompts => Mode::Cells,
+        };
+        if let Completeness::Incomplete { indent } = completeness(typed, mode)
             && indent > 0
         {
             self.line

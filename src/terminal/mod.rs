@@ -256,7 +256,8 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
             guard: guard.clone(),
             appearance: options.appearance,
             pictures: options.pictures,
-            attached,
+            cells: Attached::default(),
+            in_front: attached,
             told,
             gate: editor.gate(),
             ground: editor.ground().clone(),
@@ -390,12 +391,7 @@ impl Shell {
     }
 
     fn is_prompt(&self, text: &str) -> bool {
-        let mode = if self.editor.prompts() {
-            Mode::Prompts
-        } else {
-            Mode::Cells
-        };
-        matches!(classify(text, mode), Input::Prompt(_))
+        matches!(classify(text, self.editor.mode()), Input::Prompt(_))
     }
 
     /// Loads files before the first prompt.

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Run`]. Out: what is left to do, and what was typed meanwhile and read by nobody.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crate::display::{Aftermath, Display, Pictures, follow, page, say};
 use crate::environment::Environment;
@@ -27,7 +27,10 @@ pub(super) struct Showing {
     pub(super) guard: Option<Arc<TerminalGuard>>,
     pub(super) appearance: Appearance,
     pub(super) pictures: Pictures,
-    pub(super) attached: Attached,
+    /// The cells' terminal, once it is known.
+    pub(super) cells: Attached,
+    /// The terminal of what runs, or ran last: it hears of the window's size.
+    pub(super) in_front: Attached,
     pub(super) told: Told,
     /// Keys that wait for the editor.
     pub(super) gate: SharedGate,
@@ -67,9 +70,11 @@ impl Showing {
             Some(keyboard),
         );
         let mut typing = target.and_then(|target| self.type_at(target, &hands));
+        let mut shell = false;
         let shown = follow(run, &self.screen, &mut display, |event| {
             match event {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
+                    shell = *kind == RunKind::Shell;
                     typing = self.begin_typing(*kind, &hands);
                 }
                 SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
@@ -77,7 +82,9 @@ impl Showing {
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
                     // In a turn nobody knew that a cell comes.
-                    hands.set_cell(self.cells());
+                    if !shell {
+                        hands.set_cell(self.cells());
+                    }
                     hands.open();
                 }
                 SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => hands.close(typeahead),
@@ -155,6 +162,7 @@ impl Showing {
             RunKind::Command => return None,
             RunKind::Prompt => KeyTarget::Turn,
             RunKind::Cell => self.cells().map_or(KeyTarget::Turn, KeyTarget::Cell),
+            RunKind::Shell => self.shell().map_or(KeyTarget::Turn, KeyTarget::Cell),
         };
         self.type_at(target, hands)
     }
@@ -195,14 +203,26 @@ impl Showing {
 
     /// The terminal of the cells; the first time the interpreter is waited for long enough to know it.
     pub(super) fn cells(&self) -> Option<Arc<dyn CellTerminal>> {
-        let mut attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner);
-        if attached.is_none() {
-            *attached = self.session.warm_runtime();
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if cells.is_none() {
+            *cells = self.session.warm_runtime();
         }
-        if let Some(cells) = &*attached {
-            cells.resize(self.screen.size());
-        }
-        attached.clone()
+        let cells = cells.clone()?;
+        cells.resize(self.screen.size());
+        *self.in_front() = Some(Arc::clone(&cells));
+        Some(cells)
+    }
+
+    /// The terminal of the shell's commands; the window's changes of size go there while one runs.
+    fn shell(&self) -> Option<Arc<dyn CellTerminal>> {
+        let shell = self.session.shell_terminal()?;
+        shell.resize(self.screen.size());
+        *self.in_front() = Some(Arc::clone(&shell));
+        Some(shell)
+    }
+
+    fn in_front(&self) -> MutexGuard<'_, Option<Arc<dyn CellTerminal>>> {
+        self.in_front.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How answers look, with the code theme in force.

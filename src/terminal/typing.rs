@@ -262,6 +262,14 @@ impl<F: Fn(Signal)> Keys<F> {
             (Rule::Question | Rule::Turn, CTRL_Z) => self.suspend(),
             (Rule::Turn, _) => {}
             // Control characters mean signals only while the cell's terminal says so: vim gets its Ctrl-Z.
+            // A shell knows what they mean to the job in front.
+            (Rule::Cell(terminal, _), byte) if terminal.mode().jobs => {
+                let mut state = self.hands.state();
+                if byte == CTRL_C {
+                    state.stop();
+                }
+                state.keep(&[byte]);
+            }
             (Rule::Cell(terminal, turn), CTRL_C) if terminal.mode().signals || self.replays() => {
                 self.interrupt(terminal.as_ref(), turn);
             }

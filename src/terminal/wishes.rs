@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::display::{copied, say, theme_rows};
 use crate::history::Archive;
+use crate::input::Mode;
 use crate::markdown::Theme;
 use crate::report::Report;
 use crate::screen::Screen;
@@ -36,9 +37,14 @@ impl Wishes {
     ) -> Result<Option<i64>, Report> {
         match wish {
             EditorWish::TogglePrompts => {
-                editor.toggle_prompts();
-                let state = if editor.prompts() { "ON" } else { "OFF" };
-                self.print(&format!("Prompt mode {state}\n"))?;
+                editor.toggle(Mode::Prompts);
+                let on = editor.mode() == Mode::Prompts;
+                self.print(&format!("Prompt mode {}\n", if on { "ON" } else { "OFF" }))?;
+            }
+            EditorWish::ToggleShell => {
+                editor.toggle(Mode::Shell);
+                let on = editor.mode() == Mode::Shell;
+                self.print(&format!("Shell mode {}\n", if on { "ON" } else { "OFF" }))?;
             }
             EditorWish::ShowThemes(in_force) => {
                 let shown = Theme::named(&in_force).unwrap_or_default().like(theme);

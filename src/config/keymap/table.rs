@@ -49,6 +49,7 @@ actions! {
         Suspend "suspend" ["ctrl-z"] "suspend the program"
         ClearScreen "clear_screen" ["ctrl-l"] "clear the screen and keep the text"
         PromptMode "prompt_mode" ["alt-p"] "prompts instead of cells, and back"
+        ShellMode "shell_mode" ["alt-s"] "commands of the shell instead of cells, and back"
         OpenEditor "open_editor" ["f2" "ctrl-x ctrl-e"] "edit the text with $VISUAL or $EDITOR"
     }
     "The agent" {

@@ -13,6 +13,8 @@ use std::thread::Thread;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::Signal;
 
+use super::super::channel::Closing;
+use super::super::terminal::EarlyKeys;
 use super::super::{Interrupter, RequestId, RuntimeRequest};
 use super::map::RequestKind;
 use crate::process::Group;
@@ -77,11 +79,6 @@ impl Control {
     /// Tells which thread to unpark.
     pub(super) fn set_owner(&self, owner: Thread) {
         self.state().owner = Some(owner);
-    }
-
-    /// True once the runtime is to end.
-    pub(super) fn is_closing(&self) -> bool {
-        self.state().closing
     }
 
     /// Everything submitted since the last call; counts as running from here.
@@ -167,6 +164,23 @@ impl Control {
             // Would block only when it is readable beyond doubt.
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
         }
+    }
+}
+
+impl Closing for Control {
+    fn is_closing(&self) -> bool {
+        self.state().closing
+    }
+}
+
+impl EarlyKeys for Control {
+    /// A signal would hit Python's own start-up: what waits for it is cancelled instead.
+    fn interrupts_early(&self) -> bool {
+        let starting = self.is_starting();
+        if starting {
+            self.interrupt();
+        }
+        starting
     }
 }
 

@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -18,14 +17,15 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::super::{Death, OutputStream};
+use super::super::OutputStream;
+use super::super::marks::nonce;
+use super::super::terminal::InnerTerminal;
 use super::control::Control;
 use super::find::Candidate;
 use super::order::Sequencer;
 use super::plan::{Confinement, ScriptRun};
-use super::terminal::{InnerTerminal, is_raw};
 use super::wire::{Lines, parse_frame};
-use crate::process::{self, Child, Group, Leadership};
+use crate::process::{self, Child, Group, Leadership, is_raw};
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;
@@ -428,24 +428,5 @@ impl Interpreter {
             }
         }
         true
-    }
-}
-
-/// Sixteen random hexadecimal digits.
-fn nonce() -> io::Result<String> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(format!("{:016x}", u64::from_ne_bytes(random)))
-}
-
-/// What an end means to a session.
-pub(super) fn death_of(status: io::Result<ExitStatus>) -> Death {
-    match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => Death::Exited(code),
-            (None, Some(signal)) => Death::Signalled(signal),
-            (None, None) => Death::Confused(status.to_string()),
-        },
-        Err(error) => Death::Confused(error.to_string()),
     }
 }

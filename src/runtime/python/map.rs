@@ -217,6 +217,7 @@ impl Underway {
                     id,
                     finish: Finish {
                         ending,
+                        exit: None,
                         milliseconds: ms,
                         cwd,
                         typeahead: typed_bytes(&typeahead),

@@ -3,24 +3,21 @@
 //! In: requests of the contract. Out: its events. A file of ours (`assets/python`) is staged (`stage.rs`) and started
 //! with an interpreter of this machine (`find.rs`, `start.rs`); one thread (`owner.rs`) talks to it (`wire.rs`,
 //! `map.rs`), reads what cells print itself (`interpreter.rs`) and puts both in order by marks in the output
-//! (`marks.rs`, `order.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
+//! (`order.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
 mod control;
 mod ends;
-mod events;
 mod find;
 mod interpreter;
 mod managed;
 mod map;
-mod marks;
 mod order;
 mod owner;
 mod plan;
 mod set_up;
 mod stage;
 mod start;
-mod terminal;
 mod wire;
 
 use std::sync::Arc;
@@ -28,18 +25,21 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::Sender;
 
+use super::channel::Events;
+use super::terminal::InnerTerminal;
 use super::{
     CellTerminal, Death, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
     RuntimeRequest, StartFailure,
 };
+use crate::process::StopKey;
 use control::Control;
-use events::Events;
 pub use find::{Candidate, InterpreterSearch, find as interpreters};
 pub use managed::{ManagedPython, ManagedState};
 use map::RequestKind;
+#[cfg(test)]
+pub(super) use order::RunnerMark;
 use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
-use terminal::InnerTerminal;
 
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.
@@ -72,14 +72,18 @@ impl PythonRuntime {
     /// Starts a runtime that tells `events`.
     pub(super) fn start(plan: PythonPlan, events: Sender<RuntimeEvent>) -> Self {
         let control = Arc::new(Control::new());
-        let terminal = plan
-            .terminal
-            .map(|size| Arc::new(InnerTerminal::new(size, Arc::clone(&control))));
+        let terminal = plan.terminal.map(|size| {
+            Arc::new(InnerTerminal::new(
+                size,
+                StopKey::Absent,
+                Arc::clone(&control) as _,
+            ))
+        });
         let owner = Owner::new(
             plan,
             Arc::clone(&control),
             terminal.clone(),
-            Events::new(events.clone(), Arc::clone(&control)),
+            Events::new(events.clone(), Arc::clone(&control) as _),
         );
         let thread = std::thread::Builder::new()
             .name("python".into())

@@ -9,8 +9,37 @@
 use std::collections::VecDeque;
 
 use super::super::OutputStream;
-use super::marks::{Mark, MarkFilter, StreamPiece};
+use super::super::marks::{Mark, MarkFilter, StreamPiece};
 use super::wire::{RunnerFrame, SyncedFrame};
+
+/// A mark of the runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) enum RunnerMark {
+    /// `17`: everything before belongs before the frame with this number.
+    Sync(u64),
+    /// `own`: a program of the cell owns the screen from here.
+    Own,
+    /// `back`: the cell has it back.
+    Back,
+}
+
+impl Mark for RunnerMark {
+    fn parse(word: &[u8]) -> Option<Self> {
+        match word {
+            b"own" => Some(RunnerMark::Own),
+            b"back" => Some(RunnerMark::Back),
+            [b'1'..=b'9', ..] => {
+                let number = std::str::from_utf8(word).ok()?.parse().ok()?;
+                Some(RunnerMark::Sync(number))
+            }
+            _ => None,
+        }
+    }
+
+    fn begins(word: &[u8]) -> bool {
+        b"own".starts_with(word) || b"back".starts_with(word) || word.iter().all(u8::is_ascii_digit)
+    }
+}
 
 /// One step of the sequence.
 #[derive(Debug)]
@@ -40,7 +69,7 @@ pub(super) struct Sequencer {
 #[derive(Debug)]
 struct Stream {
     which: OutputStream,
-    marks: MarkFilter,
+    marks: MarkFilter<RunnerMark>,
     /// The mark this stream stands at.
     at: Option<u64>,
     closed: bool,
@@ -165,9 +194,9 @@ impl Stream {
             };
             match piece {
                 StreamPiece::Bytes(bytes) => return Some(self.output(bytes)),
-                StreamPiece::Mark(Mark::Own) => self.owned = true,
-                StreamPiece::Mark(Mark::Back) => self.owned = false,
-                StreamPiece::Mark(Mark::Sync(number)) => {
+                StreamPiece::Mark(RunnerMark::Own) => self.owned = true,
+                StreamPiece::Mark(RunnerMark::Back) => self.owned = false,
+                StreamPiece::Mark(RunnerMark::Sync(number)) => {
                     self.at = Some(number).filter(|n| *n > released)
                 }
             }

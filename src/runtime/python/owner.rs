@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
+use super::super::channel::{Closing, Events};
+use super::super::terminal::InnerTerminal;
 use super::super::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
 use super::ends::Ends;
-use super::events::Events;
-use super::interpreter::{Interpreter, PollStep, death_of};
+use super::interpreter::{Interpreter, PollStep};
 use super::map::{RequestKind, Underway, interrupted, typed_bytes, wants_to_leave};
 use super::order::SequenceItem;
 use super::plan::PythonPlan;
 use super::set_up::Beginning;
 use super::start::{Early, Start, Starter};
-use super::terminal::InnerTerminal;
 use super::wire::{RunnerFrame, answered, reply_line, request_line, take_back_line};
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
@@ -417,7 +417,7 @@ impl Owner {
         let death = match interpreter.confusion.take() {
             _ if group.was_killed() => Death::Killed,
             Some(what) => Death::Confused(what),
-            None => death_of(status),
+            None => Death::from(status),
         };
         self.end_cell();
         self.release_end();

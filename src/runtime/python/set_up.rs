@@ -4,8 +4,8 @@
 //! what it prints then is nobody's. Invariant: what an interpreter died of is not done again before it is asked for
 //! again.
 
+use super::super::channel::Events;
 use super::super::{RequestId, RuntimeEvent, RuntimeRequest, SetUp};
-use super::events::Events;
 use super::interpreter::Interpreter;
 use super::wire::{RunnerFrame, set_up_line};
 

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::super::channel::{Closing, Events};
+use super::super::terminal::InnerTerminal;
 use super::super::{OutputStream, RuntimeEvent, RuntimeInfo, StartFailure};
 use super::control::Control;
-use super::events::Events;
 use super::find::{Candidate, InterpreterSearch, find};
 use super::interpreter::{Interpreter, Launch, PollStep};
 use super::map::{RequestKind, interrupted};
 use super::order::SequenceItem;
 use super::plan::{LANGUAGE, PythonPlan};
 use super::stage::stage;
-use super::terminal::InnerTerminal;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
 
 /// How long an interpreter may take until it is ready.

@@ -12,6 +12,7 @@ use crate::session::cell::Whose;
 use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::replay::{Purpose, Replay};
+use crate::session::runtimes::Role;
 use crate::session::workbook::{BroughtCell, OpenWorkbook};
 
 /// One thing to be done.
@@ -35,6 +36,7 @@ pub(in crate::session) enum Deed {
     Chosen { option: String, value: String },
     /// A cell that is recorded runs; when it fails and `stops`, what waits is not run.
     RunCell {
+        role: Role,
         execute: Box<Execute>,
         whose: Whose,
         stops: bool,

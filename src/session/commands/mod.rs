@@ -190,6 +190,7 @@ impl Session {
                 });
             }
             MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
+            MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
                 self.on_floor(FloorEvent::Interrupted)
             }
@@ -261,10 +262,11 @@ impl Session {
                     }
                 }
                 Deed::RunCell {
+                    role,
                     execute,
                     whose,
                     stops,
-                } => self.run_cell(*execute, whose, stops, out.clone()),
+                } => self.run_cell(role, *execute, whose, stops, out.clone()),
                 Deed::Replay {
                     replay,
                     last_code,

@@ -189,6 +189,7 @@ fn stage_of(
             able: crate::runtime::connect::capabilities(&runtime),
             connect: Box::new(move || crate::runtime::connect::connect(runtime)),
         },
+        shell: kernel(),
         agent: Box::new(move || crate::agent::connect::connect(plan)),
         agents: Box::new(|choice| Err(Report::usage(format!("no {choice}")))),
         kernels: Box::new(|_| kernel()),
@@ -239,6 +240,7 @@ pub(super) fn choices() -> Choices {
 fn finish(ending: Ending) -> Finish {
     Finish {
         ending,
+        exit: None,
         milliseconds: 1.0,
         cwd: None,
         typeahead: Vec::new(),

@@ -130,12 +130,12 @@ pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource 
     if cursor < body {
         return CompletionSource::Nothing;
     }
-    if text[body..].starts_with('.') {
+    if mode != Mode::Shell && text[body..].starts_with('.') {
         return prompt(text, cursor, body + 1);
     }
     match classify(text, mode) {
         Input::Prompt(_) => prompt(text, cursor, body),
-        Input::Leave => CompletionSource::Nothing,
+        Input::Leave | Input::Shell { .. } => CompletionSource::Nothing,
         Input::Command { .. } => python(text, cursor, body),
         Input::Empty | Input::Note { .. } | Input::Cell { .. } => {
             let marked = mode == Mode::Prompts && text[body..].starts_with(';');

@@ -21,6 +21,7 @@ pub(super) fn event(action: KeyAction) -> ReedlineEvent {
         KeyAction::Newline => edit(EditCommand::InsertNewline),
         KeyAction::Suspend => Action::Suspend.event(),
         KeyAction::PromptMode => Action::PromptMode.event(),
+        KeyAction::ShellMode => Action::ShellMode.event(),
         KeyAction::OpenEditor => Action::OpenEditor.event(),
         KeyAction::Answer => Action::Answer.event(),
         KeyAction::Suggest => Action::Suggest.event(),

@@ -85,6 +85,7 @@ pub(in crate::runtime::python) fn finished(id: RequestId, ending: Ending) -> Run
         id,
         finish: Finish {
             ending,
+            exit: None,
             milliseconds: 0.0,
             cwd: None,
             typeahead: Vec::new(),

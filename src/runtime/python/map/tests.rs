@@ -88,7 +88,9 @@ fn frames_become_events() {
         (
             &cell,
             r#"{"type":"done","id":3,"status":"ok","ms":1.5,"cwd":"/x","typeahead":"YQ=="}"#,
-            Some(r#"Finish { ending: Ok, milliseconds: 1.5, cwd: Some("/x"), typeahead: [97] }"#),
+            Some(
+                r#"Finish { ending: Ok, exit: None, milliseconds: 1.5, cwd: Some("/x"), typeahead: [97] }"#,
+            ),
         ),
         (
             &cell,

@@ -11,14 +11,18 @@ use std::thread::Thread;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::super::RuntimeEvent;
-use super::control::Control;
+use super::RuntimeEvent;
+
+/// Knows whether the runtime is closed; whoever closes it unparks the thread that sends.
+pub(super) trait Closing: Send + Sync {
+    /// It is closed: nobody waits any more.
+    fn is_closing(&self) -> bool;
+}
 
 /// The sending end.
-#[derive(Debug)]
 pub(super) struct Events {
     sender: Sender<RuntimeEvent>,
-    control: Arc<Control>,
+    control: Arc<dyn Closing>,
 }
 
 /// Unparks the waiting thread when there is room.
@@ -31,7 +35,7 @@ impl Wake for Unpark {
 }
 
 impl Events {
-    pub(super) fn new(sender: Sender<RuntimeEvent>, control: Arc<Control>) -> Self {
+    pub(super) fn new(sender: Sender<RuntimeEvent>, control: Arc<dyn Closing>) -> Self {
         Events { sender, control }
     }
 

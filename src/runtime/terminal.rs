@@ -1,32 +1,35 @@
-//! The pseudo-terminal the cells own: made once for every interpreter, one handle for all of them.
+//! The pseudo-terminal that cells, or the commands of a shell, own: made once for every interpreter, one handle for all
+//! of them.
 //!
-//! In: what the user types, the size of the window. Out: the master's bytes are read by `interpreter.rs`. Invariants:
-//! a handle outlives every interpreter and does nothing between two of them; a byte is taken only while a cell runs, as
-//! its frames tell, so none waits in the terminal for a later cell; writing never blocks; a suspend character is never
-//! acted upon (nobody could resume the interpreter). Absent on purpose: the user's own terminal.
+//! In: what the user types, the size of the window. Out: whoever made it reads the master's bytes. Invariants: a handle
+//! outlives every interpreter and does nothing between two of them; a byte is taken only while a cell runs, as its
+//! owner tells, so none waits in the terminal for a later cell; writing never blocks; a suspend character is acted upon
+//! only where there is a shell to bring back what it stops. Absent on purpose: the user's own terminal.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, ptsname, unlockpt};
-use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, Winsize, tcgetattr,
-    tcsetattr, tcsetwinsize,
-};
+use rustix::termios::{LocalModes, tcgetattr};
 
-use super::super::{CellTerminal, Interrupter, TerminalMode, TerminalSize};
-use super::control::Control;
+use super::{CellTerminal, TerminalMode, TerminalSize};
+use crate::process::{self, StopKey};
 
 /// What control-C sends.
 const INTERRUPT: u8 = 3;
+
+/// Whoever hears of a Ctrl-C before a program could.
+pub(super) trait EarlyKeys: std::fmt::Debug + Send + Sync {
+    /// It has done what there is to do: the interpreter is not there yet.
+    fn interrupts_early(&self) -> bool;
+}
 
 /// The handle; see the module.
 #[derive(Debug)]
 pub(super) struct InnerTerminal {
     state: Mutex<State>,
-    control: Arc<Control>,
+    keys: Arc<dyn EarlyKeys>,
+    stop: StopKey,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,8 @@ struct State {
 }
 
 impl InnerTerminal {
-    pub(super) fn new(size: TerminalSize, control: Arc<Control>) -> Self {
+    /// `stop`: there is somebody to bring back what Ctrl-Z stops.
+    pub(super) fn new(size: TerminalSize, stop: StopKey, keys: Arc<dyn EarlyKeys>) -> Self {
         let state = State {
             master: None,
             size,
@@ -51,7 +55,8 @@ impl InnerTerminal {
         };
         InnerTerminal {
             state: Mutex::new(state),
-            control,
+            keys,
+            stop,
         }
     }
 
@@ -64,17 +69,9 @@ impl InnerTerminal {
     /// # Errors
     /// The operating system's.
     pub(super) fn open(&self) -> io::Result<(Arc<OwnedFd>, OwnedFd)> {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let master = openpt(flags)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let slave = cells_end(&master, OFlags::empty())?;
-        let mut termios = tcgetattr(&slave)?;
-        make_sane(&mut termios);
-        tcsetattr(&slave, OptionalActions::Now, &termios)?;
         let mut state = self.state();
-        tcsetwinsize(&slave, window(state.size))?;
-        rustix::io::ioctl_fionbio(&master, true)?;
+        let TerminalSize { columns, rows } = state.size;
+        let (master, slave) = process::open_pty(columns, rows, self.stop)?;
         let master = Arc::new(master);
         state.master = Some(Arc::clone(&master));
         state.foreground_program = false;
@@ -89,7 +86,7 @@ impl InnerTerminal {
         let modes = tcgetattr(master).ok()?.local_modes;
         modes
             .contains(LocalModes::ICANON)
-            .then(|| cells_end(master, OFlags::NONBLOCK).ok())?
+            .then(|| process::other_end(master, false).ok())?
     }
 
     /// The interpreter is gone.
@@ -120,12 +117,8 @@ impl InnerTerminal {
 
 impl CellTerminal for InnerTerminal {
     fn type_bytes(&self, bytes: &[u8]) -> usize {
-        if self.control.is_starting() {
-            // A signal would hit Python's own start-up: cancel what waits for it instead.
-            if bytes.contains(&INTERRUPT) {
-                self.control.interrupt();
-                return bytes.len();
-            }
+        if bytes.contains(&INTERRUPT) && self.keys.interrupts_early() {
+            return bytes.len();
         }
         // Held while writing: the end of the cell comes before a byte or after it.
         let mut state = self.state();
@@ -167,7 +160,7 @@ impl CellTerminal for InnerTerminal {
         state.size = size;
         if let Some(master) = &state.master {
             // Fails only when the other end is gone.
-            let _ = tcsetwinsize(master, window(size));
+            let _ = process::set_size(master, size.columns, size.rows);
         }
     }
 
@@ -184,53 +177,7 @@ impl CellTerminal for InnerTerminal {
             signals: flags.contains(LocalModes::ISIG),
             canonical: flags.contains(LocalModes::ICANON),
             foreground_program: state.foreground_program,
+            jobs: self.stop == StopKey::Stops,
         }
-    }
-}
-
-/// True when a program has taken the terminal out of line mode and does its own echo, as editors, pagers and line
-/// editors do. The runner does so too, for a moment after each cell, to take back what was typed ahead; it is known by
-/// reads that never wait (VMIN and VTIME both zero).
-pub(super) fn is_raw(master: impl AsFd) -> bool {
-    tcgetattr(master).is_ok_and(|termios| {
-        let waits = termios.special_codes[SpecialCodeIndex::VMIN] > 0
-            || termios.special_codes[SpecialCodeIndex::VTIME] > 0;
-        waits
-            && !termios
-                .local_modes
-                .intersects(LocalModes::ICANON | LocalModes::ECHO)
-    })
-}
-
-/// Opens the end of a pair that the cells have.
-fn cells_end(master: &OwnedFd, more: OFlags) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | more;
-    match ioctl_tiocgptpeer(master, OpenptFlags::from_bits_retain(flags.bits())) {
-        Ok(end) => Ok(end),
-        Err(_) => {
-            let name = ptsname(master, Vec::new())?;
-            Ok(rustix::fs::open(name, flags, Mode::empty())?)
-        }
-    }
-}
-
-fn make_sane(termios: &mut Termios) {
-    termios.input_modes |= InputModes::IUTF8 | InputModes::ICRNL;
-    termios.local_modes |= LocalModes::ECHO
-        | LocalModes::ECHOE
-        | LocalModes::ECHOK
-        | LocalModes::ICANON
-        | LocalModes::ISIG
-        | LocalModes::IEXTEN;
-    // Zero is "no such character".
-    termios.special_codes[SpecialCodeIndex::VSUSP] = 0;
-}
-
-fn window(size: TerminalSize) -> Winsize {
-    Winsize {
-        ws_row: size.rows,
-        ws_col: size.columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
     }
 }

@@ -1,12 +1,15 @@
-//! Finds the runner's marks in the cell's output and takes them out.
+//! Finds the marks of ours in a cell's output and takes them out.
 //!
 //! In: chunks of one output stream as they were read, cut anywhere. Out: [`StreamPiece`]s, in order: the bytes of the
-//! cell and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`, where WORD is a number (order against
-//! the frames), `own` (a program of the cell takes the screen) or `back` (it gave it back).
+//! cell and the marks between them. A mark is `ESC ] 7717 ; NONCE ; WORD BEL`; which words there are is the affair of
+//! whoever writes them ([`Mark`]).
 //!
 //! Invariant: the bytes and the marks do not depend on how the stream was cut. What looks like a mark but has another
 //! nonce or an unknown word is the cell's output. Cost: one substring search for every chunk, no copy of a chunk that
 //! holds no mark.
+
+use std::io;
+use std::marker::PhantomData;
 
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -16,27 +19,26 @@ const LONGEST_WORD: usize = 20;
 
 /// What a stream is made of.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum StreamPiece {
+pub(super) enum StreamPiece<M> {
     /// Output, never empty.
     Bytes(Vec<u8>),
     /// A mark.
-    Mark(Mark),
+    Mark(M),
 }
 
-/// A mark of the runner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// Everything before belongs before the frame with this number.
-    Sync(u64),
-    /// A program of the cell owns the screen from here.
-    Own,
-    /// The cell has it back.
-    Back,
+/// What is said by a mark, in a word of at most 20 bytes.
+pub(super) trait Mark: Sized {
+    /// What this word says; `None`: it is no mark.
+    fn parse(word: &[u8]) -> Option<Self>;
+
+    /// A word may begin so.
+    fn begins(word: &[u8]) -> bool;
 }
 
 /// Splits one stream.
 #[derive(Debug)]
-pub(super) struct MarkFilter {
+pub(super) struct MarkFilter<M> {
+    marks: PhantomData<M>,
     finder: Finder<'static>,
     /// Not yet handed out; everything before `at` is.
     buffer: Vec<u8>,
@@ -45,11 +47,12 @@ pub(super) struct MarkFilter {
     plain: usize,
 }
 
-impl MarkFilter {
+impl<M: Mark> MarkFilter<M> {
     /// A filter for marks with this nonce.
     pub(super) fn new(nonce: &str) -> Self {
         let prefix = format!("\x1b]7717;{nonce};");
         MarkFilter {
+            marks: PhantomData,
             finder: Finder::new(prefix.as_bytes()).into_owned(),
             buffer: Vec::new(),
             at: 0,
@@ -70,7 +73,7 @@ impl MarkFilter {
     }
 
     /// The next piece that is certain; `None` until more is pushed.
-    pub(super) fn next(&mut self) -> Option<StreamPiece> {
+    pub(super) fn next(&mut self) -> Option<StreamPiece<M>> {
         loop {
             let rest = &self.buffer[self.at..];
             let searched = &rest[self.plain..];
@@ -84,7 +87,7 @@ impl MarkFilter {
             let word = &rest[word_at..];
             let window = &word[..word.len().min(LONGEST_WORD + 1)];
             match memchr(0x07, window) {
-                Some(end) => match parse(&window[..end]) {
+                Some(end) => match M::parse(&window[..end]) {
                     Some(mark) if start == 0 => {
                         self.at += word_at + end + 1;
                         return Some(StreamPiece::Mark(mark));
@@ -95,7 +98,7 @@ impl MarkFilter {
                     }
                     None => self.plain = start + 1,
                 },
-                None if window.len() <= LONGEST_WORD && could_be_word(window) => {
+                None if window.len() <= LONGEST_WORD && M::begins(window) => {
                     self.plain = 0;
                     return self.take(start);
                 }
@@ -105,12 +108,12 @@ impl MarkFilter {
     }
 
     /// What was held back because it might have become a mark; to be asked at the stream's end.
-    pub(super) fn finish(&mut self) -> Option<StreamPiece> {
+    pub(super) fn finish(&mut self) -> Option<StreamPiece<M>> {
         self.take(self.buffer.len() - self.at)
     }
 
     /// Takes the next `count` bytes as output; none when that is zero.
-    fn take(&mut self, count: usize) -> Option<StreamPiece> {
+    fn take(&mut self, count: usize) -> Option<StreamPiece<M>> {
         if count == 0 {
             return None;
         }
@@ -134,23 +137,18 @@ impl MarkFilter {
     }
 }
 
-fn parse(word: &[u8]) -> Option<Mark> {
-    match word {
-        b"own" => Some(Mark::Own),
-        b"back" => Some(Mark::Back),
-        [b'1'..=b'9', ..] => std::str::from_utf8(word).ok()?.parse().ok().map(Mark::Sync),
-        _ => None,
-    }
-}
-
-fn could_be_word(word: &[u8]) -> bool {
-    b"own".starts_with(word) || b"back".starts_with(word) || word.iter().all(u8::is_ascii_digit)
+/// Sixteen random hexadecimal digits.
+pub(super) fn nonce() -> io::Result<String> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(random)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::properties;
+    use crate::runtime::python::RunnerMark as Runner;
     use proptest::prelude::*;
 
     const NONCE: &str = "c0ffee";
@@ -160,10 +158,10 @@ mod tests {
     }
 
     /// All output joined between marks, and the marks.
-    fn split(chunks: &[Vec<u8>]) -> Vec<StreamPiece> {
-        let mut filter = MarkFilter::new(NONCE);
-        let mut pieces: Vec<StreamPiece> = Vec::new();
-        let mut add = |piece: StreamPiece| match (pieces.last_mut(), piece) {
+    fn split(chunks: &[Vec<u8>]) -> Vec<StreamPiece<Runner>> {
+        let mut filter = MarkFilter::<Runner>::new(NONCE);
+        let mut pieces: Vec<StreamPiece<Runner>> = Vec::new();
+        let mut add = |piece: StreamPiece<Runner>| match (pieces.last_mut(), piece) {
             (Some(StreamPiece::Bytes(before)), StreamPiece::Bytes(more)) => before.extend(more),
             (_, piece) => pieces.push(piece),
         };
@@ -180,7 +178,7 @@ mod tests {
         pieces
     }
 
-    fn bytes(text: &[u8]) -> StreamPiece {
+    fn bytes(text: &[u8]) -> StreamPiece<Runner> {
         StreamPiece::Bytes(text.to_vec())
     }
 
@@ -199,11 +197,11 @@ mod tests {
             split(&[text]),
             [
                 bytes(b"a"),
-                StreamPiece::Mark(Mark::Sync(1)),
-                StreamPiece::Mark(Mark::Own),
+                StreamPiece::Mark(Runner::Sync(1)),
+                StreamPiece::Mark(Runner::Own),
                 bytes(b"b\x1b[1m"),
-                StreamPiece::Mark(Mark::Back),
-                StreamPiece::Mark(Mark::Sync(u64::MAX)),
+                StreamPiece::Mark(Runner::Back),
+                StreamPiece::Mark(Runner::Sync(u64::MAX)),
             ]
         );
     }
@@ -227,7 +225,7 @@ mod tests {
             let with_mark = [text.to_vec(), mark("3")].concat();
             assert_eq!(
                 split(&[with_mark]),
-                [bytes(text), StreamPiece::Mark(Mark::Sync(3))],
+                [bytes(text), StreamPiece::Mark(Runner::Sync(3))],
                 "{text:?} before a mark"
             );
         }
@@ -235,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_chunk_without_marks_is_not_copied() {
-        let mut filter = MarkFilter::new(NONCE);
+        let mut filter = MarkFilter::<Runner>::new(NONCE);
         let chunk = vec![b'x'; 65536];
         let address = chunk.as_ptr();
         filter.push(chunk);
@@ -283,9 +281,9 @@ mod tests {
             for piece in split(std::slice::from_ref(&whole)) {
                 match piece {
                     StreamPiece::Bytes(bytes) => rebuilt.extend(bytes),
-                    StreamPiece::Mark(Mark::Sync(n)) => rebuilt.extend(mark(&n.to_string())),
-                    StreamPiece::Mark(Mark::Own) => rebuilt.extend(mark("own")),
-                    StreamPiece::Mark(Mark::Back) => rebuilt.extend(mark("back")),
+                    StreamPiece::Mark(Runner::Sync(n)) => rebuilt.extend(mark(&n.to_string())),
+                    StreamPiece::Mark(Runner::Own) => rebuilt.extend(mark("own")),
+                    StreamPiece::Mark(Runner::Back) => rebuilt.extend(mark("back")),
                 }
             }
             prop_assert_eq!(rebuilt, whole);

@@ -1,0 +1,47 @@
+# Read by bash in place of its own file of settings: the user's comes first, then what lets us hand in commands.
+#
+# At every prompt bash says how the last command ended and waits for a word on descriptor 198. Then it reads one line
+# of its terminal, as from a keyboard: that line takes the command from 198 and runs it at the top level, so that
+# variables, functions, jobs and `set` are what they are at any prompt. Marks go out on 199, which is the terminal
+# whatever the user does with 1 and 2. Programs get neither.
+exec 197<&-
+[[ @RC@ == 1 && -r ~/.bashrc ]] && . ~/.bashrc
+__ipycodex_keep() {
+  __ipycodex_status=$?
+  \builtin return "$__ipycodex_status"
+}
+__ipycodex_after() {
+  __ipycodex_status=$? __ipycodex_last=$1
+  \builtin return "$__ipycodex_status"
+}
+__ipycodex_prompt() {
+  # Should the user's settings throw this function out of PROMPT_COMMAND, the prompt itself is a mark.
+  PS1=$'\e]7717;@NONCE@;prompt\a' PS2=
+  \builtin printf '\e]7717;@NONCE@;%d.%d\a' "$__ipycodex_status" "$$" >&199
+  IFS= \builtin read -r -d '' -u 198 __ipycodex_command || \builtin exit
+}
+__ipycodex_hook() {
+  \builtin local status=$?
+  [[ ${PROMPT_COMMAND[*]} == *__ipycodex_prompt* ]] && \builtin return "$status"
+  if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+    PROMPT_COMMAND=(__ipycodex_keep "${PROMPT_COMMAND[@]}" __ipycodex_prompt)
+  else
+    PROMPT_COMMAND="__ipycodex_keep${PROMPT_COMMAND:+;$PROMPT_COMMAND};__ipycodex_prompt"
+  fi
+  \builtin return "$status"
+}
+__ipycodex_go() {
+  \builtin local place
+  \builtin printf '\e]7717;@NONCE@;go\a' >&199
+  IFS= \builtin read -r -d '' -u 198 place || \builtin exit
+  IFS= \builtin read -r -d '' -u 198 __ipycodex_command || \builtin exit
+  [[ -z $place || $place -ef . ]] || \builtin cd -- "$place"
+  \builtin history -s -- "$__ipycodex_command"
+  # What follows a document in the text would be part of it.
+  [[ $__ipycodex_command == *'<<'* ]] || __ipycodex_command+=$'\n__ipycodex_after "$_"'
+  \builtin return "$__ipycodex_status"
+}
+# Commands are in the record of the session; the file of the user's own shells stays theirs.
+set +o history
+__ipycodex_status=0 __ipycodex_last=
+__ipycodex_hook

@@ -1,0 +1,102 @@
+//! A shell that has just been started, and the descriptors around it.
+//!
+//! Invariant: it reads the user's own settings as it would anywhere else; what we add comes after them and is handed in
+//! through a descriptor that is closed before the first command.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::super::marks::nonce;
+use super::super::terminal::InnerTerminal;
+use super::plan::{Dialect, Program, ShellPlan};
+use crate::process::{self, Child, Leadership};
+
+/// Numbers of our descriptors in the shell: high, because scripts choose low ones.
+const SETTINGS_NUMBER: i32 = 197;
+const COMMANDS_NUMBER: i32 = 198;
+const MARKS_NUMBER: i32 = 199;
+
+const BASH: &str = include_str!("../../../assets/shell/bash.sh");
+
+/// What a shell is typed to take a command: no echo shows it.
+pub(super) const TRIGGER: &[u8] =
+    b" __ipycodex_go \"$__ipycodex_last\"; builtin eval \"$__ipycodex_command\" 198<&- 199>&-; \
+      __ipycodex_hook\n";
+
+/// A shell and our ends of what leads to it.
+#[derive(Debug)]
+pub(super) struct Launched {
+    pub(super) child: Child,
+    /// Becomes readable when the shell has ended.
+    pub(super) exit: Option<OwnedFd>,
+    pub(super) master: Arc<OwnedFd>,
+    /// Commands, each ended by a zero byte.
+    pub(super) commands: OwnedFd,
+    pub(super) nonce: String,
+}
+
+/// Starts `program`; `settings`: the user's own are read first.
+///
+/// # Errors
+/// The operating system's.
+pub(super) fn launch(
+    plan: &ShellPlan,
+    program: &Program,
+    settings: bool,
+    terminal: &InnerTerminal,
+) -> io::Result<Launched> {
+    let nonce = nonce()?;
+    let ours = BASH.replace("@NONCE@", &nonce);
+    let ours = ours.replace("@RC@", if settings { "1" } else { "0" });
+    let (their_commands, commands) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (their_settings, settings_end) = pipe_with(PipeFlags::CLOEXEC)?;
+    // A pipe holds 64 KiB: this never waits.
+    io::Write::write_all(&mut std::fs::File::from(settings_end), ours.as_bytes())?;
+    let (master, slave) = terminal.open()?;
+    let ends = [slave.try_clone()?, slave.try_clone()?, slave.try_clone()?];
+    let [stdin, stdout, stderr] = ends;
+    let mut child = process::Plan::new(&program.path, Leadership::Terminal, stdin, stdout, stderr);
+    child.arguments = arguments(program.dialect);
+    child.variables = Some(plan.variables.clone());
+    // A deleted directory must not keep the shell from starting.
+    child.cwd = Some(plan.cwd.clone()).filter(|cwd| cwd.is_dir());
+    child.inherited = vec![
+        (their_settings, SETTINGS_NUMBER),
+        (their_commands, COMMANDS_NUMBER),
+        (slave, MARKS_NUMBER),
+    ];
+    let child = process::spawn(child)?;
+    let exit = i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    rustix::io::ioctl_fionbio(commands.as_fd(), true)?;
+    Ok(Launched {
+        child,
+        exit,
+        master,
+        commands,
+        nonce,
+    })
+}
+
+fn arguments(dialect: Dialect) -> Vec<OsString> {
+    match dialect {
+        // Its own line editor would read ahead what was typed for the next command.
+        Dialect::Bash => {
+            let settings = format!("/dev/fd/{SETTINGS_NUMBER}");
+            vec![
+                "--noediting".into(),
+                "--rcfile".into(),
+                settings.into(),
+                "-i".into(),
+            ]
+        }
+        Dialect::Zsh => vec!["-i".into()],
+    }
+}

@@ -1,0 +1,108 @@
+//! The persistent shell: the user's own bash or zsh on a terminal of its own.
+//!
+//! In: requests of the contract, of which it runs commands. Out: its events. A file of ours (`assets/shell`) is read
+//! after the user's own settings (`launch.rs`) and lets one thread (`owner.rs`, `driven.rs`) hand it commands at its
+//! own top level; marks in what the terminal shows (`words.rs`) say when one begins and how it ends. Which shell it is,
+//! `plan.rs` finds out. Absent on purpose: the shell's language, sanitising output, the user's own terminal.
+
+mod control;
+mod driven;
+mod launch;
+mod owner;
+mod plan;
+mod words;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::Sender;
+
+use super::channel::Events;
+use super::terminal::InnerTerminal;
+use super::{
+    CellTerminal, Interrupter, RequestId, Runtime, RuntimeCapabilities, RuntimeEvent,
+    RuntimeRequest, StartFailure,
+};
+use crate::process::StopKey;
+use control::Control;
+use owner::Owner;
+pub use plan::ShellPlan;
+
+/// The handle of a shell, which is started with its first command. Dropping it ends the shell.
+#[derive(Debug)]
+pub(super) struct ShellRuntime {
+    control: Arc<Control>,
+    terminal: Arc<InnerTerminal>,
+    last_id: u64,
+    owner: Option<JoinHandle<()>>,
+}
+
+/// What a shell can do.
+pub(super) fn capabilities() -> RuntimeCapabilities {
+    RuntimeCapabilities {
+        input: true,
+        terminal: true,
+        interrupt: true,
+        restart: true,
+        ..RuntimeCapabilities::cells_only("shell")
+    }
+}
+
+impl ShellRuntime {
+    /// A runtime that tells `events`.
+    pub(super) fn start(plan: ShellPlan, events: Sender<RuntimeEvent>) -> Self {
+        let control = Arc::new(Control::new());
+        let keys = Arc::clone(&control) as _;
+        let terminal = Arc::new(InnerTerminal::new(plan.terminal, StopKey::Stops, keys));
+        let way_up = Events::new(events.clone(), Arc::clone(&control) as _);
+        let owner = Owner::new(plan, Arc::clone(&control), Arc::clone(&terminal), way_up);
+        let thread = std::thread::Builder::new()
+            .name("shell".into())
+            .spawn(move || owner.run());
+        if let Err(error) = &thread {
+            let failure = StartFailure {
+                message: format!("no thread for the shell: {error}"),
+                hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
+            };
+            // The channel is new: there is room.
+            let _ = events.try_send(RuntimeEvent::StartFailed(failure));
+        }
+        ShellRuntime {
+            control,
+            terminal,
+            last_id: 0,
+            owner: thread.ok(),
+        }
+    }
+}
+
+impl Runtime for ShellRuntime {
+    fn capabilities(&self) -> RuntimeCapabilities {
+        capabilities()
+    }
+
+    fn submit(&mut self, request: RuntimeRequest) -> RequestId {
+        self.last_id += 1;
+        let id = RequestId(self.last_id);
+        self.control.submit(id, request);
+        id
+    }
+
+    fn interrupter(&self) -> Arc<dyn Interrupter> {
+        Arc::clone(&self.control) as Arc<dyn Interrupter>
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn CellTerminal>> {
+        Some(Arc::clone(&self.terminal) as Arc<dyn CellTerminal>)
+    }
+}
+
+impl Drop for ShellRuntime {
+    fn drop(&mut self) {
+        self.control.close();
+        if let Some(owner) = self.owner.take() {
+            // It has already told what it had to tell; a panic of its own was reported by the hook.
+            let _ = owner.join();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The marks a shell leaves in what its terminal shows.
+
+use super::super::marks::Mark;
+
+/// What a mark of the shell says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShellMark {
+    /// `0.4711`: the last command ended with this status, and the shell of this process waits for the next.
+    Ended { status: i32, process: i32 },
+    /// `go`: it has read the line that takes a command; what is typed from here on is the command's.
+    Go,
+    /// `prompt`: it reads the next line.
+    Prompt,
+}
+
+impl Mark for ShellMark {
+    fn parse(word: &[u8]) -> Option<Self> {
+        match word {
+            b"go" => Some(ShellMark::Go),
+            b"prompt" => Some(ShellMark::Prompt),
+            word => {
+                let (status, process) = std::str::from_utf8(word).ok()?.split_once('.')?;
+                Some(ShellMark::Ended {
+                    status: status.parse().ok()?,
+                    process: process.parse().ok()?,
+                })
+            }
+        }
+    }
+
+    fn begins(word: &[u8]) -> bool {
+        b"go".starts_with(word)
+            || b"prompt".starts_with(word)
+            || word
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_and_other_words_are_not() {
+        let ended = |status, process| Some(ShellMark::Ended { status, process });
+        for (word, expected) in [
+            ("go", Some(ShellMark::Go)),
+            ("prompt", Some(ShellMark::Prompt)),
+            ("0.4194304", ended(0, 4_194_304)),
+            ("255.7", ended(255, 7)),
+            ("255", None),
+            ("1.2.3", None),
+            (".", None),
+            ("gone", None),
+        ] {
+            assert_eq!(ShellMark::parse(word.as_bytes()), expected, "{word}");
+            let starts = (0..=word.len()).all(|end| ShellMark::begins(&word.as_bytes()[..end]));
+            assert!(expected.is_none() || starts, "{word}");
+        }
+    }
+}

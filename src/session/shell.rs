@@ -1,0 +1,89 @@
+//! The session's shell: its commands become work as cells do; where it goes, the interpreter goes.
+//!
+//! Invariants: a command is in the record, as one, before anything comes of it; there is one directory, that of whoever
+//! changed it last. Absent on purpose: what a shell is.
+
+use std::path::PathBuf;
+
+use crate::runtime::{Death, Execute, RuntimeEvent};
+use crate::session::Submission;
+use crate::session::cell::Whose;
+use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
+use crate::session::floor::FloorEvent;
+use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
+use crate::session::task::Session;
+
+impl Session {
+    /// Numbers and records a command, as far as that is wanted; it runs when it is in the record.
+    pub(super) fn begin_shell(&mut self, command: String, given: &Submission, out: RunSender) {
+        let line = if given.store_history {
+            let line = self.numbering.take();
+            self.history.command(line, &command);
+            line
+        } else {
+            self.history.recall().push(&command);
+            self.numbering.take_private()
+        };
+        let kind = RunKind::Shell;
+        out.send(BeginEvent::Input { line, kind });
+        let execute = Execute {
+            directory: Some(self.cwd.clone()),
+            ..Execute::numbered(command, line)
+        };
+        let stops = given.stop_on_error;
+        match given.store_history {
+            true => self.run_recorded(Role::Shell, execute, line, stops, &out),
+            false => self.run_cell(Role::Shell, execute, Whose::Private, stops, out),
+        }
+    }
+
+    /// The code of this role has gone there.
+    pub(super) fn goes_to(&mut self, role: Role, place: PathBuf) {
+        if role == Role::User {
+            self.runtimes.user.has_gone();
+        } else if place != self.cwd {
+            self.runtimes.user.go_to(place.clone());
+        }
+        self.cwd = place;
+    }
+
+    /// The shell says something.
+    pub(super) fn on_shell(&mut self, event: RuntimeEvent) {
+        match event {
+            RuntimeEvent::Ready(_) => self.runtimes.shell.is_ready(),
+            // The command that needs it says why not.
+            RuntimeEvent::StartFailed(_) => self.runtimes.shell.is_gone(),
+            RuntimeEvent::Died { death, .. } => {
+                self.runtimes.shell.has_died();
+                self.out_or_background().send(ended(&death));
+                self.on_floor(FloorEvent::DeathTold);
+            }
+            RuntimeEvent::Notice(text) => self.out_or_background().send(Notice::note(text)),
+            RuntimeEvent::Answered { id, answer } => self.on_answer(Role::Shell, id, answer),
+            RuntimeEvent::Output {
+                id: None,
+                stream,
+                bytes,
+                ..
+            } => {
+                let foreign = false;
+                self.background.send(CellEvent::Output {
+                    stream,
+                    bytes,
+                    foreign,
+                });
+            }
+            event => self.on_cell_event(Role::Shell, event),
+        }
+    }
+}
+
+/// What is said of a shell that has ended.
+fn ended(death: &Death) -> Notice {
+    let text = format!("the shell ended ({death}); the next command starts a new one");
+    match death {
+        Death::Exited(0) => Notice::note(text),
+        _ => Notice::warning(text),
+    }
+}

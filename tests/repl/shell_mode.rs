@@ -1,0 +1,241 @@
+//! Shell mode: the user's own bash at the prompt, what it keeps, what it hands to programs, what is recorded of it.
+
+use super::shell::{CTRL_C, CTRL_Z, Shell, cursor_line};
+use crate::support::await_true;
+use crate::support::home::Home;
+use crate::support::pty::SIZE;
+
+const ALT_S: &str = "\x1bs";
+
+/// A home whose user has bash, with these settings of theirs.
+fn home(settings: &str) -> Home {
+    let mut home = Home::new();
+    home.set("SHELL", "/bin/bash");
+    std::fs::write(home.path().join("home/.bashrc"), settings).unwrap();
+    home
+}
+
+/// At the first prompt of shell mode.
+fn in_shell_mode(home: Home) -> Shell {
+    let shell = Shell::start(home, &["--agent", "demo"], SIZE);
+    shell.at(1);
+    shell.pty.send(ALT_S);
+    at(&shell, 1);
+    shell
+}
+
+/// Waits for the prompt of shell mode with this number.
+fn at(shell: &Shell, number: u32) {
+    let line = format!("$ [{number}]:");
+    shell
+        .pty
+        .wait_until(&format!("the prompt {line:?}"), |screen| {
+            cursor_line(screen).trim_end() == line
+        });
+}
+
+/// Types a command, Enter, and waits for the prompt after it.
+fn command(shell: &Shell, number: u32, command: &str) {
+    at(shell, number);
+    shell.pty.send_line(command);
+    at(shell, number + 1);
+}
+
+/// What the record holds of commands, once all have ended: number, text, status, output.
+fn recorded(shell: &Shell) -> Vec<(u32, String, Option<i32>, String)> {
+    let record = shell.record();
+    await_true("the ends of all commands in the record", || {
+        let running =
+            "select count(*) from ipycodex_entries where shell is not null and state = 'running'";
+        let count = record.query_row(running, [], |row| row.get::<_, u32>(0));
+        count.is_ok_and(|count| count == 0)
+    });
+    let select = "select e.line, e.shell, e.exit, coalesce(o.output, '') from ipycodex_entries e
+        left join output_history o using (session, line) where e.shell is not null order by e.line";
+    let mut rows = record.prepare(select).unwrap();
+    let rows = rows.query_map([], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it() {
+    let shell = in_shell_mode(home(
+        "alias greet='echo hello from'\nexport KNOWN=settings\n",
+    ));
+    command(&shell, 1, "greet $KNOWN; mkdir -p deep/er");
+    shell.shows("hello from settings");
+    command(
+        &shell,
+        2,
+        "cd deep/er && export MINE=5; count() { echo ${#1} letters; }",
+    );
+    command(&shell, 3, "count four$MINE; false");
+    shell.shows("5 letters");
+    command(&shell, 4, "echo status $?");
+    shell.shows("status 1");
+    shell.pty.send(ALT_S);
+    shell.cell(5, "import os; os.path.basename(os.getcwd())");
+    shell.shows("Out[5]: 'er'");
+    shell.cell(6, "os.chdir('..')");
+    shell.pty.send(ALT_S);
+    command(&shell, 7, "echo now in ${PWD##*/}");
+    shell.shows("now in deep");
+}
+
+#[test]
+fn a_command_its_status_and_its_output_are_recorded_and_told() {
+    let shell = in_shell_mode(home(""));
+    command(
+        &shell,
+        1,
+        "printf '\\033[31mred\\033[0m <tag>\\n'; (exit 7)",
+    );
+    command(&shell, 2, "for i in 1 2; do\n  echo \"line $i\"\ndone");
+    let expected = [
+        (
+            1,
+            "printf '\\033[31mred\\033[0m <tag>\\n'; (exit 7)".to_owned(),
+            Some(7),
+            "red <tag>".to_owned(),
+        ),
+        (
+            2,
+            "for i in 1 2; do\n  echo \"line $i\"\ndone".to_owned(),
+            Some(0),
+            "line 1\nline 2".to_owned(),
+        ),
+    ];
+    assert_eq!(recorded(&shell), expected);
+    shell.pty.send_line("%ipycodex context");
+    at(&shell, 4);
+    let text = shell.text().replace("\n", "");
+    assert!(
+        text.contains("exit=\"7\">red &lt;tag&gt;</shell>"),
+        "{text}"
+    );
+    assert!(
+        text.contains("exit=\"0\">line 1line 2</shell></context>"),
+        "{text}"
+    );
+}
+
+#[test]
+fn ctrl_c_ends_the_command_and_ctrl_z_stops_its_job() {
+    let shell = in_shell_mode(home(""));
+    at(&shell, 1);
+    shell
+        .pty
+        .send_line("x=1; sh -c 'echo begun; exec sleep 600'");
+    shell.pty.wait_for("\nbegun");
+    shell.pty.send(CTRL_C);
+    command(&shell, 2, "echo status $? x $x");
+    shell.shows("status 130 x 1");
+    shell.pty.send_line("echo loops; while :; do :; done");
+    shell.pty.wait_for("\nloops");
+    shell.pty.send(CTRL_C);
+    at(&shell, 4);
+    shell
+        .pty
+        .send_line("sh -c 'echo reading; exec cat > typed'");
+    shell.pty.wait_for("\nreading");
+    shell.pty.send_line("one");
+    // The key takes with it what has not been read.
+    let typed = shell.home.work().join("typed");
+    await_true("the line in the file", || {
+        std::fs::read_to_string(&typed).is_ok_and(|text| text == "one\n")
+    });
+    shell.pty.send(CTRL_Z);
+    at(&shell, 5);
+    shell.shows("Stopped");
+    command(&shell, 5, "jobs | grep -c reading");
+    shell.pty.send_line("fg");
+    shell.pty.wait_for("fg\nsh -c");
+    shell.pty.send_line("two");
+    shell.pty.send("\x04");
+    command(&shell, 7, "paste -s -d+ typed");
+    shell.shows("one+two");
+}
+
+#[test]
+fn a_program_has_the_whole_terminal_and_leaves_nothing_behind() {
+    let shell = in_shell_mode(home(""));
+    at(&shell, 1);
+    shell.pty.send_line("vim -u NONE -N note");
+    shell.pty.wait_for("[New]");
+    shell.pty.send("iwritten in vim\x1b:wq\r");
+    command(&shell, 2, "cat note; stty raw -echo");
+    shell.shows("written in vim");
+    command(&shell, 3, "echo still a terminal");
+    shell.shows("still a terminal");
+    let rows = recorded(&shell);
+    assert!(!rows[0].3.contains('~'), "{rows:?}");
+}
+
+#[test]
+fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt() {
+    let shell = in_shell_mode(home(""));
+    at(&shell, 1);
+    shell
+        .pty
+        .send_line("echo begun; read -r line; sleep 0.3; echo got $line");
+    shell.pty.wait_for("\nbegun");
+    shell.pty.send_line("for the command");
+    shell.pty.send_line("echo for the prompt");
+    shell.pty.send("half");
+    shell
+        .pty
+        .wait_until("the prompt with half a line", |screen| {
+            cursor_line(screen).trim_end() == "$ [3]: half"
+        });
+    shell.shows("got for the command");
+    shell.shows("\nfor the prompt");
+}
+
+#[test]
+fn settings_that_ask_print_without_end_or_leave_are_survived() {
+    let asks = in_shell_mode(home(
+        "read -r -p 'update? ' answer; mine() { PS1='mine> '; }; PROMPT_COMMAND=mine\n",
+    ));
+    at(&asks, 1);
+    asks.pty.send_line("echo answered $answer");
+    asks.pty.wait_for("update? ");
+    asks.pty.send_line("no");
+    at(&asks, 2);
+    asks.shows("answered no");
+    asks.lacks("mine> ");
+    assert_eq!(recorded(&asks)[0].3.lines().last(), Some("answered no"));
+
+    let floods = in_shell_mode(home(
+        "for i in {1..20000}; do echo flood flood flood flood; done\n",
+    ));
+    command(&floods, 1, "echo after the flood");
+    floods.shows("after the flood");
+    assert_eq!(recorded(&floods)[0].3, "after the flood");
+
+    let leaves = in_shell_mode(home("exit 4\n"));
+    command(&leaves, 1, "echo here all the same");
+    leaves.shows("bash ended (exit code 4) while it read its settings; it is started without them");
+    leaves.shows("\nhere all the same");
+
+    let sleeps = in_shell_mode(home("echo slow; sleep 600\n"));
+    at(&sleeps, 1);
+    sleeps.pty.send_line("echo never");
+    sleeps.pty.wait_for("\nslow");
+    sleeps.pty.send(CTRL_C);
+    at(&sleeps, 2);
+    sleeps.lacks("\nnever");
+}
+
+#[test]
+fn a_shell_that_ends_is_followed_by_a_new_one() {
+    let shell = in_shell_mode(home(""));
+    command(&shell, 1, "cd /; x=1; exit 3");
+    shell.shows("the shell ended (exit code 3); the next command starts a new one");
+    command(&shell, 2, "echo x is ${x-gone}");
+    shell.shows("x is gone");
+    at(&shell, 3);
+    shell.pty.send_line("exit");
+    assert_eq!(shell.pty.exit_status().exit_code(), 0);
+}
