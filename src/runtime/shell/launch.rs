@@ -97,6 +97,5 @@ fn arguments(dialect: Dialect) -> Vec<OsString> {
                 "-i".into(),
             ]
         }
-        Dialect::Zsh => vec!["-i".into()],
     }
 }
