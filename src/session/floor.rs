@@ -240,6 +240,14 @@ impl Floor {
         }
     }
 
+    /// Whose runtime runs the cell that has the floor.
+    pub(super) fn role(&self) -> Option<Role> {
+        match self.holder() {
+            Some(Holder::Cell(cell)) => Some(cell.run.role),
+            _ => None,
+        }
+    }
+
     /// The prompt that has the floor.
     pub(super) fn prompt(&mut self) -> Option<&mut Prompt> {
         match self.held.as_mut().map(|stay| &mut stay.holder) {

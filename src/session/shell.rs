@@ -4,8 +4,11 @@
 //! changed it last. Absent on purpose: what a shell is.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::runtime::{Death, Execute, RuntimeEvent};
+use tokio::sync::oneshot;
+
+use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::Whose;
 use crate::session::events::{BeginEvent, CellEvent, Notice, RunKind};
@@ -36,6 +39,15 @@ impl Session {
             true => self.run_recorded(Role::Shell, execute, line, stops, &out),
             false => self.run_cell(Role::Shell, execute, Whose::Private, stops, out),
         }
+    }
+
+    /// Tells which terminal its commands own.
+    pub(super) fn tell_shell_terminal(
+        &mut self,
+        answer: oneshot::Sender<Option<Arc<dyn CellTerminal>>>,
+    ) {
+        // Whoever asked may have gone.
+        let _ = answer.send(self.runtimes.shell.get().terminal());
     }
 
     /// The code of this role has gone there.

@@ -20,7 +20,7 @@ use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
-use crate::session::floor::{Floor, FloorAction, FloorEvent, Holder, Work};
+use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
 use crate::session::handle::{Command, Shared};
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
@@ -265,9 +265,7 @@ impl Session {
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
-            Command::WarmShell(answer) => {
-                let _ = answer.send(self.runtimes.shell.get().terminal());
-            }
+            Command::WarmShell(answer) => self.tell_shell_terminal(answer),
             Command::WarmAgent => self.exchanges.agent.get().warm_up(),
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());
@@ -398,10 +396,7 @@ impl Session {
 
     /// Interrupts the code that runs, in whichever runtime that is; what the user is told where that cannot be done.
     pub(super) fn interrupt_code(&mut self) -> Option<Notice> {
-        let role = match self.floor.holder() {
-            Some(Holder::Cell(cell)) => cell.run.role,
-            _ => self.toolbox.role(),
-        };
+        let role = self.floor.role().unwrap_or(self.toolbox.role());
         self.runtimes.of(role)?.interrupt()
     }
 
