@@ -4,7 +4,7 @@
 //! moment, and a summary. Invariants: cells that are not run show nothing in it; all else is as it was; it is written
 //! after each cell and, of a long one, now and then, but never for more than a part of the time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -34,6 +34,8 @@ pub struct Kept {
     written: Option<Instant>,
     /// How long the last writing took.
     took: Duration,
+    /// The file that was named, when another is written in its place.
+    meant: Option<PathBuf>,
 }
 
 /// A cell that was run, or is.
@@ -69,6 +71,7 @@ impl Kept {
             ran: Vec::new(),
             written: None,
             took: Duration::ZERO,
+            meant: None,
         };
         kept.write()?;
         Ok(kept)
@@ -138,6 +141,16 @@ impl Kept {
         Ok(())
     }
 
+    /// What is to be said of a file that another program wrote while the cells ran.
+    pub fn moved(&self) -> Option<String> {
+        let (meant, file) = (self.meant.as_ref()?, self.file.as_ref()?);
+        Some(format!(
+            "`{}` was changed by another program while the cells ran, and is as that left it; the run is in `{}`",
+            meant.display(),
+            file.path().display()
+        ))
+    }
+
     /// Nothing more comes.
     ///
     /// # Errors
@@ -169,7 +182,16 @@ impl Kept {
         let written = draft
             .written(&self.document)
             .map_err(|error| Report::failure(error.said(&file.path().display().to_string())))?;
-        file.replace(written.parts(), FileMode::Keep)?;
+        match file.replace(written.parts(), FileMode::Keep) {
+            Err(_) if !file.is_unchanged() => {
+                // What somebody wrote there meanwhile stays, and so does what ran.
+                let meant = file.path().to_owned();
+                *file = FoundFile::here(&beside(&meant))?;
+                file.replace(written.parts(), FileMode::Keep)?;
+                self.meant.get_or_insert(meant);
+            }
+            written => written?,
+        }
         self.took = begun.elapsed();
         self.written = Some(Instant::now());
         Ok(())
@@ -220,6 +242,15 @@ impl Ran {
             },
         })
     }
+}
+
+/// A name beside `path` that is free: `a-2.ipynb`.
+fn beside(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let named = |count: u32| path.with_file_name(format!("{stem}-{count}.ipynb"));
+    let mut names = (2..).map(named);
+    let free = names.find(|name| name.symlink_metadata().is_err());
+    free.unwrap_or_else(|| named(2))
 }
 
 fn shown(outputs: Vec<Value>, line: Option<u32>) -> Revision {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cli::version::version;
 use crate::config::{ChoiceSetting, ConfigFlags};
 use crate::markdown::Theme;
 use crate::report::Report;
@@ -19,6 +20,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 #[command(
     name = "ipycodex",
     version,
+    long_version = version(),
     max_term_width = 100,
     after_help = "Settings of IPython, as its own command line takes them, stand before a command: --Class.trait=value"
 )]
@@ -70,6 +72,17 @@ pub(super) enum Subcommands {
     /// The tools of a session for any client of the Model Context Protocol, over standard input and output: those of
     /// the shell that runs in this directory, else of a session without a terminal
     Mcp(Mcp),
+    /// Print what a shell completes of command lines: `source <(ipycodex completions bash)`
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page of the program or of a command: `ipycodex man run | man -l -`
+    Man {
+        /// The command, such as `notebook edit`
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
+    },
     /// The offline agent, for other clients: `demo --acp` speaks the Agent Client Protocol over standard input and
     /// output
     Demo {

@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand; each is a function from arguments to an exit code or a report.
 
+mod about;
 mod args;
 mod ask;
 mod crash;
@@ -18,6 +19,7 @@ mod search;
 mod sessions;
 mod setup;
 mod skills;
+mod version;
 mod work;
 
 use clap::Parser;
@@ -92,6 +94,8 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Doctor(ref doctor)) => doctor::run(doctor, &arguments, environment),
         Some(Subcommands::Setup(ref setup)) => setup::run(setup, &arguments, environment),
         Some(Subcommands::Mcp(ref mcp)) => mcp::run(mcp, &arguments, environment),
+        Some(Subcommands::Completions { shell }) => about::completions(shell, environment),
+        Some(Subcommands::Man { ref command }) => about::manual(command, environment),
         Some(Subcommands::Demo { .. }) => {
             crate::agent::demo::acp::serve(std::io::stdin().lock(), std::io::stdout())
                 .map(|()| 0)

@@ -157,6 +157,9 @@ fn run(
     let status = batch::run(&session, &background, inputs, kept.as_mut(), &options);
     if let Some(kept) = &mut kept {
         kept.finish()?;
+        if let Some(moved) = kept.moved() {
+            options.screen.notice(&moved)?;
+        }
         if let (true, Ok(code)) = (shown.json, &status) {
             let summary = kept.summary(*code, began.elapsed());
             options.screen.trusted(format!("{summary}\n").as_bytes())?;

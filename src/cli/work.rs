@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::batch::{self, Piped};
 use crate::cli::args::Run;
+use crate::files::FoundFile;
 use crate::input::split_piped;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
 use crate::notebook::{
@@ -171,7 +172,12 @@ fn script(path: &Path) -> Result<Work, Report> {
 
 fn notebook(what: &Run) -> Result<Work, Report> {
     let name = what.file.display().to_string();
-    let (mut work, untagged) = of_notebook(read(&what.file)?, &name, what)?;
+    let (text, _) = FoundFile::read(&what.file, LARGEST)?;
+    let missing = || {
+        Report::failure(format!("Notebook not found: {name}"))
+            .hint("name a `.py` or `.ipynb` file, or `-`")
+    };
+    let (mut work, untagged) = of_notebook(text.ok_or_else(missing)?, &name, what)?;
     work.stdin_is_free = true;
     if untagged {
         let line = format!("`{name}` has no cell tagged `parameters`: they stand at its top");

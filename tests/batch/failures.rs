@@ -102,12 +102,52 @@ fn a_broken_configuration_is_named_and_cells_run() {
 }
 
 #[test]
+fn completions_and_manual_pages_are_printed() {
+    let home = Home::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = home.run(&["completions", shell], "");
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{ran:?}");
+        for word in ["notebook", "allow-errors", "clear-outputs"] {
+            assert!(ran.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    let script = home.run(&["completions", "bash"], "").stdout;
+    let asked = format!(
+        "{script}\nCOMP_WORDS=(ipycodex note) COMP_CWORD=1\n_ipycodex ipycodex note ipycodex\n\
+         echo \"${{COMPREPLY[@]}}\""
+    );
+    let bash = home.foreign("bash".as_ref(), &["--norc", "-c", &asked]);
+    let ran = crate::support::home::finish(bash, b"");
+    assert_eq!(ran.stdout, "notebook\n", "{ran:?}");
+    let page = home.run(&["man"], "").stdout;
+    assert!(page.contains(".TH ipycodex 1"), "{page}");
+    let page = home.run(&["man", "notebook", "edit"], "").stdout;
+    assert!(page.contains("clear\\-outputs"), "{page}");
+    let refused = home.run(&["man", "notebok"], "");
+    assert_eq!(refused.code(), 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("there is no command `notebok`"),
+        "{refused:?}"
+    );
+    assert!(
+        home.run(&["completions", "tcsh"], "")
+            .stderr
+            .contains("possible values")
+    );
+}
+
+#[test]
 fn help_and_version_are_printed() {
     let home = Home::new();
-    let version = home.run(&["--version"], "");
-    assert_eq!(
-        version.stdout,
-        format!("ipycodex {}\n", env!("CARGO_PKG_VERSION"))
+    let number = format!("ipycodex {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(home.run(&["-V"], "").stdout, number);
+    let version = home.run(&["--version"], "").stdout;
+    let facts = version
+        .strip_prefix(&number)
+        .unwrap_or_else(|| panic!("{version}"));
+    assert!(
+        facts.starts_with("build: ") && facts.contains(std::env::consts::ARCH),
+        "{facts}"
     );
     for arguments in [
         &["--help"][..],

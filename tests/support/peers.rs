@@ -40,6 +40,12 @@ const NOTEBOOKS: [&str; 4] = [
     "ipython==9.18.1",
 ];
 
+/// What opens notebooks as people do.
+const LAB: [&str; 2] = ["jupyterlab==4.6.6", "ipykernel==7.4.0"];
+
+/// Chromium without a screen, and what drives it.
+const BROWSER: [&str; 2] = ["@sparticuz/chromium@147.0.0", "puppeteer-core@24.43.1"];
+
 /// The reference library of agent skills, whose command is `agentskills`.
 const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
 
@@ -87,6 +93,23 @@ pub fn notebook_python() -> Option<PathBuf> {
         fetch_environment("notebooks", &NOTEBOOKS, "nbformat, nbclient, ipykernel")
     });
     have("Python with nbformat", &FOUND)
+}
+
+/// The Python of an environment with JupyterLab, and a folder of packages of npm with a browser for it.
+pub fn lab() -> Option<(PathBuf, PathBuf)> {
+    static LAB_FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("lab", &LAB, "jupyterlab, ipykernel"));
+    static BROWSER_FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let folder = peers_folder().join("browser");
+        fetched(&folder, &BROWSER.join(" "), || {
+            install_packages(&folder, &BROWSER)
+        })?;
+        Ok(folder)
+    });
+    Some((
+        have("JupyterLab", &LAB_FOUND)?,
+        have("a browser", &BROWSER_FOUND)?,
+    ))
 }
 
 /// The Python of an environment with the reference validator of agent skills.
@@ -154,17 +177,7 @@ fn have(what: &str, found: &Result<PathBuf, String>) -> Option<PathBuf> {
 fn fetch_codex() -> Result<PathBuf, String> {
     let folder = peers_folder().join(format!("codex-{CODEX}"));
     fetched(&folder, CODEX, || {
-        let package = format!("@openai/codex@{CODEX}");
-        run(Command::new("npm")
-            .args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--loglevel=error",
-                "--prefix",
-            ])
-            .arg(&folder)
-            .arg(package))
+        install_packages(&folder, &[&format!("@openai/codex@{CODEX}")])
     })?;
     let packages = folder.join("node_modules");
     let native = native_codex(&packages.join("@openai"));
@@ -175,6 +188,16 @@ fn fetch_codex() -> Result<PathBuf, String> {
     } else {
         Err(format!("{} says it is {version:?}", program.display()))
     }
+}
+
+/// Packages of npm, below `folder`.
+fn install_packages(folder: &Path, packages: &[&str]) -> Result<(), String> {
+    let options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
+    run(Command::new("npm")
+        .arg("install")
+        .args(options)
+        .arg(folder)
+        .args(packages))
 }
 
 /// `codex-PLATFORM/vendor/TRIPLE/{bin,codex}/codex`, beside or inside the package of the wrapper.
