@@ -88,6 +88,11 @@ impl Scan<'_> {
             '`' => self.until("`")?,
             _ if quoted => self.skip(first.len_utf8()),
             '\'' => self.until("'")?,
+            '(' if self.rest.starts_with("()") => {
+                // The body of a function follows.
+                self.skip(2);
+                self.begins = true;
+            }
             '(' => self.enter(1, Open::Round),
             ')' if self.open.last() == Some(&Open::Round) => self.leave(),
             ')' => {
