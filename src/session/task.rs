@@ -254,14 +254,10 @@ impl Session {
             }
             Command::LastExchange(answer) => {
                 let history = self.history.clone();
-                answers(
-                    answer,
-                    async move { last_exchange(&history.dialog().await) },
-                );
+                let told = async move { last_exchange(&history.dialog().await) };
+                answers(answer, told);
             }
-            Command::Ask(request, answer) => {
-                self.ask_runtime(request, Waiter::Asker(answer));
-            }
+            Command::Ask(request, answer) => self.ask_runtime(request, Waiter::Asker(answer)),
             Command::WarmRuntime(answer) => {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
