@@ -92,7 +92,7 @@ pub enum RuntimeRequest {
     },
     /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
     /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
-    /// [`Answer::Done`](super::Answer::Done).
+    /// [`RuntimeAnswer::Done`](super::RuntimeAnswer::Done).
     Comm(CommMessage),
     /// Answers [`RuntimeEvent::InputRequested`](super::RuntimeEvent::InputRequested); has no answer of its own.
     ReplyInput {
