@@ -118,7 +118,8 @@ fn listen(folder: &Path, socket: &Path, key: &Path) -> Result<(UnixListener, Str
         Report::failure("MCP clients cannot attach to this shell").because(error)
     };
     // What another process of this id left behind.
-    for path in [socket, key] {
+    let opening = socket.with_extension("opening");
+    for path in [socket, key, &opening] {
         drop(std::fs::remove_file(path));
     }
     let token = token().map_err(failed)?;
@@ -127,9 +128,11 @@ fn listen(folder: &Path, socket: &Path, key: &Path) -> Result<(UnixListener, Str
         .open(key)
         .map_err(failed)?;
     file.write_all(token.as_bytes()).map_err(failed)?;
-    let listener = UnixListener::bind(socket).map_err(failed)?;
+    // Under its name once somebody listens: a socket that refuses is taken for one that was left behind.
+    let listener = UnixListener::bind(&opening).map_err(failed)?;
     let private = Permissions::from_mode(0o600);
-    std::fs::set_permissions(socket, private).map_err(failed)?;
+    std::fs::set_permissions(&opening, private).map_err(failed)?;
+    std::fs::rename(&opening, socket).map_err(failed)?;
     Ok((listener, token))
 }
 
