@@ -1,7 +1,8 @@
 //! `notebook show` and `notebook edit` of a large file against `nbformat`: time, memory, and how both grow.
 //!
 //! Ours is the whole program, its start and the write through to the disk included; of `nbformat` only the reading and
-//! the writing are counted, not Python's start, and it does not sync.
+//! the writing are counted, not Python's start, and it does not sync. What it leaves unwritten is written before ours is
+//! timed: a sync of one file waits for those of others.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -138,6 +139,7 @@ fn notebook(folder: &Path, megabytes: usize) -> PathBuf {
 
 /// Milliseconds, and the most memory that was seen, in MB.
 fn ours(file: &Path, before: &[&str], after: &[&str]) -> Result<(f64, f64), String> {
+    rustix::fs::sync();
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_ipycodex"))
         .arg("notebook")

@@ -1,7 +1,7 @@
 //! `save` of a long session: from the record to a whole file, against `nbformat` writing the same notebook.
 //!
 //! Ours reads the record, makes the notebook and writes it through to the disk; `nbformat` has it in memory already and
-//! does not sync.
+//! does not sync. What it leaves unwritten is written before ours is timed: a sync of one file waits for others, too.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -29,6 +29,7 @@ pub fn rows() -> Vec<Row> {
         forcing: String::new(),
     };
     let mut save = || {
+        rustix::fs::sync();
         let began = Instant::now();
         let session = wait(history.saved());
         write_file(&session, "Session 1", &file, |_| {}).map_err(|report| report.to_string())?;

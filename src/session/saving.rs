@@ -105,19 +105,20 @@ pub fn write_file(
         Err(_) if target.force => (None, FoundFile::here(path)?),
         Err(error) => return Err(spared(error.into(), target)),
     };
-    let old = old.filter(|old| !old.trim().is_empty());
-    let notebook = match target.form {
-        FileForm::Notebook => old.clone().map(Document::parse),
-        _ => None,
-    };
+    let fresh = (target.form == FileForm::Notebook).then(|| write_session(session));
+    let is_kept = |old: &str| fresh.as_ref().is_some_and(|fresh| goes_on(old, fresh));
+    let old = old.filter(|old| !old.trim().is_empty() && !is_kept(old));
+    let notebook = fresh.as_ref().and_then(|_| old.clone());
+    let notebook = notebook.map(Document::parse);
     if !target.force {
         check_replaced(session, old.as_deref(), notebook.as_ref(), target)?;
     }
+    let again = || {
+        let notebook = notebook.as_ref()?.as_ref().ok()?;
+        is_ours(notebook).then(|| again(notebook, session))?
+    };
     let text = match target.form {
-        FileForm::Notebook => match notebook {
-            Some(Ok(notebook)) if is_ours(&notebook) => again(&notebook, session),
-            _ => write_session(session),
-        },
+        FileForm::Notebook => again().or(fresh).unwrap_or_default(),
         FileForm::Markdown => {
             format!("<!-- {WRITTEN_BY_US} -->\n{}", to_markdown(session, title))
         }
@@ -140,11 +141,25 @@ pub fn write_file(
     Ok(file.replace(std::iter::once(text.as_bytes()), mode)?)
 }
 
-/// The notebook with the session as it is now; what others added to cells that are still there stays.
-fn again(notebook: &Document, session: &SavedSession) -> String {
-    let draft = renewed(notebook, session);
-    let text = draft.and_then(|draft| Some(draft.written(notebook).ok()?.text()));
-    text.unwrap_or_else(|| write_session(session))
+/// True when a notebook we wrote is `old` itself, or `old` with cells behind its last: most saves are, and need not
+/// look for what others added.
+fn goes_on(old: &str, fresh: &str) -> bool {
+    let Some((cells, rest)) = old
+        .rfind("\n ],\n \"metadata\": {")
+        .map(|end| old.split_at(end))
+    else {
+        return old == fresh;
+    };
+    fresh.ends_with(rest)
+        && (fresh.strip_prefix(cells))
+            .is_some_and(|behind| behind == rest || behind.starts_with(",\n  {"))
+}
+
+/// The notebook with the session as it is now; what others added to cells that are still there stays. `None` when its
+/// cells cannot be told apart.
+fn again(notebook: &Document, session: &SavedSession) -> Option<String> {
+    let draft = renewed(notebook, session)?;
+    Some(draft.written(notebook).ok()?.text())
 }
 
 /// Refuses when the file that is there holds what the new one does not.
@@ -264,6 +279,20 @@ mod tests {
             ..target
         };
         write(&session(&["a"]), &forced).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_goes_on_is_known_by_its_text() {
+        let [none, one, two, other] =
+            [&[][..], &["a"], &["a", "b"], &["a", "c", "d"]].map(|it| write_session(&session(it)));
+        assert!(goes_on(&none, &none) && goes_on(&one, &one) && goes_on(&one, &two));
+        assert!(!goes_on(&two, &one) && !goes_on(&two, &other));
+        // Shortened by others, or with something of theirs.
+        assert!(!goes_on(&one.replace("\"a\"", "\"\""), &one));
+        assert!(!goes_on(
+            &one.replace("\"nbformat\"", "\"x\": 1,\n \"nbformat\""),
+            &two
+        ));
     }
 
     #[test]
