@@ -1,8 +1,8 @@
 //! `notebook show` and `notebook edit` of a large file against `nbformat`: time, memory, and how both grow.
 //!
 //! Ours is the whole program, its start and the write through to the disk included; of `nbformat` only the reading and
-//! the writing are counted, not Python's start, and it does not sync. What it leaves unwritten is written before ours is
-//! timed: a sync of one file waits for those of others.
+//! the writing are counted, not Python's start, and it does not sync. What it leaves unwritten is written before ours
+//! is timed: a sync of one file waits for those of others.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -25,6 +25,8 @@ pub(super) struct CellView {
     pictures: Pictures,
     animation: Animation<Waiting>,
     filter: Filter,
+    /// What it may do to the terminal.
+    policy: Policy,
     guard: Option<Arc<TerminalGuard>>,
     /// Bytes are being let through.
     foreign: bool,
@@ -53,10 +55,17 @@ impl CellView {
             pictures,
             animation: Animation::default(),
             filter: Filter::new(Policy::Cell),
+            policy: Policy::Cell,
             guard,
             foreign: false,
             foreign_open: false,
         }
+    }
+
+    /// What comes is of a command of the user's own shell.
+    pub(super) fn of_shell(&mut self) {
+        self.policy = Policy::Shell;
+        self.filter = Filter::new(self.policy);
     }
 
     /// Bytes as they come.
@@ -248,7 +257,7 @@ impl CellView {
     pub(super) fn clear(&mut self) -> Result<(), ScreenError> {
         self.start_line()?;
         self.animation.cleared();
-        self.filter = Filter::new(Policy::Cell);
+        self.filter = Filter::new(self.policy);
         Ok(())
     }
 
@@ -267,7 +276,7 @@ impl CellView {
             self.screen.trusted(b"\r\n")?;
         }
         self.screen.end_cell(&mut self.filter, true)?;
-        self.filter = Filter::new(Policy::Cell);
+        self.filter = Filter::new(self.policy);
         Ok(())
     }
 

@@ -190,6 +190,13 @@ impl Display {
                 self.answer = Some(answer);
                 Ok(())
             }
+            BeginEvent::Input {
+                kind: RunKind::Shell,
+                ..
+            } => {
+                self.cell.of_shell();
+                Ok(())
+            }
             BeginEvent::Input { .. } => Ok(()),
         }
     }

@@ -131,12 +131,12 @@ fn about(db: &Connection, session: i64) -> rusqlite::Result<Option<Earlier>> {
     .optional()
 }
 
-/// Every cell of a session, in order; prompts and commands are left out.
+/// Every cell of a session, in order; prompts and commands, of ours and of the shell, are left out.
 pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<RecordedCell>> {
     let mut rows = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), coalesce(e.state, 'complete') = 'complete' FROM history h
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
-         WHERE h.session = ?1 AND h.line > 0 ORDER BY h.line",
+         WHERE h.session = ?1 AND h.line > 0 AND e.shell IS NULL ORDER BY h.line",
     )?;
     let rows = rows.query_map([session], |row| {
         Ok(RecordedCell {
@@ -156,7 +156,12 @@ pub(super) fn cells(db: &Connection, session: i64) -> rusqlite::Result<Vec<Recor
 pub(super) fn overlay(cells: &mut Vec<RecordedCell>, waiting: &mut dyn Iterator<Item = &Write>) {
     for write in waiting {
         match write {
-            Write::Input { line, raw, .. } if !is_ours(raw) => cells.push(RecordedCell {
+            Write::Input {
+                line,
+                raw,
+                shell: None,
+                ..
+            } if !is_ours(raw) => cells.push(RecordedCell {
                 line: *line,
                 source: raw.clone(),
                 well: false,

@@ -202,6 +202,14 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The command of a cell that only runs one; `None`: it is another cell.
+pub fn as_command(source: &str) -> Option<&str> {
+    let command = source
+        .strip_prefix("%%bash\n")
+        .or_else(|| source.strip_prefix('!'))?;
+    Some(command).filter(|command| !command.trim().is_empty())
+}
+
 /// The same as a notebook has it.
 pub fn shell_cell(command: &str) -> String {
     format!("%%bash\n{command}")

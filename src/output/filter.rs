@@ -21,6 +21,8 @@ pub enum Policy {
     Colours,
     /// A cell of the user: also colours and movement inside its own rows.
     Cell,
+    /// A command of the user's own shell: also a cleared screen.
+    Shell,
 }
 
 /// The longest SGR sequence that passes, in bytes of parameters.
@@ -93,14 +95,16 @@ impl Rules {
     fn apply(&mut self, piece: SequencePiece<'_>, out: &mut Vec<u8>) {
         match piece {
             SequencePiece::Text(text) => self.text(text, out),
-            SequencePiece::Control(byte @ (b'\r' | 0x08)) if self.policy == Policy::Cell => {
-                out.push(byte)
-            }
+            SequencePiece::Control(byte @ (b'\r' | 0x08)) if self.moves() => out.push(byte),
             SequencePiece::Csi {
                 parameters,
                 last: b'm',
             } if self.policy != Policy::Text => self.sgr(parameters, out),
-            SequencePiece::Csi { parameters, last } if self.policy == Policy::Cell => {
+            SequencePiece::Csi {
+                parameters: parameters @ (b"2" | b"3"),
+                last: b'J',
+            } if self.policy == Policy::Shell => self.clear(parameters, out),
+            SequencePiece::Csi { parameters, last } if self.moves() => {
                 self.csi(parameters, last, out);
             }
             SequencePiece::Control(_) | SequencePiece::Csi { .. } | SequencePiece::Other => {}
@@ -113,9 +117,20 @@ impl Rules {
         }
     }
 
+    fn moves(&self) -> bool {
+        matches!(self.policy, Policy::Cell | Policy::Shell)
+    }
+
+    /// A cleared screen, or what is above it: what follows begins in the first row.
+    fn clear(&mut self, parameters: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[H");
+        push_csi(parameters, b'J', out);
+        (self.row, self.last_row, self.line_start) = (0, 0, true);
+    }
+
     fn text(&mut self, text: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(text.as_bytes());
-        if self.policy == Policy::Cell {
+        if self.moves() {
             self.row += memchr::memchr_iter(b'\n', text.as_bytes()).count();
             self.last_row = self.last_row.max(self.row);
         }

@@ -21,6 +21,7 @@ mod caught;
 mod front;
 mod guard;
 mod job;
+mod jobs;
 mod memory;
 mod pty;
 mod resizes;
@@ -30,6 +31,7 @@ mod tail;
 
 pub use front::run_in_front;
 pub use job::stop_our_job;
+pub use jobs::session_of;
 pub use memory::large_buffer;
 pub use pty::{StopKey, is_raw, open_pty, other_end, set_echo, set_size, take_unread};
 pub use resizes::{KeptResizes, let_resize_come, resize_is_kept};

@@ -61,6 +61,7 @@ pub(super) enum Command {
     Ask(RuntimeRequest, oneshot::Sender<RuntimeAnswer>),
     WarmRuntime(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
     WarmShell(oneshot::Sender<Option<Arc<dyn CellTerminal>>>),
+    ShellJobs(oneshot::Sender<Vec<String>>),
     WarmAgent,
     Choices(oneshot::Sender<Choices>),
     OnBackground(Background),
@@ -298,6 +299,14 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         self.commands.send(Command::WarmShell(answer)).ok()?;
         answered.blocking_recv().ok().flatten()
+    }
+
+    /// Command lines of what runs or is stopped in the shell; ends with it.
+    pub fn shell_jobs(&self) -> Vec<String> {
+        let (answer, answered) = oneshot::channel();
+        // A session that has ended drops the question.
+        let _ = self.commands.send(Command::ShellJobs(answer));
+        answered.blocking_recv().unwrap_or_default()
     }
 
     /// Starts the agent's process if it does not run yet; does not wait for it.

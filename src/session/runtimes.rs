@@ -56,6 +56,8 @@ pub(super) struct RuntimeSlot {
     session: Variables,
     /// Its interpreter knows that.
     knows_session: bool,
+    /// Its process, while there is one of this machine.
+    process: Option<u32>,
     /// Where a shell has led it: also an interpreter that takes its place goes there.
     place: Option<PathBuf>,
 }
@@ -152,6 +154,7 @@ impl RuntimeSlot {
             ended: HashMap::new(),
             session: Variables::new(),
             knows_session: true,
+            process: None,
             place: None,
         }
     }
@@ -324,6 +327,16 @@ impl RuntimeSlot {
     /// The In number of an ended cell.
     pub(super) fn line_of(&self, id: RequestId) -> Option<u32> {
         self.ended.get(&id).copied()
+    }
+
+    /// Its process.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.process.filter(|_| self.slot.is_up())
+    }
+
+    /// This is its process from here on.
+    pub(super) fn has_process(&mut self, process: Option<u32>) {
+        self.process = process;
     }
 
     /// The interpreter is gone.

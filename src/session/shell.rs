@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use crate::process;
 use crate::runtime::{CellTerminal, Death, Execute, RuntimeEvent};
 use crate::session::Submission;
 use crate::session::cell::Whose;
@@ -60,10 +61,24 @@ impl Session {
         self.cwd = place;
     }
 
+    /// Tells what runs in the shell.
+    pub(super) fn tell_jobs(&self, answer: oneshot::Sender<Vec<String>>) {
+        let leader = self.runtimes.shell.process();
+        // The system is asked for its processes, which may take a while.
+        tokio::task::spawn_blocking(move || {
+            let jobs = leader.map_or(Vec::new(), process::session_of);
+            // Whoever asked may have gone.
+            let _ = answer.send(jobs);
+        });
+    }
+
     /// The shell says something.
     pub(super) fn on_shell(&mut self, event: RuntimeEvent) {
         match event {
-            RuntimeEvent::Ready(_) => self.runtimes.shell.is_ready(),
+            RuntimeEvent::Ready(info) => {
+                self.runtimes.shell.is_ready();
+                self.runtimes.shell.has_process(info.process);
+            }
             // The command that needs it says why not.
             RuntimeEvent::StartFailed(_) => self.runtimes.shell.is_gone(),
             RuntimeEvent::Died { death, .. } => {

@@ -262,6 +262,7 @@ impl Session {
                 let _ = answer.send(self.runtimes.user.get().terminal());
             }
             Command::WarmShell(answer) => self.tell_shell_terminal(answer),
+            Command::ShellJobs(answer) => self.tell_jobs(answer),
             Command::WarmAgent => self.exchanges.agent.get().warm_up(),
             Command::Choices(answer) => {
                 let _ = answer.send(self.choices.clone());

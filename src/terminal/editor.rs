@@ -150,7 +150,10 @@ impl Editor {
         });
         let on_prompt = Arc::clone(&options.on_prompt);
         let mut line = Reedline::create()
-            .with_history(Box::new(EditorHistory::new(options.recall)))
+            .with_history(Box::new(EditorHistory::new(
+                options.recall,
+                Arc::clone(&snapshot),
+            )))
             .with_validator(Box::new(Rules(Arc::clone(&snapshot))))
             .with_highlighter(Box::new(Highlight {
                 look: Arc::clone(&look),

@@ -24,6 +24,7 @@ mod highlight;
 mod hint;
 mod keys;
 mod layout;
+mod leaving;
 mod panel;
 pub mod picker;
 mod prompt;
@@ -66,6 +67,7 @@ use external::External;
 pub use greeting::Greeting;
 use guests::Guests;
 use keys::gate::{SharedGate, Waker};
+use leaving::Leaving;
 use prompt::Label;
 use showing::Showing;
 use signals::{Attached, Listeners};
@@ -268,6 +270,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         screen,
         editor,
         background,
+        leaving: Leaving::default(),
         ending,
     };
     if let Some(greeting) = &options.greeting {
@@ -310,6 +313,7 @@ struct Shell {
     screen: Screen,
     editor: Editor,
     background: Background,
+    leaving: Leaving,
     /// A signal ends us: its thread has the terminal.
     ending: Arc<AtomicBool>,
 }
@@ -341,7 +345,8 @@ impl Shell {
                     replacing = replaces;
                     self.aside.let_in(&mut self.showing, &self.editor)?;
                 }
-                Edited::Left => return Ok(0),
+                Edited::Left if self.leaving.may(&self.session, &self.screen)? => return Ok(0),
+                Edited::Left => {}
                 Edited::Submitted(text, replaces) => {
                     // Only a prompt can take the place of one.
                     let replaces = replaces.filter(|_| self.is_prompt(&text));
@@ -350,8 +355,12 @@ impl Shell {
                     if let Some(choices) = self.session.choices() {
                         self.editor.suggest_history(choices.history_hint);
                     }
-                    if let Some(status) = aftermath.leave {
-                        return Ok(status);
+                    match aftermath.leave {
+                        Some(status) if self.leaving.may(&self.session, &self.screen)? => {
+                            return Ok(status);
+                        }
+                        Some(_) => {}
+                        None => self.leaving = Leaving::default(),
                     }
                     if !aftermath.refill.is_empty() {
                         replacing = replaces;

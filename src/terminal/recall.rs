@@ -15,11 +15,15 @@ use reedline::{
 };
 
 use crate::history::{Further, Recall};
+use crate::input::{Mode, as_command};
+use crate::terminal::snapshot::{Shared, look};
 use crate::text::escape::editable;
 
 /// Inputs of this and earlier sessions, oldest first.
 pub(super) struct EditorHistory {
     recall: Recall,
+    /// Tells the mode: in shell mode a command stands without the mark it has among cells.
+    snapshot: Shared,
     /// The first look waits for the record, once.
     looked: Once,
     back: RefCell<Option<Back>>,
@@ -47,7 +51,10 @@ impl Wanted {
     fn fits(&self, text: &str) -> bool {
         match self {
             Wanted::All => true,
-            Wanted::Start(start) => text.starts_with(start),
+            Wanted::Start(start) => {
+                let command = || as_command(text).is_some_and(|text| text.starts_with(start));
+                text.starts_with(start) || command()
+            }
             Wanted::Part(part) => text.contains(part),
             Wanted::Whole(whole) => text == whole,
         }
@@ -109,9 +116,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(150);
 
 impl EditorHistory {
-    pub(super) fn new(recall: Recall) -> Self {
+    pub(super) fn new(recall: Recall, snapshot: Shared) -> Self {
         EditorHistory {
             recall,
+            snapshot,
             looked: Once::new(),
             back: RefCell::default(),
         }
@@ -148,12 +156,13 @@ impl EditorHistory {
                 let Some(text) = self.further_back(id, &wanted) else {
                     break;
                 };
+                let text = self.shown(text);
                 found.push((id, text));
                 id -= 1;
             }
         } else {
             let back = (first.unwrap_or(1)..=last.min(0))
-                .map_while(|id| Some((id, self.further_back(id, &wanted)?)));
+                .map_while(|id| Some((id, self.shown(self.further_back(id, &wanted)?))));
             found.extend(back.chain(tail).take(most));
         }
         found
@@ -177,7 +186,14 @@ impl EditorHistory {
     fn text(&self, id: HistoryItemId) -> Option<String> {
         self.recall
             .get(usize::try_from(id.0.checked_sub(1)?).ok()?)
-            .map(|text| editable(&text).into_owned())
+            .map(|text| self.shown(editable(&text).into_owned()))
+    }
+
+    fn shown(&self, text: String) -> String {
+        match look(&self.snapshot).mode {
+            Mode::Shell => as_command(&text).map_or(text.clone(), str::to_owned),
+            Mode::Cells | Mode::Prompts => text,
+        }
     }
 }
 
@@ -197,7 +213,7 @@ impl History for EditorHistory {
         };
         let text = self
             .text(id)
-            .or_else(back)
+            .or_else(|| back().map(|text| self.shown(text)))
             .ok_or_else(|| unsupported("loading an id that is not there"))?;
         Ok(item(id.0, text))
     }
@@ -252,12 +268,13 @@ fn unsupported(feature: &'static str) -> ReedlineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::snapshot::Snapshot;
     use reedline::SearchFilter;
 
     fn history(lines: &[&str]) -> EditorHistory {
         let recall = Recall::default();
         lines.iter().for_each(|line| recall.push(line));
-        EditorHistory::new(recall)
+        EditorHistory::new(recall, Snapshot::new(Mode::Cells))
     }
 
     fn backward(
@@ -284,6 +301,20 @@ mod tests {
         assert_eq!(backward(&history, Some(1), None), None);
         let shown = Some(CommandLineSearch::Prefix("b".into()));
         assert_eq!(backward(&history, Some(3), shown), None);
+    }
+
+    #[test]
+    fn a_command_stands_in_shell_mode_as_it_was_typed_there() {
+        let history = history(&["x = 1", "!ls -l", "%%bash\ncd /\nls"]);
+        let start = || Some(CommandLineSearch::Prefix("!l".into()));
+        assert_eq!(
+            backward(&history, None, start()),
+            Some((2, "!ls -l".into()))
+        );
+        look(&history.snapshot).mode = Mode::Shell;
+        assert_eq!(backward(&history, None, None), Some((3, "cd /\nls".into())));
+        let start = || Some(CommandLineSearch::Prefix("ls".into()));
+        assert_eq!(backward(&history, None, start()), Some((2, "ls -l".into())));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Shell mode: the user's own bash at the prompt, what it keeps, what it hands to programs, what is recorded of it.
 
-use super::shell::{CTRL_C, CTRL_Z, Shell, cursor_line};
+use super::shell::{CTRL_C, CTRL_D, CTRL_Z, Shell, UP, cursor_line};
 use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
@@ -238,4 +238,75 @@ fn a_shell_that_ends_is_followed_by_a_new_one() {
     at(&shell, 3);
     shell.pty.send_line("exit");
     assert_eq!(shell.pty.exit_status().exit_code(), 0);
+}
+
+#[test]
+fn leaving_with_jobs_is_warned_of_once() {
+    let shell = in_shell_mode(home(""));
+    // A fork has the shell's own command line until it runs its program.
+    let wait = "until grep -q sleep /proc/$!/cmdline; do :; done";
+    command(&shell, 1, &format!("sleep 1234 & {wait}"));
+    shell.pty.send(CTRL_D);
+    shell.shows("jobs of the shell would end: `sleep 1234`");
+    at(&shell, 2);
+    command(&shell, 2, "echo not left");
+    shell.pty.send_line("exit");
+    at(&shell, 3);
+    shell.pty.send(CTRL_D);
+    assert_eq!(shell.pty.exit_status().exit_code(), 0);
+}
+
+#[test]
+fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells() {
+    let shell = in_shell_mode(home(""));
+    command(&shell, 1, "echo one two");
+    shell.pty.send(UP);
+    shell.pty.wait_until("the command at the prompt", |screen| {
+        cursor_line(screen).trim_end() == "$ [2]: echo one two"
+    });
+    shell.pty.send("\r");
+    at(&shell, 3);
+    shell.pty.send_line("%ipycodex save saved");
+    at(&shell, 4);
+    let saved = std::fs::read_to_string(shell.home.work().join("saved.ipynb")).unwrap();
+    let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    let cells: Vec<_> = saved["cells"].as_array().unwrap().iter().collect();
+    let source = |cell: &serde_json::Value| {
+        let lines = cell["source"].as_array().expect("lines").iter();
+        lines.filter_map(|line| line.as_str()).collect::<String>()
+    };
+    let with = cells
+        .iter()
+        .filter(|cell| source(cell) == "%%bash\necho one two");
+    assert_eq!(with.count(), 2, "{saved:#}");
+    let outputs: Vec<_> = cells
+        .iter()
+        .map(|cell| cell["outputs"].to_string())
+        .collect();
+    assert!(outputs[0].contains("one two"), "{outputs:?}");
+}
+
+#[test]
+fn files_and_programs_complete_and_clear_clears() {
+    let shell = in_shell_mode(home(""));
+    shell
+        .home
+        .write("folder/notes-of-mine.txt", "in the file\n");
+    at(&shell, 1);
+    for (typed, becomes) in [
+        ("cat fold\t", "cat folder/"),
+        ("no\t", "cat folder/notes-of-mine.txt"),
+    ] {
+        shell.pty.send(typed);
+        shell.pty.wait_until(becomes, |screen| {
+            cursor_line(screen).trim_end() == format!("$ [1]: {becomes}")
+        });
+    }
+    shell.pty.send("\r");
+    shell.shows("in the file");
+    command(&shell, 2, "echo gone; clear; echo stays");
+    shell.pty.wait_until("a cleared screen", |screen| {
+        let text = screen.contents();
+        text.contains("stays") && !text.contains("echo gone")
+    });
 }

@@ -16,6 +16,7 @@ mod found;
 mod lookup;
 mod menu;
 mod place;
+mod question;
 mod rules;
 mod sources;
 #[cfg(test)]

@@ -4,94 +4,9 @@
 //! which part of the text is asked about. Total: any text and any cursor give one. What a text is, `input` says; this
 //! file only finds the place in it. Absent on purpose: names of anything; sources are asked elsewhere.
 
-use std::ops::Range;
-
 use crate::input::{Input, Mode, classify};
 use crate::terminal::complete::place::{Place, place};
-
-/// Who knows what could stand at the cursor. Offsets are bytes of the whole text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CompletionSource {
-    /// Nobody: prose, comments.
-    Nothing,
-    /// The interpreter, asked about this part of the text.
-    Interpreter {
-        /// The text it gets.
-        part: Range<usize>,
-        /// What of its answer is kept.
-        keep: Keep,
-    },
-    /// The file system.
-    Files {
-        /// Where the path as typed begins.
-        start: usize,
-        /// How it is written.
-        writing: Writing,
-        /// Which files count.
-        wanted: Wanted,
-    },
-    /// Programs on the search path.
-    Programs {
-        /// Where the name begins.
-        start: usize,
-    },
-    /// Our commands, after `%ipycodex`.
-    Commands {
-        /// Where the word begins.
-        start: usize,
-    },
-    /// What may follow such a command.
-    Values {
-        /// Where the word begins.
-        start: usize,
-        /// The command.
-        command: String,
-    },
-    /// Skills, by name.
-    Skills {
-        /// Where the name begins.
-        start: usize,
-    },
-}
-
-/// What of the interpreter's answer is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// All of it.
-    All,
-    /// All of it, with our own magics.
-    Magics,
-    /// What can be called.
-    Callables,
-    /// What has a value to send: not modules, keywords, magics.
-    Values,
-}
-
-/// How a path is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
-    /// In a Python string with backslash escapes, in these quotes.
-    Text(char),
-    /// In a Python string without them.
-    Raw,
-    /// Bare, as a shell takes it: blanks and the like after a backslash.
-    Shell,
-    /// In these quotes of a shell.
-    ShellQuoted(char),
-}
-
-/// Which files count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// All.
-    Any,
-    /// Folders only.
-    Folders,
-    /// What Python runs, and folders.
-    Scripts,
-    /// Notebooks, and folders.
-    Notebooks,
-}
+pub(super) use crate::terminal::complete::question::{CompletionSource, Keep, Wanted, Writing};
 
 /// Magics whose arguments are paths.
 const FILE_MAGICS: &[&str] = &[
@@ -133,9 +48,13 @@ pub(super) fn source(text: &str, cursor: usize, mode: Mode) -> CompletionSource 
     if mode != Mode::Shell && text[body..].starts_with('.') {
         return prompt(text, cursor, body + 1);
     }
+    if mode == Mode::Shell && text.trim().is_empty() {
+        return CompletionSource::Nothing;
+    }
     match classify(text, mode) {
         Input::Prompt(_) => prompt(text, cursor, body),
-        Input::Leave | Input::Shell { .. } => CompletionSource::Nothing,
+        Input::Leave => CompletionSource::Nothing,
+        Input::Shell { .. } => shell_command(text, cursor, body),
         Input::Command { .. } => python(text, cursor, body),
         Input::Empty | Input::Note { .. } | Input::Cell { .. } => {
             let marked = mode == Mode::Prompts && text[body..].starts_with(';');
@@ -414,7 +333,7 @@ fn setting<'a>(command: &'a str, arguments: &'a str) -> &'a str {
 
 /// In a shell line that begins at `from`.
 fn shell(text: &str, cursor: usize, from: usize) -> CompletionSource {
-    let (start, writing) = last_word(text, cursor, from);
+    let (start, _) = last_word(text, cursor, from);
     let word = &text[start..cursor];
     // `{name}` and `$name` are variables of the namespace.
     if let Some(open) = word.rfind('{').filter(|open| !word[*open..].contains('}')) {
@@ -429,6 +348,16 @@ fn shell(text: &str, cursor: usize, from: usize) -> CompletionSource {
             keep: Keep::Values,
         };
     }
+    shell_command(text, cursor, from)
+}
+
+/// A line that only a shell reads: nothing in it is a variable of the namespace.
+fn shell_command(text: &str, cursor: usize, from: usize) -> CompletionSource {
+    let from = text[from..cursor]
+        .rfind('\n')
+        .map_or(from, |at| from + at + 1);
+    let (start, writing) = last_word(text, cursor, from);
+    let word = &text[start..cursor];
     let before = text[from..start].trim_end();
     let first = before.is_empty() || before.ends_with(['|', ';', '&', '(']);
     if first && writing == Writing::Shell && !word.contains('/') && !word.starts_with('~') {
