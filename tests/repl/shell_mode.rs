@@ -1,4 +1,4 @@
-//! Shell mode: the user's own bash at the prompt, what it keeps, what it hands to programs, what is recorded of it.
+//! Shell mode: the user's own bash or zsh at the prompt, what it keeps, what it hands to programs, what is recorded of it.
 
 use super::shell::{CTRL_C, CTRL_D, CTRL_Z, Shell, UP, cursor_line};
 use crate::support::await_true;
@@ -7,11 +7,69 @@ use crate::support::pty::SIZE;
 
 const ALT_S: &str = "\x1bs";
 
-/// A home whose user has bash, with these settings of theirs.
-fn home(settings: &str) -> Home {
+/// A shell that users have.
+#[derive(Clone, Copy)]
+struct Own {
+    path: &'static str,
+    settings: &'static str,
+    /// What it says of a job that Ctrl-Z stops, and of one that goes on.
+    stopped: &'static str,
+    goes_on: &'static str,
+}
+
+const BASH: Own = Own {
+    path: "/bin/bash",
+    settings: ".bashrc",
+    stopped: "Stopped",
+    goes_on: "fg\nsh -c",
+};
+
+const ZSH: Own = Own {
+    path: "/bin/zsh",
+    settings: ".zshrc",
+    stopped: "suspended",
+    goes_on: "continued",
+};
+
+/// Each test with each shell.
+macro_rules! with_both {
+    ($($test:ident),* $(,)?) => {
+        mod bash {$(
+            #[test]
+            fn $test() {
+                super::$test(super::BASH);
+            }
+        )*}
+        mod zsh {$(
+            #[test]
+            fn $test() {
+                match std::path::Path::new(super::ZSH.path).exists() {
+                    true => super::$test(super::ZSH),
+                    false => eprintln!("skipped: this machine has no {}", super::ZSH.path),
+                }
+            }
+        )*}
+    };
+}
+
+with_both!(
+    a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it,
+    a_command_its_status_and_its_output_are_recorded_and_told,
+    ctrl_c_ends_the_command_and_ctrl_z_stops_its_job,
+    a_program_has_the_whole_terminal_and_leaves_nothing_behind,
+    what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt,
+    settings_that_ask_print_without_end_or_leave_are_survived,
+    a_shell_that_ends_is_followed_by_a_new_one,
+    leaving_with_jobs_is_warned_of_once,
+    earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells,
+    files_and_programs_complete_and_clear_clears,
+);
+
+/// A home whose user has this shell, with these settings of theirs.
+fn home(own: Own, settings: &str) -> Home {
     let mut home = Home::new();
-    home.set("SHELL", "/bin/bash");
-    std::fs::write(home.path().join("home/.bashrc"), settings).unwrap();
+    home.set("SHELL", own.path);
+    std::fs::write(home.path().join("home").join(own.settings), settings).unwrap();
     home
 }
 
@@ -59,9 +117,9 @@ fn recorded(shell: &Shell) -> Vec<(u32, String, Option<i32>, String)> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-#[test]
-fn a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it() {
+fn a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it(own: Own) {
     let shell = in_shell_mode(home(
+        own,
         "alias greet='echo hello from'\nexport KNOWN=settings\n",
     ));
     command(&shell, 1, "greet $KNOWN; mkdir -p deep/er");
@@ -84,9 +142,8 @@ fn a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it() {
     shell.shows("now in deep");
 }
 
-#[test]
-fn a_command_its_status_and_its_output_are_recorded_and_told() {
-    let shell = in_shell_mode(home(""));
+fn a_command_its_status_and_its_output_are_recorded_and_told(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     command(
         &shell,
         1,
@@ -121,9 +178,8 @@ fn a_command_its_status_and_its_output_are_recorded_and_told() {
     );
 }
 
-#[test]
-fn ctrl_c_ends_the_command_and_ctrl_z_stops_its_job() {
-    let shell = in_shell_mode(home(""));
+fn ctrl_c_ends_the_command_and_ctrl_z_stops_its_job(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     at(&shell, 1);
     shell
         .pty
@@ -148,19 +204,18 @@ fn ctrl_c_ends_the_command_and_ctrl_z_stops_its_job() {
     });
     shell.pty.send(CTRL_Z);
     at(&shell, 5);
-    shell.shows("Stopped");
+    shell.shows(own.stopped);
     command(&shell, 5, "jobs | grep -c reading");
     shell.pty.send_line("fg");
-    shell.pty.wait_for("fg\nsh -c");
+    shell.pty.wait_for(own.goes_on);
     shell.pty.send_line("two");
     shell.pty.send("\x04");
     command(&shell, 7, "paste -s -d+ typed");
     shell.shows("one+two");
 }
 
-#[test]
-fn a_program_has_the_whole_terminal_and_leaves_nothing_behind() {
-    let shell = in_shell_mode(home(""));
+fn a_program_has_the_whole_terminal_and_leaves_nothing_behind(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     at(&shell, 1);
     shell.pty.send_line("vim -u NONE -N note");
     shell.pty.wait_for("[New]");
@@ -173,9 +228,8 @@ fn a_program_has_the_whole_terminal_and_leaves_nothing_behind() {
     assert!(!rows[0].3.contains('~'), "{rows:?}");
 }
 
-#[test]
-fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt() {
-    let shell = in_shell_mode(home(""));
+fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     at(&shell, 1);
     shell
         .pty
@@ -193,10 +247,10 @@ fn what_is_typed_ahead_is_read_by_the_command_or_by_the_next_prompt() {
     shell.shows("\nfor the prompt");
 }
 
-#[test]
-fn settings_that_ask_print_without_end_or_leave_are_survived() {
+fn settings_that_ask_print_without_end_or_leave_are_survived(own: Own) {
     let asks = in_shell_mode(home(
-        "read -r -p 'update? ' answer; mine() { PS1='mine> '; }; PROMPT_COMMAND=mine\n",
+        own,
+        "printf 'update? '; read -r answer\nmine() { PS1='mine> '; }; PROMPT_COMMAND=mine; precmd_functions=(mine)\n",
     ));
     at(&asks, 1);
     asks.pty.send_line("echo answered $answer");
@@ -208,18 +262,22 @@ fn settings_that_ask_print_without_end_or_leave_are_survived() {
     assert_eq!(recorded(&asks)[0].3.lines().last(), Some("answered no"));
 
     let floods = in_shell_mode(home(
+        own,
         "for i in {1..20000}; do echo flood flood flood flood; done\n",
     ));
     command(&floods, 1, "echo after the flood");
     floods.shows("after the flood");
     assert_eq!(recorded(&floods)[0].3, "after the flood");
 
-    let leaves = in_shell_mode(home("exit 4\n"));
+    let leaves = in_shell_mode(home(own, "exit 4\n"));
     command(&leaves, 1, "echo here all the same");
-    leaves.shows("bash ended (exit code 4) while it read its settings; it is started without them");
+    let name = own.path.trim_start_matches("/bin/");
+    leaves.shows(&format!(
+        "{name} ended (exit code 4) while it read its settings; it is started without them"
+    ));
     leaves.shows("\nhere all the same");
 
-    let sleeps = in_shell_mode(home("echo slow; sleep 600\n"));
+    let sleeps = in_shell_mode(home(own, "echo slow; sleep 600\n"));
     at(&sleeps, 1);
     sleeps.pty.send_line("echo never");
     sleeps.pty.wait_for("\nslow");
@@ -228,9 +286,8 @@ fn settings_that_ask_print_without_end_or_leave_are_survived() {
     sleeps.lacks("\nnever");
 }
 
-#[test]
-fn a_shell_that_ends_is_followed_by_a_new_one() {
-    let shell = in_shell_mode(home(""));
+fn a_shell_that_ends_is_followed_by_a_new_one(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     command(&shell, 1, "cd /; x=1; exit 3");
     shell.shows("the shell ended (exit code 3); the next command starts a new one");
     command(&shell, 2, "echo x is ${x-gone}");
@@ -240,9 +297,8 @@ fn a_shell_that_ends_is_followed_by_a_new_one() {
     assert_eq!(shell.pty.exit_status().exit_code(), 0);
 }
 
-#[test]
-fn leaving_with_jobs_is_warned_of_once() {
-    let shell = in_shell_mode(home(""));
+fn leaving_with_jobs_is_warned_of_once(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     // A fork has the shell's own command line until it runs its program.
     let wait = "until grep -q sleep /proc/$!/cmdline; do :; done";
     command(&shell, 1, &format!("sleep 1234 & {wait}"));
@@ -256,9 +312,8 @@ fn leaving_with_jobs_is_warned_of_once() {
     assert_eq!(shell.pty.exit_status().exit_code(), 0);
 }
 
-#[test]
-fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells() {
-    let shell = in_shell_mode(home(""));
+fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     command(&shell, 1, "echo one two");
     shell.pty.send(UP);
     shell.pty.wait_until("the command at the prompt", |screen| {
@@ -286,9 +341,8 @@ fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells() {
     assert!(outputs[0].contains("one two"), "{outputs:?}");
 }
 
-#[test]
-fn files_and_programs_complete_and_clear_clears() {
-    let shell = in_shell_mode(home(""));
+fn files_and_programs_complete_and_clear_clears(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
     shell
         .home
         .write("folder/notes-of-mine.txt", "in the file\n");

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use super::super::Death;
 use super::super::marks::{MarkFilter, StreamPiece};
 use super::control::Control;
-use super::launch::{Launched, TRIGGER};
+use super::launch::Launched;
 use super::words::ShellMark;
 use crate::process::{Group, is_raw, set_echo, take_unread};
 
@@ -79,15 +79,20 @@ impl Shell {
         let master = &self.launched.master;
         // These fail only when the shell is gone, which is noticed elsewhere.
         let _ = set_echo(master, false);
-        let _ = rustix::io::write(master, TRIGGER);
+        let _ = rustix::io::write(master, self.launched.trigger);
         if std::mem::take(&mut self.held) {
             self.send(b"go\0");
         }
     }
 
+    /// What is typed shows.
+    pub(super) fn show_typing(&self) {
+        let _ = set_echo(&self.launched.master, true);
+    }
+
     /// Hands over a command and where it is to run; what is typed shows from now on.
     pub(super) fn hand_over(&mut self, place: &str, code: &str) {
-        let _ = set_echo(&self.launched.master, true);
+        self.show_typing();
         self.send(&[place.as_bytes(), code.as_bytes(), b""].join(&0));
     }
 

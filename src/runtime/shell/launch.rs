@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::super::marks::nonce;
 use super::super::terminal::InnerTerminal;
 use super::plan::{Dialect, Program, ShellPlan};
-use crate::process::{self, Child, Leadership};
+use crate::process::{self, Child, Leadership, set_echo};
 
 /// Numbers of our descriptors in the shell: high, because scripts choose low ones.
 const SETTINGS_NUMBER: i32 = 197;
@@ -22,11 +22,7 @@ const COMMANDS_NUMBER: i32 = 198;
 const MARKS_NUMBER: i32 = 199;
 
 const BASH: &str = include_str!("../../../assets/shell/bash.sh");
-
-/// What a shell is typed to take a command: no echo shows it.
-pub(super) const TRIGGER: &[u8] =
-    b" __ipycodex_go \"$__ipycodex_last\"; builtin eval \"$__ipycodex_command\" 198<&- 199>&-; \
-      __ipycodex_hook\n";
+const ZSH: &str = include_str!("../../../assets/shell/zsh.sh");
 
 /// A shell and our ends of what leads to it.
 #[derive(Debug)]
@@ -38,6 +34,8 @@ pub(super) struct Launched {
     /// Commands, each ended by a zero byte.
     pub(super) commands: OwnedFd,
     pub(super) nonce: String,
+    /// What it is typed to take a command: no echo shows it.
+    pub(super) trigger: &'static [u8],
 }
 
 /// Starts `program`; `settings`: the user's own are read first.
@@ -51,18 +49,31 @@ pub(super) fn launch(
     terminal: &InnerTerminal,
 ) -> io::Result<Launched> {
     let nonce = nonce()?;
-    let ours = BASH.replace("@NONCE@", &nonce);
+    let Driving {
+        script,
+        options,
+        trigger,
+        first_line,
+        prompt,
+    } = driving(program.dialect);
+    let ours = script.replace("@NONCE@", &nonce);
     let ours = ours.replace("@RC@", if settings { "1" } else { "0" });
     let (their_commands, commands) = pipe_with(PipeFlags::CLOEXEC)?;
     let (their_settings, settings_end) = pipe_with(PipeFlags::CLOEXEC)?;
     // A pipe holds 64 KiB: this never waits.
     io::Write::write_all(&mut std::fs::File::from(settings_end), ours.as_bytes())?;
     let (master, slave) = terminal.open()?;
+    if !first_line.is_empty() {
+        set_echo(&master, false)?;
+        rustix::io::write(&master, first_line)?;
+    }
     let ends = [slave.try_clone()?, slave.try_clone()?, slave.try_clone()?];
     let [stdin, stdout, stderr] = ends;
     let mut child = process::Plan::new(&program.path, Leadership::Terminal, stdin, stdout, stderr);
-    child.arguments = arguments(program.dialect);
-    child.variables = Some(plan.variables.clone());
+    child.arguments = options.iter().map(OsString::from).collect();
+    let mut variables = plan.variables.clone();
+    variables.extend(prompt.map(|prompt| ("PS1".into(), prompt.into())));
+    child.variables = Some(variables);
     // A deleted directory must not keep the shell from starting.
     child.cwd = Some(plan.cwd.clone()).filter(|cwd| cwd.is_dir());
     child.inherited = vec![
@@ -82,20 +93,39 @@ pub(super) fn launch(
         master,
         commands,
         nonce,
+        trigger,
     })
 }
 
-fn arguments(dialect: Dialect) -> Vec<OsString> {
+/// How shells of a dialect are driven.
+struct Driving {
+    /// What is read behind the user's own settings.
+    script: &'static str,
+    options: &'static [&'static str],
+    trigger: &'static [u8],
+    /// What stands on the terminal before it starts.
+    first_line: &'static [u8],
+    /// The prompt before which that line is read.
+    prompt: Option<&'static str>,
+}
+
+/// No line editors: they would read ahead what was typed for the next command.
+fn driving(dialect: Dialect) -> Driving {
     match dialect {
-        // Its own line editor would read ahead what was typed for the next command.
-        Dialect::Bash => {
-            let settings = format!("/dev/fd/{SETTINGS_NUMBER}");
-            vec![
-                "--noediting".into(),
-                "--rcfile".into(),
-                settings.into(),
-                "-i".into(),
-            ]
-        }
+        Dialect::Bash => Driving {
+            script: BASH,
+            options: &["--noediting", "--rcfile", "/dev/fd/197", "-i"],
+            trigger: b" __ipycodex_go \"$__ipycodex_last\"; builtin eval \"$__ipycodex_command\" 198<&- 199>&-; \
+                __ipycodex_hook\n",
+            first_line: b"",
+            prompt: None,
+        },
+        Dialect::Zsh => Driving {
+            script: ZSH,
+            options: &["-f", "-i", "-o", "nozle", "-o", "nopromptsp", "-o", "nopromptcr"],
+            trigger: b" __ipycodex_go; builtin eval \"$__ipycodex_command\"; __ipycodex_hook \"$_\"\n",
+            first_line: b" . /dev/fd/197\n",
+            prompt: Some(""),
+        },
     }
 }

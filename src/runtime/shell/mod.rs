@@ -1,4 +1,4 @@
-//! The persistent shell: the user's own bash on a terminal of its own.
+//! The persistent shell: the user's own bash or zsh on a terminal of its own.
 //!
 //! In: requests of the contract, of which it runs commands. Out: its events. A file of ours (`assets/shell`) is read
 //! after the user's own settings (`launch.rs`) and lets one thread (`owner.rs`, `driven.rs`) hand it commands at its

@@ -142,7 +142,7 @@ impl Owner {
         let program = match self.plan.program() {
             Ok(program) => program,
             Err(why) => {
-                let hint = "install bash, or set the variable SHELL to one";
+                let hint = "install bash or zsh, or set the variable SHELL to one";
                 return self.cannot_start(why, hint);
             }
         };
@@ -155,7 +155,7 @@ impl Owner {
             Ok(launched) => launched,
             Err(error) => {
                 let path = program.path.display();
-                let hint = "set the variable SHELL to a bash that can be started";
+                let hint = "set the variable SHELL to a bash or zsh that can be started";
                 return self.cannot_start(format!("`{path}` could not be started: {error}"), hint);
             }
         };
@@ -265,6 +265,7 @@ impl Owner {
                     running.wake();
                 }
             }
+            (ShellMark::Go, State::Starting { .. }) => running.shell.show_typing(),
             (ShellMark::Go, State::Waking) => {
                 let Some(command) = &mut self.command else {
                     return;
@@ -347,7 +348,7 @@ impl Owner {
             self.start(false);
         } else if starting {
             let path = running.program.path.display();
-            let hint = "set the variable SHELL to a bash that runs";
+            let hint = "set the variable SHELL to a bash or zsh that runs";
             self.cannot_start(format!("`{path}` ended at once ({death})"), hint);
         } else {
             if let Some(command) = self.command.take() {

@@ -21,6 +21,7 @@ pub struct ShellPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Bash,
+    Zsh,
 }
 
 /// A shell of this machine.
@@ -36,6 +37,7 @@ impl Dialect {
     fn named(name: &OsStr) -> Option<Self> {
         match name.to_str()? {
             "bash" | "rbash" => Some(Dialect::Bash),
+            "zsh" => Some(Dialect::Zsh),
             _ => None,
         }
     }
@@ -43,6 +45,7 @@ impl Dialect {
     pub(super) fn name(self) -> &'static str {
         match self {
             Dialect::Bash => "bash",
+            Dialect::Zsh => "zsh",
         }
     }
 }
@@ -71,12 +74,14 @@ impl ShellPlan {
         let folders: Vec<PathBuf> = variable("PATH")
             .map(|path| std::env::split_paths(path).collect())
             .unwrap_or_default();
-        let found = [Dialect::Bash].into_iter().find_map(|dialect| {
-            let mut places = folders.iter().map(|folder| folder.join(dialect.name()));
-            places
-                .find(|path| path.is_file())
-                .map(|path| (path, dialect))
-        });
+        let found = [Dialect::Bash, Dialect::Zsh]
+            .into_iter()
+            .find_map(|dialect| {
+                let mut places = folders.iter().map(|folder| folder.join(dialect.name()));
+                places
+                    .find(|path| path.is_file())
+                    .map(|path| (path, dialect))
+            });
         let other = name
             .and_then(OsStr::to_str)
             .filter(|name| *name != "sh" && *name != "dash");
@@ -91,7 +96,7 @@ impl ShellPlan {
                     instead_of,
                 })
             }
-            None => Err("no bash was found on PATH".to_owned()),
+            None => Err("neither bash nor zsh was found on PATH".to_owned()),
         }
     }
 }
@@ -131,11 +136,11 @@ mod tests {
             });
             assert_eq!(found, expected, "{there:?} {shell}");
         };
-        check(&["bash", "zsh"], "zsh", Ok(("bash", Some("zsh"))));
+        check(&["bash", "zsh"], "zsh", Ok(("zsh", None)));
         check(&["bash", "zsh"], "bash", Ok(("bash", None)));
         check(&["bash", "zsh", "fish"], "fish", Ok(("bash", Some("fish"))));
         check(&["bash"], "sh", Ok(("bash", None)));
-        check(&["zsh"], "zsh", Err(()));
+        check(&["zsh", "fish"], "fish", Ok(("zsh", Some("fish"))));
         check(&["fish"], "fish", Err(()));
     }
 }

@@ -1,0 +1,62 @@
+# Typed into zsh as its first line (`. /dev/fd/197`): the user's own files of settings come first, as an interactive zsh
+# reads them, then what lets us hand in commands; how that goes, bash.sh tells.
+#
+# Programs must get neither of our descriptors, and zsh redirects no numbers of three digits: both are opened again.
+zmodload zsh/system
+sysopen -r -o cloexec -u __ipycodex_commands /dev/fd/198
+sysopen -w -o cloexec -u __ipycodex_marks /dev/fd/199
+for __ipycodex_command in 197 198 199; do exec {__ipycodex_command}>&-; done
+builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;go\a'
+typeset +x PS1
+PS1='%m%# '
+if [[ @RC@ == 1 ]]; then
+  setopt rcs
+  [[ -r ${ZDOTDIR:-$HOME}/.zshenv ]] && . "${ZDOTDIR:-$HOME}/.zshenv"
+  for __ipycodex_command in /etc/zsh/zshrc /etc/zshrc; do
+    [[ -r $__ipycodex_command ]] && . $__ipycodex_command
+  done
+  [[ -r ${ZDOTDIR:-$HOME}/.zshrc ]] && . "${ZDOTDIR:-$HOME}/.zshrc"
+fi
+__ipycodex_prompt() {
+  __ipycodex_status=$?
+  local -a reply
+  # Should the user's settings throw this function out of precmd_functions, the prompt itself is a mark.
+  PS1=$'\e]7717;@NONCE@;prompt\a' PS2= RPS1= RPS2=
+  # The line editor would read ahead what was typed for the next command; errors are those of a prompt.
+  unsetopt zle prompt_sp prompt_cr eval_lineno
+  builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;'$__ipycodex_status.$$$'\a'
+  __ipycodex_take 1
+}
+# Reads so many words that end in a zero byte. `read -d` would put the terminal back to what it was before.
+__ipycodex_take() {
+  local words= piece
+  until ((${#${words//[^$'\0']}} >= $1)); do
+    sysread -i $__ipycodex_commands piece || builtin exit
+    words+=$piece
+  done
+  reply=("${(@0)words}")
+}
+__ipycodex_hook() {
+  local before=$?
+  __ipycodex_last=$1
+  precmd_functions=(${precmd_functions:#__ipycodex_prompt} __ipycodex_prompt)
+  return $before
+}
+__ipycodex_keep() {
+  return $__ipycodex_status
+}
+__ipycodex_go() {
+  builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;go\a'
+  local -a reply
+  __ipycodex_take 2
+  __ipycodex_command=$reply[2]
+  [[ $__ipycodex_command == *'$_'* ]] && __ipycodex_command="__ipycodex_keep ${(qq)__ipycodex_last}; $__ipycodex_command"
+  [[ -z $reply[1] || $reply[1] -ef . ]] || builtin cd -- $reply[1]
+  builtin print -rs -- $reply[2]
+  return $__ipycodex_status
+}
+# Commands are in the record of the session; the file of the user's own shells stays theirs.
+unset HISTFILE
+__ipycodex_status=0
+typeset -ga precmd_functions
+__ipycodex_hook
