@@ -21,6 +21,7 @@ mod answer;
 mod capabilities;
 mod channel;
 pub mod connect;
+mod control;
 mod event;
 mod interpreter;
 mod marks;

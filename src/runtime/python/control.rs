@@ -1,38 +1,23 @@
-//! What the owner thread shares with the handles of a runtime: the request queue and the means to stop what runs.
+//! How the embedded interpreter is interrupted, and which requests an interrupt cancels.
 //!
-//! In: requests, interrupts, the end of the runtime, each from any thread. Out: the same, to the owner thread, woken
-//! through a descriptor it can poll. Invariants: nothing here blocks; a signal goes only to a group that has not been
-//! reaped; an interrupt before the interpreter is ready cancels what waits, it never reaches a half-started
-//! interpreter. Absent on purpose: knowledge of the protocol.
+//! Invariants: nothing here blocks; an interrupt before the interpreter is ready cancels what waits, it never reaches a
+//! half-started interpreter.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
 
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::Signal;
 
-use super::super::channel::Closing;
+use super::super::control;
 use super::super::terminal::EarlyKeys;
 use super::super::{Interrupter, RequestId, RuntimeRequest};
 use super::map::RequestKind;
 use crate::process::Group;
 
 /// Shared by the owner thread and all handles.
-#[derive(Debug)]
-pub(super) struct Control {
-    state: Mutex<State>,
-    /// `None` where the system has no descriptor to spare: the owner then looks now and then.
-    wake: Option<OwnedFd>,
-}
+pub(super) type Control = control::Control<Interrupts>;
 
 #[derive(Debug, Default)]
-struct State {
-    /// Submitted, not yet taken by the owner.
-    queue: VecDeque<(RequestId, RuntimeRequest)>,
-    /// The interpreter's, while there is one.
-    group: Option<Group>,
+pub(super) struct Interrupts {
     /// The interpreter takes requests.
     ready: bool,
     /// Requests that run code and are not over.
@@ -43,64 +28,22 @@ struct State {
     early_interrupt: bool,
     /// An interrupt came while cells waited for the interpreter.
     cancelled: bool,
-    closing: bool,
-    owner: Option<Thread>,
 }
 
 impl Control {
-    pub(super) fn new() -> Self {
-        Control {
-            state: Mutex::default(),
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok(),
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Queues a request.
-    pub(super) fn submit(&self, id: RequestId, request: RuntimeRequest) {
-        self.state().queue.push_back((id, request));
-        self.wake();
-    }
-
-    /// Ends the runtime; the owner leaves whatever it waits for.
-    pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.closing = true;
-        if let Some(owner) = &state.owner {
-            owner.unpark();
-        }
-        drop(state);
-        self.wake();
-    }
-
-    /// Tells which thread to unpark.
-    pub(super) fn set_owner(&self, owner: Thread) {
-        self.state().owner = Some(owner);
-    }
-
     /// Everything submitted since the last call; counts as running from here.
     pub(super) fn take_requests(&self) -> VecDeque<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
         let code = state.queue.iter().filter(|(_, request)| runs_code(request));
-        state.running += code.count();
+        let code = code.count();
+        state.own.running += code;
         std::mem::take(&mut state.queue)
-    }
-
-    /// True when a submitted request satisfies `wanted`.
-    pub(super) fn has_request(&self, wanted: impl Fn(&RuntimeRequest) -> bool) -> bool {
-        self.state()
-            .queue
-            .iter()
-            .any(|(_, request)| wanted(request))
     }
 
     /// The requests that were interrupted while they waited for the interpreter.
     pub(super) fn take_cancelled(&self) -> Vec<(RequestId, RuntimeRequest)> {
         let mut state = self.state();
-        if !std::mem::take(&mut state.cancelled) {
+        if !std::mem::take(&mut state.own.cancelled) {
             return Vec::new();
         }
         let (cancelled, kept) = std::mem::take(&mut state.queue)
@@ -110,73 +53,40 @@ impl Control {
         cancelled
     }
 
-    /// Which interpreter signals go to.
+    /// Which interpreter signals go to; it is not ready yet.
     pub(super) fn set_group(&self, group: Option<Group>) {
         let mut state = self.state();
         state.group = group;
-        state.ready = false;
-        state.running = 0;
-        state.started = false;
-        state.early_interrupt = false;
+        state.own = Interrupts {
+            cancelled: state.own.cancelled,
+            ..Interrupts::default()
+        };
     }
 
     /// The interpreter takes requests now.
     pub(super) fn set_ready(&self) {
-        self.state().ready = true;
+        self.state().own.ready = true;
     }
 
     /// How many requests run code, and whether the first of them has begun.
     pub(super) fn set_running(&self, running: usize, started: bool) {
         let mut state = self.state();
-        state.running = running;
-        state.started = started;
-        if running == 0 {
-            state.early_interrupt = false;
-        }
+        state.own.running = running;
+        state.own.started = started;
+        state.own.early_interrupt &= running > 0;
         if started
-            && std::mem::take(&mut state.early_interrupt)
+            && std::mem::take(&mut state.own.early_interrupt)
             && let Some(group) = &state.group
         {
             group.signal(Signal::INT);
         }
-    }
-
-    /// True while an interpreter is being started or looked for.
-    pub(super) fn is_starting(&self) -> bool {
-        !self.state().ready
-    }
-
-    /// The descriptor that becomes readable with every change.
-    pub(super) fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.wake.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Makes the descriptor unreadable again.
-    pub(super) fn clear_wake(&self) {
-        if let Some(wake) = &self.wake {
-            // Would block when it is clear already.
-            let _ = rustix::io::read(wake, &mut [0; 8]);
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(wake) = &self.wake {
-            // Would block only when it is readable beyond doubt.
-            let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
-        }
-    }
-}
-
-impl Closing for Control {
-    fn is_closing(&self) -> bool {
-        self.state().closing
     }
 }
 
 impl EarlyKeys for Control {
     /// A signal would hit Python's own start-up: what waits for it is cancelled instead.
     fn interrupts_early(&self) -> bool {
-        let starting = self.is_starting();
+        let starting = !self.state().own.ready;
         if starting {
             self.interrupt();
         }
@@ -187,11 +97,11 @@ impl EarlyKeys for Control {
 impl Interrupter for Control {
     fn interrupt(&self) {
         let mut state = self.state();
-        if let (true, 1.., Some(group)) = (state.ready, state.running, &state.group) {
+        if let (true, 1.., Some(group)) = (state.own.ready, state.own.running, &state.group) {
             group.signal(Signal::INT);
-            state.early_interrupt = !state.started;
+            state.own.early_interrupt = !state.own.started;
         } else if !state.queue.is_empty() {
-            state.cancelled = true;
+            state.own.cancelled = true;
             drop(state);
             self.wake();
         }
@@ -203,7 +113,7 @@ impl Interrupter for Control {
             Some(group) => group.kill(),
             // Between two interpreters there is nothing to kill but what waits for the next one.
             None => {
-                state.cancelled = !state.queue.is_empty();
+                state.own.cancelled = !state.queue.is_empty();
                 drop(state);
                 self.wake();
             }

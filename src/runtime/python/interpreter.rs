@@ -12,12 +12,13 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::super::OutputStream;
+use super::super::control::timespec;
 use super::super::marks::nonce;
 use super::super::terminal::InnerTerminal;
 use super::control::Control;
@@ -259,10 +260,7 @@ impl Interpreter {
         if let Some(frames) = self.frames.as_ref().filter(|_| self.order.wants_frames()) {
             watch(Source::Frames, frames.as_fd(), PollFlags::IN);
         }
-        let timeout = wait.map(|wait| Timespec {
-            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        });
+        let timeout = wait.map(timespec);
         // An interrupted wait found nothing; the next one will.
         let count = poll(&mut watched, timeout.as_ref()).unwrap_or(0);
         let happened: Vec<bool> = watched.iter().map(|fd| !fd.revents().is_empty()).collect();
@@ -303,10 +301,7 @@ impl Interpreter {
             .filter_map(|(_, stream)| stream.source.as_ref())
             .map(|source| PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN))
             .collect();
-        let moment = Timespec {
-            tv_sec: 0,
-            tv_nsec: 50_000_000,
-        };
+        let moment = timespec(Duration::from_millis(50));
         let more = !watched.is_empty() && poll(&mut watched, Some(&moment)).is_ok_and(|n| n > 0);
         drop(watched);
         more && self.read_all()

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use super::super::channel::{Closing, Events};
@@ -148,7 +147,6 @@ impl Owner {
     /// Answers what can be answered without an interpreter until a cell is to run or the runtime closes.
     fn wait_for_cell(&mut self) {
         loop {
-            self.control.clear_wake();
             for (id, request) in self.control.take_cancelled() {
                 self.cancel(id, &request);
             }
@@ -169,15 +167,7 @@ impl Owner {
                 self.events.send(RuntimeEvent::Answered { id, answer });
             }
             self.control.set_running(0, false);
-            let tick = Timespec {
-                tv_sec: 1,
-                tv_nsec: 0,
-            };
-            // An interrupted wait is another look.
-            let _ = match self.control.wake_fd() {
-                Some(wake) => poll(&mut [PollFd::from_borrowed_fd(wake, PollFlags::IN)], None),
-                None => poll(&mut [], Some(&tick)),
-            };
+            self.control.wait(Vec::new(), None);
         }
     }
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
@@ -70,7 +70,7 @@ impl Shell {
             watched.push(PollFd::new(&launched.commands, PollFlags::OUT));
         }
         let look = launched.exit.is_none().then_some(LOOK);
-        wait(control, watched, patience.into_iter().chain(look).min());
+        control.wait(watched, patience.into_iter().chain(look).min());
         self.send(b"");
     }
 
@@ -220,24 +220,4 @@ impl Shell {
         }
         self.unsent.drain(..written);
     }
-}
-
-/// Waits for one of these, or for a call, at most `patience`.
-pub(super) fn wait<'a>(
-    control: &'a Control,
-    mut watched: Vec<PollFd<'a>>,
-    patience: Option<Duration>,
-) {
-    if let Some(wake) = control.wake_fd() {
-        watched.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
-    }
-    let blind = control.wake_fd().is_none().then_some(LOOK);
-    let timeout = patience.into_iter().chain(blind).min();
-    let timeout = timeout.map(|wait| Timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: wait.subsec_nanos().into(),
-    });
-    // An interrupted wait found nothing; the next one will.
-    let _ = poll(&mut watched, timeout.as_ref());
-    control.clear_wake();
 }

@@ -17,7 +17,7 @@ use super::super::{
     RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
 use super::control::Control;
-use super::driven::{Shell, wait};
+use super::driven::Shell;
 use super::launch::launch;
 use super::plan::{Program, ShellPlan};
 use super::words::ShellMark;
@@ -160,7 +160,7 @@ impl Owner {
             }
         };
         let shell = Shell::new(launched);
-        self.control.set_group(Some(shell.group()));
+        self.control.state().group = Some(shell.group());
         self.control.set_running(false);
         // The settings may ask something.
         self.terminal.begin_cell();
@@ -191,7 +191,7 @@ impl Owner {
     /// Waits for something to happen, and does what there is to do about it.
     fn step(&mut self) {
         let Some(running) = &mut self.running else {
-            return wait(&self.control, Vec::new(), None);
+            return self.control.wait(Vec::new(), None);
         };
         let patience = running.patience(&self.events);
         running.shell.wait(&self.control, patience);
@@ -376,7 +376,7 @@ impl Owner {
     fn forget_terminal(&self) {
         self.terminal.end_cell();
         self.terminal.close();
-        self.control.set_group(None);
+        self.control.state().group = None;
         self.control.set_running(false);
     }
 }
