@@ -44,7 +44,10 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     } = assemble(environment, wanted)?;
     // The door stands open while the shell lives, and is opened when nobody waits for it.
     let door = Arc::new(Mutex::new(None));
-    let opened = Arc::clone(&door);
+    let (opened, left) = (Arc::clone(&door), Arc::clone(&door));
+    let close = |door: &Mutex<Option<Door>>| {
+        drop(door.lock().unwrap_or_else(PoisonError::into_inner).take());
+    };
     let (host, run_dir) = (session.clone(), settings.paths.run_dir.clone());
     let started_in = environment.cwd.clone().unwrap_or_default();
     let ready: terminal::Ready = Box::new(move |say| {
@@ -54,6 +57,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     });
     let options = terminal::ReplOptions {
         ready,
+        dying: Box::new(move || close(&left)),
         screen,
         appearance,
         pictures,
@@ -81,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         resumed: !fresh,
     };
     let status = terminal::run(&session, background, options);
-    drop(door.lock().map(|mut door| door.take()));
+    close(&door);
     status
 }
 

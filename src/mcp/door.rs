@@ -3,8 +3,8 @@
 //! Two files in a folder nobody else can enter: `PID.sock`, and `PID.key` with a random token. Whoever connects says
 //! the token in the first line ([`Knock`]) and is told which shell this is ([`ShellFacts`]); from then on it is a
 //! guest. Invariants: nothing is done for another user, without the token, or for more than [`GUESTS`] at a time; the
-//! files are there only while the shell lives, and what a killed shell left behind is known by its socket that nobody
-//! answers. The first prompt does not wait for any of this.
+//! files are there only while the shell lives (`folder.rs` knows what a killed one left behind). The first prompt does
+//! not wait for any of this.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::folder::{files, sweep};
 use super::guest::{Guest, Host};
 use crate::files::private_dir;
 use crate::report::Report;
@@ -57,12 +58,6 @@ pub struct Door {
     socket: PathBuf,
 }
 
-/// The socket and the token of the shell of this process id.
-pub(super) fn files(folder: &Path, process: u32) -> (PathBuf, PathBuf) {
-    let at = |suffix| folder.join(format!("{process}.{suffix}"));
-    (at("sock"), at("key"))
-}
-
 impl Door {
     /// Opens the door of this process in `folder`, for work in `session`, which was started in `started_in`. Does not
     /// wait for it; `trouble` hears why it cannot be opened: the folder is not the user's own, or the operating system
@@ -83,6 +78,7 @@ impl Door {
                 Ok(listening) => listening,
                 Err(report) => return trouble(report),
             };
+            sweep(&folder);
             let room = Arc::new(Room {
                 session,
                 started_in,

@@ -1,9 +1,10 @@
 //! Our tools for any client of the Model Context Protocol: a front-end whose inputs are tool calls.
 //!
 //! A *guest* is one client on one connection (`guest.rs`): over our own standard streams, for a session without a
-//! terminal, or over the socket of a running shell (`door.rs`, found by `shells.rs`), where `ipycodex mcp` carries the
-//! bytes (`relay.rs`). Calls go to the session, which runs them in their turn; what is asked is asked at the shell, and
-//! without one answered by what the command line allows (`allowance.rs`). The protocol is in `wire.rs` alone.
+//! terminal, or over the socket of a running shell (`door.rs`, in `folder.rs`, found by `shells.rs`), where `ipycodex
+//! mcp` carries the bytes (`relay.rs`). Calls go to the session, which runs them in their turn; what is asked is asked
+//! at the shell, and without one answered by what the command line allows (`allowance.rs`). The protocol is in
+//! `wire.rs` alone.
 //!
 //! Absent on purpose: a transport of our own (`rpc`), and types of a library: what is said here are a dozen small
 //! objects, while the library for it brings an executor's whole networking.
@@ -11,6 +12,7 @@
 mod allowance;
 mod call;
 mod door;
+mod folder;
 mod guest;
 mod relay;
 mod shells;

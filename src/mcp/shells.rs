@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::door::{Knock, ShellFacts, files};
+use super::door::{Knock, ShellFacts};
+use super::folder::{files, sockets, take_away};
 use crate::files::check_private_dir;
 use crate::report::Report;
 
@@ -43,29 +44,13 @@ pub struct RunningShell {
 /// When the folder belongs to somebody else.
 pub fn running(folder: &Path) -> Result<(Vec<RunningShell>, Vec<String>), Report> {
     check_private_dir(folder)?;
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Ok((Vec::new(), Vec::new()));
-    };
-    let mut sockets: Vec<_> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let path = entry.path();
-            let process = path.file_stem()?.to_str()?.parse().ok()?;
-            let started = entry.metadata().ok()?.modified().ok()?;
-            (path.extension()? == "sock").then_some((started, process))
-        })
-        .collect();
-    sockets.sort_by(|one, other| other.cmp(one));
     let (mut shells, mut refused) = (Vec::new(), Vec::new());
-    for (_, process) in sockets {
+    for process in sockets(folder) {
         match knock(folder, process) {
             Ok(Ok(shell)) => shells.push(shell),
             Ok(Err(why)) => refused.push(format!("shell {process}: {why}")),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                let (socket, key) = files(folder, process);
-                for path in [socket, key] {
-                    drop(std::fs::remove_file(path));
-                }
+                take_away(folder, process);
             }
             // It has just ended.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

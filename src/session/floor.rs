@@ -52,6 +52,8 @@ pub(super) enum Holder {
     /// A tool that was called outside of any turn.
     Call {
         id: u64,
+        /// Who called it.
+        caller: String,
         /// Somebody answers its questions.
         asks: bool,
         /// The user has stopped it: only its code is waited for.
@@ -262,6 +264,14 @@ impl Floor {
             Some(Holder::Prompt(prompt)) => prompt.asks().unwrap_or(usual),
             Some(Holder::Call { asks, .. }) => *asks,
             _ => usual,
+        }
+    }
+
+    /// Who called the tool that has the floor, outside of any turn.
+    pub(super) fn caller(&self) -> Option<&str> {
+        match self.holder() {
+            Some(Holder::Call { caller, .. }) => Some(caller),
+            _ => None,
         }
     }
 

@@ -10,6 +10,8 @@ use crate::agent::{Choosable, Decision, QuestionAnswer, Subject};
 pub struct Question {
     /// To be named in the answer.
     pub id: u64,
+    /// Who asks, where that is not the agent: the name an MCP client gives itself.
+    pub caller: Option<String>,
     /// What it is about.
     pub about: About,
     /// The options of an agent that asks; [`QuestionChoice::Named`] is one of them.
@@ -104,6 +106,7 @@ impl Question {
         };
         Question {
             id,
+            caller: None,
             reasons: options.iter().any(|option| option.kind == Decision::Stop),
             about,
             options,

@@ -118,6 +118,8 @@ pub struct ReplOptions {
     pub record: [PathBuf; 2],
     /// Called when the first prompt stands, with how something is said above it.
     pub ready: Ready,
+    /// Called before a signal ends the program.
+    pub dying: Box<dyn Fn() + Send>,
     /// An earlier session is taken up: its end is shown before the first prompt.
     pub resumed: bool,
 }
@@ -151,6 +153,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
                 gate: Arc::clone(&gate),
                 bell: bell.clone(),
             },
+            dying: options.dying,
         },
         Arc::clone(&ending),
     )?;

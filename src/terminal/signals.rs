@@ -39,6 +39,8 @@ pub(super) struct Listeners {
     pub(super) told: Told,
     /// Whoever reads it between two runs.
     pub(super) waker: Waker,
+    /// Called before a signal ends us, when the session has been saved.
+    pub(super) dying: Box<dyn Fn() + Send>,
 }
 
 /// The cell's terminal, once there is one.
@@ -58,7 +60,12 @@ pub(super) fn listen(
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let heard = [SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH];
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(heard).map_err(failed)?;
-    let Listeners { cells, told, waker } = listeners;
+    let Listeners {
+        cells,
+        told,
+        waker,
+        dying,
+    } = listeners;
     let listen = move || {
         let resize = |size| {
             if let Some(cells) = &*cells.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -109,6 +116,7 @@ pub(super) fn listen(
                 restorer.restore();
             }
             session.close(SAVE);
+            dying();
             if let Some(restorer) = &restorer {
                 restorer.restore_for_good();
             }

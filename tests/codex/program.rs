@@ -11,6 +11,7 @@ mod failures;
 mod interrupts;
 mod notebook;
 mod references;
+mod servers;
 mod taken_back;
 mod threads;
 mod toolbox;

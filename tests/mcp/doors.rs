@@ -1,6 +1,7 @@
 //! The doors of shells: who is let in, which shell is meant, what is left when one ends.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 
 use serde_json::json;
 
@@ -87,6 +88,29 @@ fn a_shell_that_was_killed_leaves_nothing_that_is_taken_for_one() {
 }
 
 #[test]
+fn a_shell_that_a_signal_ends_leaves_nothing_and_the_next_takes_away_what_a_killed_one_left() {
+    use rustix::process::Signal;
+    for signal in [Signal::TERM, Signal::HUP] {
+        let shell = open();
+        let path = socket(&shell.home, shell.pty.pid());
+        shell.pty.signal(signal);
+        shell.pty.exit_status();
+        assert!(!path.exists() && !path.with_extension("key").exists());
+    }
+    let killed = open();
+    let path = socket(&killed.home, killed.pty.pid());
+    killed.pty.signal(Signal::KILL);
+    killed.pty.exit_status();
+    let Shell { home, .. } = killed;
+    let other = Shell::of(home);
+    await_true("a clean folder", || {
+        !path.exists() && !path.with_extension("key").exists()
+    });
+    assert!(socket(&other.home, other.pty.pid()).exists());
+    other.leave();
+}
+
+#[test]
 fn a_session_that_is_not_open_is_named_with_those_that_are() {
     let home = Home::new();
     let (code, said) = Client::start(&home, &["--session", "7"]).leave();
@@ -139,4 +163,45 @@ fn a_shell_that_ends_hangs_up_on_its_clients() {
     assert_eq!(ended.code(), Some(1));
     let (_, said) = client.leave();
     assert!(said.contains("has ended"), "{said}");
+}
+
+/// What a process of another user is told; `None` (and a passed test) where there can be none.
+fn knocked_by_another(path: &std::path::Path) -> Option<String> {
+    let script = "use IO::Socket::UNIX; \
+                  my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or do { print \"$!\"; exit }; \
+                  my $said = <$s>; print $said;";
+    let mut command = std::process::Command::new("/usr/bin/perl");
+    command.args(["-e", script]).arg(path).uid(65534).gid(65534);
+    match command.output() {
+        Ok(output) if output.status.success() => {
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        other => {
+            eprintln!("skipped: nobody else can be: {other:?}");
+            None
+        }
+    }
+}
+
+#[test]
+fn another_user_is_kept_out_by_the_folder_and_refused_by_the_shell() {
+    let shell = open();
+    let path = socket(&shell.home, shell.pty.pid());
+    let Some(said) = knocked_by_another(&path) else {
+        return;
+    };
+    assert!(said.contains("Permission denied"), "{said}");
+    // Even where somebody opens all doors on the way.
+    let everybody = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let mut above = path.parent().unwrap();
+    while above.starts_with(shell.home.path()) {
+        everybody(above, 0o755);
+        above = above.parent().unwrap();
+    }
+    everybody(&path, 0o666);
+    let said = knocked_by_another(&path).unwrap();
+    assert!(said.contains("belongs to another user"), "{said}");
+    shell.leave();
 }

@@ -52,11 +52,18 @@ fn a_question_waits_above_the_line_and_nothing_typed_answers_it() {
     shell.pty.send("'y' 'n'");
     shell.at_with(2, "y = 'y' 'n'");
     shell.pty.send("\x1ba");
+    shell.shows("? tester asks to run a cell in your session");
     shell.shows("Run this in your session?");
     shell.pty.send("y");
     let answer = client.answer(id);
     let (text, well) = result(&answer);
     assert!(well && text.contains("it is 42"), "{text}");
+    let decided: String = (shell.record())
+        .query_row("select subject from ipycodex_decisions", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(decided.ends_with("(asked by tester)"), "{decided}");
     shell.shows("it is 42");
     // It took a number, and what was typed is there.
     shell.at_with(3, "y = 'y' 'n'");

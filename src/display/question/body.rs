@@ -17,9 +17,10 @@ use crate::text::Line;
 use crate::text::escape::visible;
 
 /// The rows above the choices.
-pub(super) fn rows(about: &About, width: usize, appearance: &Appearance) -> Vec<Line> {
-    let mut rows = Rows::new(width);
-    let head = format!("? {}", head(about));
+pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -> Vec<Line> {
+    let (mut rows, about) = (Rows::new(width), &question.about);
+    let who = question.caller.as_deref().unwrap_or("The agent");
+    let head = format!("? {}", head(who, about));
     rows.text(0, &head, Color::Yellow.bold());
     match about {
         About::Agent(subject) => agent(subject, appearance, &mut rows),
@@ -56,33 +57,26 @@ pub(super) fn rows(about: &About, width: usize, appearance: &Appearance) -> Vec<
     rows.into_rows()
 }
 
-fn head(about: &About) -> String {
+fn head(who: &str, about: &About) -> String {
     let server = |server: &str, rest: &str| format!("The MCP server {server} {rest}");
+    let asks = |what: &str| format!("{who} asks {what}");
     match about {
-        About::Agent(Subject::Command { .. }) => "The agent asks to run a command".into(),
-        About::Agent(Subject::Input { .. }) => {
-            "The agent asks to type into a program that runs".into()
-        }
+        About::Agent(Subject::Command { .. }) => asks("to run a command"),
+        About::Agent(Subject::Input { .. }) => asks("to type into a program that runs"),
         About::Agent(Subject::Edit { changes, .. }) => match changes.len() {
-            1 => "The agent asks to change a file".into(),
-            count => format!("The agent asks to change {count} files"),
+            1 => asks("to change a file"),
+            count => asks(&format!("to change {count} files")),
         },
-        About::Agent(Subject::Permissions { .. }) => "The agent asks for more permissions".into(),
-        About::Agent(Subject::Form { server: name, .. }) if name.is_empty() => {
-            "The agent asks you".into()
-        }
+        About::Agent(Subject::Permissions { .. }) => asks("for more permissions"),
+        About::Agent(Subject::Form { server: name, .. }) if name.is_empty() => asks("you"),
         About::Agent(Subject::Form { server: name, .. }) => server(name, "asks you"),
         About::Agent(Subject::Link { server: name, .. }) => server(name, "asks you to open a page"),
         About::Cells(cells) => match cells.len() {
-            1 => "The agent asks to run a cell in your session".into(),
-            count => format!("The agent asks to run {count} cells in your session"),
+            1 => asks("to run a cell in your session"),
+            count => asks(&format!("to run {count} cells in your session")),
         },
-        About::Unprotected { .. } => {
-            "The agent asks to run code that nothing keeps from changing files".into()
-        }
-        About::ProjectSkill { .. } => {
-            "The agent asks to read a skill that comes with this project".into()
-        }
+        About::Unprotected { .. } => asks("to run code that nothing keeps from changing files"),
+        About::ProjectSkill { .. } => asks("to read a skill that comes with this project"),
         About::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
@@ -309,7 +303,8 @@ mod tests {
     use super::*;
 
     fn shown(about: &About, width: usize) -> String {
-        let rows = rows(about, width, &Appearance::default());
+        let question = Question::usual(0, about.clone());
+        let rows = rows(&question, width, &Appearance::default());
         assert!(rows.iter().all(|row| row.width() <= width), "{rows:?}");
         rows.iter().map(|row| row.plain() + "\n").collect()
     }
@@ -375,6 +370,17 @@ mod tests {
             60,
             "? A skill asks to run code in your session\n  skill: plot\n  file: /s/SKILL.md\n  block 1 of 2\n  1 \
              import x\n  block 2 of 2\n  1 y\n",
+        );
+    }
+
+    #[test]
+    fn an_mcp_client_is_named() {
+        let mut question = Question::usual(0, About::Cells(Vec::new()));
+        question.caller = Some("edit\x1b[31mor".into());
+        let rows = rows(&question, 80, &Appearance::default());
+        assert_eq!(
+            rows[0].plain(),
+            "? edit^[[31mor asks to run 0 cells in your session"
         );
     }
 

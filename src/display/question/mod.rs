@@ -80,7 +80,7 @@ impl OpenQuestion {
 
     /// What is asked, in full.
     pub(super) fn body(&self, width: usize, appearance: &Appearance) -> Vec<Line> {
-        let mut rows = body::rows(&self.question.about, width, appearance);
+        let mut rows = body::rows(&self.question, width, appearance);
         rows.extend(self.more(width));
         rows
     }

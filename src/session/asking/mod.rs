@@ -65,6 +65,8 @@ pub(super) enum AskingEvent {
     Wanted {
         about: About,
         asker: Asker,
+        /// The name of who called the tool that asks, where that is not the agent.
+        caller: Option<String>,
         line: u32,
         /// There is somebody who can be asked.
         somebody: bool,
@@ -108,13 +110,17 @@ struct Open {
     id: u64,
     about: About,
     asker: Asker,
+    caller: Option<String>,
     line: u32,
     asked_at: SystemTime,
 }
 
 impl Open {
     fn decided(&self, reply: &Reply) -> AskingAction {
-        let (kind, subject) = told(&self.about);
+        let (kind, mut subject) = told(&self.about);
+        if let Some(caller) = &self.caller {
+            subject.push_str(&format!("\n(asked by {caller})"));
+        }
         AskingAction::Record(Decided {
             line: self.line,
             asked_at: self.asked_at,
@@ -133,6 +139,7 @@ impl OpenQuestions {
             AskingEvent::Wanted {
                 about,
                 asker,
+                caller,
                 line,
                 somebody,
             } => {
@@ -150,6 +157,7 @@ impl OpenQuestions {
                     id: 0,
                     about,
                     asker,
+                    caller,
                     line,
                     asked_at: now,
                 };
@@ -202,6 +210,7 @@ impl OpenQuestions {
         let open = self.open.insert(next);
         Some(AskingAction::Show(Question {
             id: open.id,
+            caller: open.caller.clone(),
             about: open.about.clone(),
             // A tool of ours that asks as an agent would is answered in the usual ways.
             options: match (&open.asker, &open.about) {
@@ -221,9 +230,11 @@ impl Session {
     pub(super) fn ask_user(&mut self, about: About, asker: Asker) {
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
         let somebody = self.floor.asks(self.setup.asks);
+        let caller = self.floor.caller().map(str::to_owned);
         self.on_asking(AskingEvent::Wanted {
             about,
             asker,
+            caller,
             line,
             somebody,
         });

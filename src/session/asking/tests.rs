@@ -28,6 +28,7 @@ fn wanted(about: About, asker: &str) -> AskingEvent {
     AskingEvent::Wanted {
         about,
         asker: agent(asker),
+        caller: None,
         line: 2,
         somebody: true,
     }
@@ -139,6 +140,7 @@ fn what_the_agent_no_longer_wants_to_know_is_not_asked() {
 #[test]
 fn where_nobody_can_be_asked_the_answer_is_no_and_is_said() {
     let wanted = AskingEvent::Wanted {
+        caller: None,
         about: command("a"),
         asker: agent("A"),
         line: 2,

@@ -106,6 +106,7 @@ fn what_happens_to_each_holder() {
         (
             Holder::Call {
                 id: 0,
+                caller: String::new(),
                 asks: true,
                 stopped: false,
                 left: false,

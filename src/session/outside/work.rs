@@ -123,6 +123,7 @@ impl Session {
         self.floor.give(
             Holder::Call {
                 id,
+                caller: caller.name,
                 asks,
                 stopped: false,
                 left: false,
