@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ipycodex::runtime::connect::{PythonPlan, RuntimeEvents, RuntimePlan, connect};
+use ipycodex::runtime::connect::{
+    JupyterPlan, JupyterTarget, PythonPlan, RuntimeEvents, RuntimePlan, STARTS, connect,
+};
 use ipycodex::runtime::{Ending, Execute, Runtime, RuntimeEvent, RuntimeRequest};
 
 use crate::lines::LinePeer;
@@ -24,14 +26,16 @@ pub fn rows() -> Vec<Row> {
     let mut built_in = Lazy::new(|| Ours::start(&home, &plain, true));
     let environment = || peers::ipython_environment().clone();
     let mut with_ipython = Lazy::new(|| Ours::start(&home, &environment()?, false));
+    let mut through_jupyter = Lazy::new(|| Ours::in_kernel(&home, &environment()?));
     let peer = |mode| LinePeer::start(&home, &environment()?, "round_trip.py", &[mode]);
     let mut kernel = Lazy::new(|| peer("kernel"));
     let mut in_process = Lazy::new(|| peer("in-process"));
-    let [built_in, with_ipython, kernel, in_process] = in_turn(
+    let [built_in, with_ipython, jupyter, kernel, in_process] = in_turn(
         RUNS,
         [
             &mut || built_in.get()?.measure(),
             &mut || with_ipython.get()?.measure(),
+            &mut || through_jupyter.get()?.measure(),
             &mut || kernel.get()?.measure(),
             &mut || in_process.get()?.measure(),
         ],
@@ -59,6 +63,12 @@ pub fn rows() -> Vec<Row> {
             Target::TimesPeerAtMost(1.3),
         ),
         row(shell, &with_ipython, through_kernel, fifth),
+        row(
+            "1+1 warm, jupyter:python3",
+            &jupyter,
+            Some(("jupyter_client", &kernel)),
+            Target::TimesPeerAtMost(1.1),
+        ),
     ]
 }
 
@@ -104,6 +114,25 @@ impl Ours {
             script: None,
             confined: None,
         }));
+        Ours::warm(runtime, events)
+    }
+
+    /// The same, with a kernel of Jupyter behind it: the one of this Python's environment.
+    fn in_kernel(home: &Home, python: &Path) -> Result<Ours, String> {
+        let prefix = python.parent().and_then(Path::parent);
+        let variables = home.variables().iter().cloned().collect();
+        let (runtime, events) = connect(RuntimePlan::Jupyter(JupyterPlan {
+            target: JupyterTarget::Installed("python3".into()),
+            cwd: home.work(),
+            folders: ipycodex::jupyter::data_folders(&variables, prefix),
+            variables,
+            connections: home.path().join("connections"),
+            patience: STARTS,
+        }));
+        Ours::warm(runtime, events)
+    }
+
+    fn warm(runtime: Box<dyn Runtime>, events: RuntimeEvents) -> Result<Ours, String> {
         let mut ours = Ours {
             runtime,
             events,

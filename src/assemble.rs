@@ -17,7 +17,8 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::connect::{
-    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, interpreters,
+    Confinement, JupyterPlan, JupyterTarget, ManagedPython, PythonPlan, RuntimePlan, STARTS,
+    ScriptRun, ShellPlan, interpreters,
 };
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
@@ -224,7 +225,14 @@ fn runtime_plan(
 ) -> Result<RuntimePlan, Report> {
     match &settings.choices.runtime {
         RuntimeChoice::Embedded => {}
-        other => return Err(unavailable("runtime", &other.to_string(), "embedded")),
+        RuntimeChoice::Jupyter(name) => {
+            let plan = jupyter_plan(environment, settings, name, cwd);
+            return Ok(RuntimePlan::Jupyter(plan));
+        }
+        other => {
+            let known = "embedded, jupyter:NAME, jupyter:CONNECTION_FILE";
+            return Err(unavailable("runtime", &other.to_string(), known));
+        }
     }
     Ok(RuntimePlan::Embedded(PythonPlan {
         terminal: wanted.cells_own_a_terminal.then(|| screen.size()),
@@ -267,6 +275,36 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
     PlannedRuntime {
         able: crate::runtime::connect::capabilities(&plan),
         connect: Box::new(move || crate::runtime::connect::connect(plan)),
+    }
+}
+
+/// A kernel of this machine: the installed one of this name, or the running one whose connection file this is.
+fn jupyter_plan(
+    environment: &Environment,
+    settings: &Settings,
+    name: &str,
+    cwd: PathBuf,
+) -> JupyterPlan {
+    let python = python_plan(environment, settings, cwd.clone());
+    let python = first_interpreter(&RuntimePlan::Embedded(python));
+    let prefix = python
+        .as_deref()
+        .and_then(|program| program.parent()?.parent());
+    let target = if name.contains('/') || name.ends_with(".json") {
+        let home = environment.home.as_ref();
+        let at_home = name.strip_prefix("~/").zip(home);
+        let path = at_home.map_or_else(|| cwd.join(name), |(rest, home)| home.join(rest));
+        JupyterTarget::Running(path)
+    } else {
+        JupyterTarget::Installed(name.to_owned())
+    };
+    JupyterPlan {
+        target,
+        folders: crate::jupyter::data_folders(&environment.variables, prefix),
+        variables: environment.variables.clone(),
+        connections: settings.paths.state_dir.join("kernels"),
+        patience: STARTS,
+        cwd,
     }
 }
 

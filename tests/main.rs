@@ -7,6 +7,7 @@ mod acp;
 mod batch;
 mod codex;
 mod history;
+mod jupyter;
 mod mcp;
 mod notebook;
 mod repl;

@@ -299,6 +299,10 @@ pub(super) struct Common {
     /// The Python interpreter
     #[arg(long, global = true, value_name = "PATH")]
     pub python: Option<PathBuf>,
+    /// What runs cells: `embedded`; `jupyter:NAME`, an installed kernel of any language; `jupyter:FILE`, the
+    /// connection file of one that runs
+    #[arg(long, global = true, value_name = "WHAT")]
+    pub runtime: Option<String>,
     /// Use the built-in engine even where IPython is installed
     #[arg(long, global = true)]
     pub no_ipython: bool,
@@ -378,6 +382,7 @@ impl Common {
                 Theme::named(name).map(|_| name.to_owned())
             })?,
             agent: word("--agent", self.agent.as_deref(), str::parse)?,
+            runtime: word("--runtime", self.runtime.as_deref(), str::parse)?,
             python: self.python.clone(),
             ipython_profile: match self.no_profile {
                 true => Some(String::new()),
@@ -393,7 +398,6 @@ impl Common {
             no_ipython: self.no_ipython,
             prompt_mode,
             no_record: self.no_record,
-            ..ConfigFlags::default()
         })
     }
 }

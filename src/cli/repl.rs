@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::Arguments;
 use crate::cli::{load, resume};
+use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::mcp::Door;
 use crate::report::Report;
@@ -72,6 +73,8 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         greeting: (arguments.resume.is_none() && settings.choices.greeting).then(|| Greeting {
             first,
             python,
+            elsewhere: (settings.choices.runtime != RuntimeChoice::Embedded)
+                .then(|| settings.choices.runtime.to_string()),
             ipython: settings.ipython,
             agent: settings.choices.agent.to_string(),
         }),

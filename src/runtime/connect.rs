@@ -3,11 +3,13 @@
 //! In: a [`RuntimePlan`] of resolved facts. Out: the runtime and its events. Invariant: [`connect`] neither blocks nor
 //! fails; whatever goes wrong is an event. Absent on purpose: reading settings or the environment.
 
+use super::jupyter::JupyterRuntime;
 use super::python::PythonRuntime;
 use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
+pub use super::jupyter::{JupyterPlan, JupyterTarget, STARTS};
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
     interpreters,
@@ -27,6 +29,8 @@ pub enum RuntimePlan {
     Embedded(PythonPlan),
     /// The user's own shell, on a terminal of its own.
     Shell(ShellPlan),
+    /// A kernel of Jupyter on this machine.
+    Jupyter(JupyterPlan),
     /// Plays a script; for tests.
     Scripted(Script),
 }
@@ -36,6 +40,7 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
         RuntimePlan::Shell(_) => super::shell::capabilities(),
+        RuntimePlan::Jupyter(plan) => super::jupyter::capabilities(plan),
         RuntimePlan::Scripted(script) => script.able.clone(),
     }
 }
@@ -46,6 +51,7 @@ pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
     let runtime: Box<dyn Runtime> = match plan {
         RuntimePlan::Embedded(plan) => Box::new(PythonRuntime::start(plan, sender)),
         RuntimePlan::Shell(plan) => Box::new(ShellRuntime::start(plan, sender)),
+        RuntimePlan::Jupyter(plan) => Box::new(JupyterRuntime::start(plan, sender)),
         RuntimePlan::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
     };
     (runtime, events)

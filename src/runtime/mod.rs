@@ -14,8 +14,7 @@
 //! - a connection that broke ([`RuntimeEvent::Lost`]) is no death: nobody knows what became of the interpreter.
 //! - a dead interpreter is an event ([`RuntimeEvent::Died`]), and the next `Execute` starts a new one.
 //!
-//! Absent on purpose: async, files, clocks. A gateway or a Jupyter kernel is another folder here and one arm in
-//! `connect`.
+//! Absent on purpose: async, files, clocks. Each back end is a folder here and one arm in `connect`.
 
 mod answer;
 mod capabilities;
@@ -24,6 +23,7 @@ pub mod connect;
 mod control;
 mod event;
 mod interpreter;
+mod jupyter;
 mod marks;
 pub mod python;
 mod request;

@@ -4,7 +4,7 @@
 //! knows how a command is carried out.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -41,6 +41,15 @@ pub(super) struct Shared {
     /// Counts what may have changed the tools.
     pub(super) changes: watch::Sender<u64>,
     calls: AtomicU64,
+    /// What the user's cells are written in.
+    pub(super) language: Mutex<String>,
+}
+
+impl Shared {
+    /// The user's cells are written in this.
+    pub(super) fn speaks(&self, language: String) {
+        *self.language.lock().unwrap_or_else(PoisonError::into_inner) = language;
+    }
 }
 
 /// What a handle asks of the loop, and what tasks of the loop report back.
@@ -111,6 +120,7 @@ pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
         host: outside::Host::default(),
         changes: watch::Sender::new(0),
         calls: AtomicU64::new(0),
+        language: Mutex::new(parts.runtime.able.language.clone()),
     });
     let handle = SessionHandle {
         commands: commands.clone(),
@@ -194,6 +204,12 @@ impl SessionHandle {
     /// Changes when [`SessionHandle::tools`] may have another answer.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
+    }
+
+    /// What cells are written in, as far as it is known: `Python`, `R`.
+    pub fn language(&self) -> String {
+        let language = self.shared.language.lock();
+        language.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Starts the interpreter anew; its variables are lost. One that does not run is started.

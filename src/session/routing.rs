@@ -32,6 +32,8 @@ impl Session {
         match event {
             RuntimeEvent::Ready(info) => {
                 self.runtimes.user.is_ready();
+                let language = self.runtimes.user.able().language.clone();
+                self.shared.speaks(language);
                 if !info.restarted {
                     return;
                 }

@@ -16,7 +16,7 @@ use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Sig
 use crate::config::{EditMode, Keymap};
 use crate::display::copied;
 use crate::history::Recall;
-use crate::input::{Completeness, Mode, completeness};
+use crate::input::{Completeness, Mode};
 use crate::markdown::{self, Theme};
 use crate::process::KeptResizes;
 use crate::report::Report;
@@ -458,7 +458,8 @@ impl Editor {
             Mode::Shell => Mode::Shell,
             Mode::Cells | Mode::Prompts => Mode::Cells,
         };
-        if let Completeness::Incomplete { indent } = completeness(typed, mode)
+        let spoken = look(&self.snapshot).spoken.clone();
+        if let Completeness::Incomplete { indent } = spoken.completeness(typed, mode)
             && indent > 0
         {
             self.line

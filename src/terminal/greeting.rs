@@ -17,6 +17,8 @@ pub struct Greeting {
     pub first: bool,
     /// The interpreter that will be tried first, if one was found.
     pub python: Option<PathBuf>,
+    /// What else runs cells, as it was named.
+    pub elsewhere: Option<String>,
     /// IPython's shell is used where it can be imported.
     pub ipython: bool,
     /// Who answers prompts.
@@ -27,7 +29,8 @@ impl Greeting {
     /// The lines for a screen of so many columns, ended.
     pub(super) fn text(&self, colour: bool, width: usize) -> String {
         let python = self.python.as_deref().map(Path::to_string_lossy);
-        let python = python.as_deref().map(visible);
+        let python = python.as_deref().or(self.elsewhere.as_deref());
+        let python = python.map(visible);
         let python = python.as_deref().unwrap_or("no Python found");
         if !self.first {
             let version = env!("CARGO_PKG_VERSION");
@@ -40,6 +43,7 @@ impl Greeting {
             };
         }
         let engine = match (&self.python, self.ipython) {
+            _ if self.elsewhere.is_some() => format!("Cells run in {python}."),
             (None, _) => {
                 "Cells need Python, and none was found: run one to see what to do.".to_owned()
             }
@@ -64,6 +68,7 @@ mod tests {
         let greeting = |first, python: Option<&str>, ipython| Greeting {
             first,
             python: python.map(PathBuf::from),
+            elsewhere: None,
             ipython,
             agent: "codex".into(),
         };

@@ -24,10 +24,11 @@ use reedline::{
 };
 
 use crate::config::{self, KeyAction, Keymap, Meaning, Stroke};
-use crate::input::{Completeness, Mode, completeness};
+use crate::input::{Completeness, Mode};
 use crate::terminal::action::Action;
 use crate::terminal::complete;
 use crate::terminal::snapshot::{Shared, look};
+use crate::terminal::spoken::Spoken;
 use crate::text::escape::editable;
 use edits::Change;
 use gate::{SharedGate, pass};
@@ -43,15 +44,21 @@ pub(super) struct Rules(pub(super) Shared);
 
 impl Validator for Rules {
     fn validate(&self, text: &str) -> ValidationResult {
-        let mut snapshot = look(&self.0);
-        match completeness(text, snapshot.mode) {
+        let (mode, spoken) = reading(&self.0);
+        match spoken.completeness(text, mode) {
             Completeness::Incomplete { .. } => ValidationResult::Incomplete,
             Completeness::Complete | Completeness::Invalid => {
-                snapshot.submitted = true;
+                look(&self.0).submitted = true;
                 ValidationResult::Complete
             }
         }
     }
+}
+
+/// How a text will be read; taken, so that nobody waits for the snapshot while a kernel is asked.
+fn reading(snapshot: &Shared) -> (Mode, Spoken) {
+    let snapshot = look(snapshot);
+    (snapshot.mode, snapshot.spoken.clone())
 }
 
 /// What was cut, for the keys' side and the editor's.
@@ -266,7 +273,7 @@ impl Keys {
         match action {
             KeyAction::Enter => complete::or_take(self.enter()),
             KeyAction::Newline => match &self.typed {
-                Some(typed) => newline(indent_at(typed, self.mode())),
+                Some(typed) => newline(indent_at(typed, &reading(&self.setup.snapshot))),
                 None => does::event(action),
             },
             KeyAction::Complete | KeyAction::Inspect if self.selecting => {
@@ -335,11 +342,11 @@ impl Keys {
             return ReedlineEvent::UntilFound(vec![enter, ReedlineEvent::Enter]);
         };
         if self.machine.inserts() {
-            return enter(&typed, self.mode());
+            return enter(&typed, &reading(&self.setup.snapshot));
         }
         // The cursor stands on a character, and a new line goes behind it.
         typed.follow(&edit(vec![EditCommand::MoveRight { select: false }]));
-        match enter(&typed, self.mode()) {
+        match enter(&typed, &reading(&self.setup.snapshot)) {
             ReedlineEvent::Submit => ReedlineEvent::Submit,
             newline => {
                 self.machine.key(KeyCode::Esc);
@@ -426,19 +433,19 @@ fn newline(indent: usize) -> ReedlineEvent {
 }
 
 /// How far a line begun at the cursor is indented.
-fn indent_at(typed: &TypedText, mode: Mode) -> usize {
-    match completeness(&typed.text[..typed.cursor], mode) {
+fn indent_at(typed: &TypedText, (mode, spoken): &(Mode, Spoken)) -> usize {
+    match spoken.completeness(&typed.text[..typed.cursor], *mode) {
         Completeness::Incomplete { indent } => indent,
         Completeness::Complete | Completeness::Invalid => 0,
     }
 }
 
-fn enter(typed: &TypedText, mode: Mode) -> ReedlineEvent {
+fn enter(typed: &TypedText, reading: &(Mode, Spoken)) -> ReedlineEvent {
     let after = &typed.text[typed.cursor..];
     if !after.trim().is_empty() && after.contains('\n') {
-        return newline(indent_at(typed, mode));
+        return newline(indent_at(typed, reading));
     }
-    match completeness(&typed.text, mode) {
+    match reading.1.completeness(&typed.text, reading.0) {
         Completeness::Incomplete { indent } => newline(indent),
         Completeness::Complete | Completeness::Invalid => ReedlineEvent::Submit,
     }

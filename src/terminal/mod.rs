@@ -34,6 +34,7 @@ mod reverse_search;
 mod showing;
 mod signals;
 mod snapshot;
+mod spoken;
 mod startup;
 mod told;
 mod typing;
@@ -166,6 +167,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     } else {
         Mode::Cells
     });
+    snapshot::look(&snapshot).spoken = spoken::Spoken::of(session.clone());
     let printer = ExternalPrinter::new(PRINTER_LINES);
     let lines = Printer {
         lines: printer.sender(),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use reedline::PromptViMode;
 
 use crate::input::Mode;
+use crate::terminal::spoken::Spoken;
 
 /// What is on the screen, as of the last paint: shared by painter and keys.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Snapshot {
     pub(super) fresh: bool,
     /// How the text will be read.
     pub(super) mode: Mode,
+    /// What cells are written in.
+    pub(super) spoken: Spoken,
     /// vi's mode; `None` in emacs mode.
     pub(super) vi: Option<PromptViMode>,
     /// The next paint is that of a submitted text.
@@ -44,6 +47,7 @@ impl Snapshot {
             cursor: 0,
             fresh: false,
             mode,
+            spoken: Spoken::default(),
             vi: None,
             submitted: false,
             windowed: false,

@@ -32,6 +32,14 @@ const FIGURES: [&str; 5] = [
     "sympy==1.14.0",
 ];
 
+/// Kernels of two languages, and what serves them over HTTP.
+const KERNELS: [&str; 4] = [
+    "ipykernel==7.4.0",
+    "ipython==9.18.1",
+    "bash_kernel==0.10.0",
+    "jupyter_kernel_gateway==3.0.1",
+];
+
 /// What reads, checks and runs notebooks.
 const NOTEBOOKS: [&str; 4] = [
     "nbformat==5.11.1",
@@ -110,6 +118,20 @@ pub fn lab() -> Option<(PathBuf, PathBuf)> {
         have("JupyterLab", &LAB_FOUND)?,
         have("a browser", &BROWSER_FOUND)?,
     ))
+}
+
+/// The Python of an environment with the kernels `python3` and `bash`.
+pub fn kernels() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let python = fetch_environment("kernels", &KERNELS, "ipykernel, bash_kernel")?;
+        let spec = peers_folder().join("kernels/share/jupyter/kernels/bash/kernel.json");
+        if !spec.exists() {
+            let install = ["-m", "bash_kernel.install", "--sys-prefix"];
+            run(Command::new(&python).args(install))?;
+        }
+        Ok(python)
+    });
+    have("the kernels of Python and Bash", &FOUND)
 }
 
 /// The Python of an environment with the reference validator of agent skills.

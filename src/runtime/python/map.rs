@@ -15,9 +15,10 @@ use serde_json::Value;
 
 use super::super::{Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
 use super::wire::{FrameId, RunnerFrame};
-use answers::{answer_of, bundle_of, cell_error, comm_message, raised};
+use answers::{bundle_of, cell_error, comm_message, raised};
 
-pub(super) use kind::{RequestKind, finished, interrupted};
+pub(in crate::runtime) use answers::answer_of;
+pub(in crate::runtime) use kind::{RequestKind, finished, interrupted};
 
 /// True for a cell that does nothing but leave.
 pub(super) fn wants_to_leave(request: &RuntimeRequest) -> bool {

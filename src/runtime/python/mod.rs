@@ -35,11 +35,13 @@ use crate::process::StopKey;
 use control::Control;
 pub use find::{Candidate, InterpreterSearch, find as interpreters};
 pub use managed::{ManagedPython, ManagedState};
-use map::RequestKind;
+pub(super) use map::{RequestKind, answer_of, finished, interrupted};
 #[cfg(test)]
 pub(super) use order::RunnerMark;
 use owner::Owner;
 pub use plan::{Confinement, PythonPlan, ScriptRun};
+pub(super) use stage::guest_parts;
+pub(super) use wire::request_line;
 
 /// The handle of a running runtime. Dropping it ends the interpreter: at once when it leaves at once, by force within
 /// two seconds otherwise.

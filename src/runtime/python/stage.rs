@@ -21,6 +21,7 @@ const FILES: &[(&str, &str)] = embedded![
     "runner.py",
     "_ipycodex_runner/__init__.py",
     "_ipycodex_runner/arguments.py",
+    "_ipycodex_runner/arrive.py",
     "_ipycodex_runner/bindings.py",
     "_ipycodex_runner/cells.py",
     "_ipycodex_runner/comms.py",
@@ -33,6 +34,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/deeper.py",
     "_ipycodex_runner/figures.py",
     "_ipycodex_runner/follow.py",
+    "_ipycodex_runner/guest.py",
     "_ipycodex_runner/home.py",
     "_ipycodex_runner/inspection.py",
     "_ipycodex_runner/ipython.py",
@@ -72,6 +74,44 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/watchdog.py",
     "_ipycodex_runner/wire.py",
 ];
+
+/// Parts that an interpreter of others needs for tools, references and looks.
+const GUESTS: &[&str] = &[
+    "arguments",
+    "arrive",
+    "bindings",
+    "cells",
+    "confine",
+    "cut",
+    "dark",
+    "debug",
+    "figures",
+    "guest",
+    "loop",
+    "mime",
+    "pictures",
+    "references",
+    "results",
+    "schema",
+    "signatures",
+    "snapshot",
+    "stdin",
+    "syntax",
+    "tools",
+    "tracebacks",
+    "watchdog",
+    "wire",
+];
+
+/// The names and texts of those parts.
+pub(in crate::runtime) fn guest_parts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().filter_map(|(path, text)| {
+        let name = path
+            .strip_prefix("_ipycodex_runner/")?
+            .strip_suffix(".py")?;
+        GUESTS.contains(&name).then_some((name, *text))
+    })
+}
 
 /// A staged runner.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ pub(super) const PROTOCOL: u64 = 1;
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024 + 64 * 1024;
 
 /// The line of a request; none for a reply to a question, which has a line of its own ([`reply_line`]).
-pub(super) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
+pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) -> Option<Vec<u8>> {
     let id = id.0;
     let value = match request {
         RuntimeRequest::Execute(cell) => {

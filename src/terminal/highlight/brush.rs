@@ -167,8 +167,8 @@ impl Palette {
         let text = task.text.as_str();
         let first = task.at == 0;
         let language = match first {
-            true => &Language::Python,
-            false => &task.language,
+            true if text.starts_with('%') => &Language::Python,
+            _ => &task.language,
         };
         let Some(painter) = self.of(language) else {
             return (vec![(text.len(), Style::default())], None);

@@ -130,14 +130,17 @@ impl Look {
 
     /// The pieces of `text` within `range`; brackets are marked for a cursor in the text.
     fn pieces(&self, text: &str, cursor: usize, range: Range<usize>) -> Vec<Piece> {
-        let mode = look(&self.snapshot).mode;
+        let (mode, spoken) = {
+            let snapshot = look(&self.snapshot);
+            (snapshot.mode, snapshot.spoken.clone())
+        };
         let code = code_start(text, mode);
         let (Some(colours), Some(start)) = (&self.colours, code) else {
             return vec![(Style::default(), text[range].to_owned())];
         };
         let wanted =
             1 + memchr::memchr_iter(b'\n', &text.as_bytes()[start..range.end.max(start)]).count();
-        let sheet = colours.sheet_of(&text[start..], wanted);
+        let sheet = colours.sheet_of(&text[start..], wanted, spoken.other());
         let marks = match cursor.checked_sub(start) {
             Some(cursor) if cursor <= text.len() => marks(sheet.lines(), cursor),
             _ => Vec::new(),

@@ -19,6 +19,8 @@ pub(super) struct Sheet {
     pub(super) theme: Theme,
     /// Of the lines under the first.
     pub(super) language: Language,
+    /// Of cells that begin with no magic.
+    cells: Language,
     lines: Vec<Line>,
     /// Since the brush looked.
     edits: Vec<Edit>,
@@ -61,6 +63,7 @@ impl Sheet {
     pub(super) fn new(theme: Theme) -> Self {
         Sheet {
             theme,
+            cells: Language::Python,
             language: Language::Python,
             lines: Vec::new(),
             edits: Vec::new(),
@@ -99,6 +102,15 @@ impl Sheet {
         }
     }
 
+    /// What cells are written in.
+    pub(super) fn set_language(&mut self, cells: Language) {
+        if self.cells != cells {
+            self.cells = cells;
+            self.lines.clear();
+            self.forget();
+        }
+    }
+
     /// Takes the text of the cell; what did not change stays.
     pub(super) fn set_text(&mut self, text: &str) {
         let new: Vec<&str> = text.split('\n').collect();
@@ -112,7 +124,10 @@ impl Sheet {
         let tail = tail.take(most).take_while(same).count();
         self.replace(head, tail, &new[head..new.len() - tail]);
         let mut changed = head..new.len() - tail;
-        let language = of_body(new[0]);
+        let language = match new[0].starts_with('%') {
+            true => of_body(new[0]),
+            false => self.cells.clone(),
+        };
         if self.language != language {
             self.language = language;
             self.forget();

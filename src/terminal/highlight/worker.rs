@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::brush::Brush;
+use super::magics::Language;
 use super::sheet::Sheet;
 use crate::markdown::{Theme, warm_up};
 
@@ -55,8 +56,14 @@ impl Colours {
     }
 
     /// The sheet of this text, with the colours of its first `wanted` lines if they can be had in a moment.
-    pub(super) fn sheet_of(self: &Arc<Self>, text: &str, wanted: usize) -> MutexGuard<'_, Sheet> {
+    pub(super) fn sheet_of(
+        self: &Arc<Self>,
+        text: &str,
+        wanted: usize,
+        language: Option<String>,
+    ) -> MutexGuard<'_, Sheet> {
         let mut sheet = self.sheet();
+        sheet.set_language(language.map_or(Language::Python, Language::Named));
         sheet.set_text(text);
         sheet.wanted = wanted.min(sheet.lines().len());
         if !self.started.swap(true, Ordering::Relaxed) {

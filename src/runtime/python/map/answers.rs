@@ -20,7 +20,10 @@ use crate::output::traceback::{CellError, Leaving};
 use crate::text::offset::CodePoints;
 
 /// What an answer to a request of that kind says.
-pub(super) fn answer_of(kind: RequestKind, mut answer: Map<String, Value>) -> RuntimeAnswer {
+pub(in crate::runtime) fn answer_of(
+    kind: RequestKind,
+    mut answer: Map<String, Value>,
+) -> RuntimeAnswer {
     if let Some(error) = raised(&answer) {
         return match kind {
             RequestKind::CallTool => RuntimeAnswer::ToolResult(Err(cell_error(error))),

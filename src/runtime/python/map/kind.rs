@@ -9,7 +9,7 @@ pub(super) const INTERRUPTED: &str = "interrupted";
 
 /// What kind of end a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime::python) enum RequestKind {
+pub(in crate::runtime) enum RequestKind {
     Execute,
     CallTool,
     Evaluate,
@@ -26,7 +26,7 @@ pub(in crate::runtime::python) enum RequestKind {
 
 impl RequestKind {
     /// `None` for a reply, which has no end.
-    pub(in crate::runtime::python) fn of(request: &RuntimeRequest) -> Option<Self> {
+    pub(in crate::runtime) fn of(request: &RuntimeRequest) -> Option<Self> {
         Some(match request {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
@@ -47,12 +47,12 @@ impl RequestKind {
     }
 
     /// True for what is worth starting an interpreter for.
-    pub(in crate::runtime::python) fn is_cell(request: &RuntimeRequest) -> bool {
+    pub(in crate::runtime) fn is_cell(request: &RuntimeRequest) -> bool {
         RequestKind::of(request) == Some(RequestKind::Execute)
     }
 
     /// True for what an interrupt can stop.
-    pub(in crate::runtime::python) fn runs_code(self) -> bool {
+    pub(in crate::runtime) fn runs_code(self) -> bool {
         matches!(
             self,
             RequestKind::Execute
@@ -64,7 +64,7 @@ impl RequestKind {
     }
 
     /// The end of a request that an interpreter will not give.
-    pub(in crate::runtime::python) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
+    pub(in crate::runtime) fn end(self, id: RequestId, death: &Death) -> RuntimeEvent {
         match self {
             RequestKind::Execute => finished(id, Ending::Died(death.clone())),
             RequestKind::Shutdown => RuntimeEvent::Answered {
@@ -80,7 +80,7 @@ impl RequestKind {
 }
 
 /// The end of a cell of which nothing else is known.
-pub(in crate::runtime::python) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
+pub(in crate::runtime) fn finished(id: RequestId, ending: Ending) -> RuntimeEvent {
     RuntimeEvent::Finished {
         id,
         finish: Finish {
@@ -94,7 +94,7 @@ pub(in crate::runtime::python) fn finished(id: RequestId, ending: Ending) -> Run
 }
 
 /// The end of a request that was interrupted before an interpreter had it.
-pub(in crate::runtime::python) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
+pub(in crate::runtime) fn interrupted(id: RequestId, kind: RequestKind) -> RuntimeEvent {
     match kind {
         RequestKind::Execute => finished(id, Ending::Interrupted),
         _ => RuntimeEvent::Answered {

@@ -1,0 +1,36 @@
+"""Brings parts of the runner into an interpreter that is not ours: a kernel of Jupyter. Run there as code, once.
+
+In: `sources`, text of each part by name. Out: the package, with parts that are loaded from those texts on first use.
+"""
+
+import sys
+
+PACKAGE = "_ipycodex_runner"
+
+
+class Texts:
+    """Finder and loader of the parts."""
+
+    def __init__(self, sources):
+        self.sources = sources
+
+    def find_spec(self, name, path=None, target=None):
+        short = name[len(PACKAGE) + 1 :]
+        if name.startswith(PACKAGE + ".") and short in self.sources:
+            return sys.modules["_frozen_importlib"].ModuleSpec(name, self)
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        short = module.__name__[len(PACKAGE) + 1 :]
+        code = compile(self.sources[short], "%s/%s.py" % (PACKAGE, short), "exec", 0, True)
+        exec(code, module.__dict__)
+
+
+if PACKAGE not in sys.modules:
+    package = type(sys)(PACKAGE)
+    package.__path__ = []
+    sys.modules[PACKAGE] = package
+    sys.meta_path.append(Texts(sources))  # noqa: F821

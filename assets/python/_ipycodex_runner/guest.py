@@ -1,0 +1,186 @@
+"""The runner as a guest in a kernel of Jupyter: tools, references and looks beside cells that the kernel runs itself.
+
+In: requests as the runner takes them. Out: answers as the runner gives them, once each. Invariant: the kernel's own
+ways with output, input and interrupts stay as they are. Absent on purpose: cells, completion and inspection, which
+kernels have words for.
+"""
+
+import sys
+
+from . import wire
+
+MIME = "application/vnd.ipycodex.answer+json"
+
+
+class Host:
+    """What parts of the runner see of the outside."""
+
+    pty = dark = False
+    stdin = "refuse"
+    frames = None
+
+    def send(self, frame, _ordered=True):
+        """A display in passing; the kernel shows it."""
+        if frame["type"] in ("display", "page"):
+            from IPython.display import display
+
+            display(frame["bundle"], raw=True)
+
+    later = send
+
+    def ask(self, frame):
+        return None
+
+
+class Engine:
+    """What parts of the runner see of the shell."""
+
+    def __init__(self, shell, host):
+        self.shell, self.host = shell, host
+        self.ns = shell.user_ns
+        self.sources = {}
+
+    def set_names(self, values):
+        self.ns.update(values)
+
+    def execute(self, code, store, silent, count, place):
+        """A cell of a look: in a copy of the process, which has streams of its own."""
+        from . import mime, tracebacks
+
+        shown = self.host
+        shell = self.shell
+        shell.display_pub.publish = lambda data, *args, **keys: shown.send({"type": "display", "bundle": data})
+        shell.showtraceback = lambda *args, **keys: None
+        values = []
+        shell.display_trap.hook = sys.displayhook = values.append
+        result = shell.run_cell(code, store_history=False)
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None:
+            shown.send(dict(tracebacks.describe(error, {}, False), type="error"))
+        elif values and values[-1] is not None:
+            shown.send({"type": "result", "bundle": mime.bundle(values[-1])[0] or {}})
+
+
+class Answer:
+    """An answer, in a form of its own beside no text."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {MIME: self.answer, "text/plain": ""}
+
+
+host = Host()
+engine = Engine(__import__("IPython").get_ipython(), host)
+sys.modules[__package__].host = host
+sys.modules[__package__].engine = engine
+last = None
+
+
+def take(line):
+    """Carries out a request."""
+    global last
+    last = None
+    request = wire.decode(line)
+    try:
+        answer = KINDS[request["type"]](request)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        answer = {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
+    last = wire.decode(wire.dump(answer))
+
+
+def told():
+    """The answer to the last request; what lacks one raises."""
+    return Answer(last)
+
+
+def tool(request):
+    from . import tools
+
+    on_a_thread()
+    if request["op"] == "describe":
+        return {"tools": tools.describe(request["names"], engine.ns)}
+    return tools.call(request["name"], request.get("args") or {}, engine)
+
+
+def evaluate(request):
+    from . import references
+
+    on_a_thread()
+    keep_copies_apart()
+    return references.evaluate(request["variables"], request["shells"], engine)
+
+
+def missing(request):
+    from . import bindings
+
+    return {"missing": bindings.missing(request["sources"], engine.ns)}
+
+
+def snapshot(request):
+    from . import snapshot
+
+    keep_copies_apart()
+    return {"snapshot": snapshot.look(request["code"], bool(request.get("unprotected")), engine, host)}
+
+
+def put(request):
+    for name, value in request["values"].items():
+        if value is None:
+            engine.ns.pop(name, None)
+        else:
+            engine.ns[name] = value
+    return {"set": True}
+
+
+KINDS = {"tool": tool, "evaluate": evaluate, "missing": missing, "snapshot": snapshot, "set": put}
+
+
+def on_a_thread():
+    """The kernel's own loop runs at this moment: what is awaited runs on another one."""
+    from . import loop
+
+    loop.run = awaited
+
+
+def awaited(coroutine):
+    import asyncio
+    import threading
+
+    ends = []
+
+    def work():
+        try:
+            ends.append((asyncio.run(coroutine), None))
+        except BaseException as error:
+            ends.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.05)  # an interrupt is taken between two
+    value, error = ends[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def keep_copies_apart():
+    """A copy prints where it is told to: the kernel's streams are sockets that a copy must not touch."""
+    from . import snapshot
+
+    if snapshot.cut_off is not cut_off_from_sockets:
+        kept.append(snapshot.cut_off)
+        snapshot.cut_off = cut_off_from_sockets
+
+
+kept = []
+
+
+def cut_off_from_sockets(host, result, output):
+    kept[0](host, result, output)
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False))

@@ -1,0 +1,125 @@
+//! The sockets of one kernel, as a client has them: each a task that reads, and one that writes.
+//!
+//! In: messages of ours. Out: what the kernel says, in the order of each channel, and that it went away. Invariant:
+//! what is not signed with the key is dropped. Absent on purpose: the heartbeat; who started a kernel knows when it
+//! dies, and a connection that breaks says so.
+
+use futures::StreamExt;
+use jupyter_protocol::ConnectionInfo;
+use jupyter_zmq_client::{
+    Connection, RawMessage, RuntimeError, create_client_control_connection,
+    create_client_iopub_connection, create_client_shell_connection_with_identity,
+    create_client_stdin_connection_with_identity, peer_identity_for_session,
+};
+use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use zeromq::{DealerSendHalf, Socket, SocketEvent, SocketRecv};
+
+use super::connection::fresh_name;
+use super::message::{Channel, Incoming, Outgoing};
+
+/// What comes over the sockets.
+#[derive(Debug)]
+pub enum Heard {
+    /// A message.
+    Message(Box<Incoming>),
+    /// The connection broke, and why.
+    Lost(String),
+}
+
+/// Takes messages for a kernel; closed when dropped.
+#[derive(Debug)]
+pub struct Channels {
+    out: UnboundedSender<Outgoing>,
+}
+
+impl Channels {
+    /// Sends a message; one that cannot be sent is lost, and [`Heard::Lost`] says so.
+    pub fn send(&self, message: Outgoing) {
+        // Closed: `Heard::Lost` has been told.
+        let _ = self.out.send(message);
+    }
+}
+
+/// Opens the sockets of a kernel, waiting for it to listen. Needs a Tokio runtime, whose tasks read and write from
+/// here on.
+///
+/// # Errors
+/// The kernel does not take the connections.
+pub async fn open(info: &ConnectionInfo, heard: Sender<Heard>) -> Result<Channels, RuntimeError> {
+    let session = fresh_name();
+    let identity = peer_identity_for_session(&session)?;
+    let mut shell =
+        create_client_shell_connection_with_identity(info, &session, identity.clone()).await?;
+    let control = create_client_control_connection(info, &session).await?;
+    let stdin = create_client_stdin_connection_with_identity(info, &session, identity).await?;
+    let iopub = create_client_iopub_connection(info, "", &session).await?;
+    let mut news = shell.socket.monitor();
+    let gone = heard.clone();
+    tokio::spawn(async move {
+        while let Some(event) = news.next().await {
+            if matches!(event, SocketEvent::Disconnected(_)) {
+                // Nobody listens: nobody misses it.
+                let _ = gone
+                    .send(Heard::Lost("the kernel closed it".to_owned()))
+                    .await;
+                return;
+            }
+        }
+    });
+    let (shell, shell_in) = shell.split();
+    let (control, control_in) = control.split();
+    let (stdin, stdin_in) = stdin.split();
+    tokio::spawn(read(shell_in, Channel::Shell, heard.clone()));
+    tokio::spawn(read(control_in, Channel::Control, heard.clone()));
+    tokio::spawn(read(stdin_in, Channel::Stdin, heard.clone()));
+    tokio::spawn(read(iopub, Channel::Iopub, heard.clone()));
+    let (out, orders) = unbounded_channel();
+    tokio::spawn(write(shell, control, stdin, orders, heard));
+    Ok(Channels { out })
+}
+
+async fn read<S: SocketRecv>(
+    mut connection: Connection<S>,
+    channel: Channel,
+    heard: Sender<Heard>,
+) {
+    loop {
+        let message = match connection.socket.recv().await {
+            Ok(message) => message,
+            Err(error) => {
+                // Whether it is a broken message or the end, this channel cannot be trusted any more.
+                let _ = heard.send(Heard::Lost(error.to_string())).await;
+                return;
+            }
+        };
+        let Ok(raw) = RawMessage::from_multipart(message, &connection.mac) else {
+            continue;
+        };
+        let parts = raw.jparts.iter().map(AsRef::as_ref);
+        if let Some(message) = Incoming::of_parts(channel, parts)
+            && heard.send(Heard::Message(Box::new(message))).await.is_err()
+        {
+            return;
+        }
+    }
+}
+
+async fn write(
+    mut shell: Connection<DealerSendHalf>,
+    mut control: Connection<DealerSendHalf>,
+    mut stdin: Connection<DealerSendHalf>,
+    mut orders: UnboundedReceiver<Outgoing>,
+    heard: Sender<Heard>,
+) {
+    while let Some(message) = orders.recv().await {
+        let connection = match message.channel {
+            Channel::Control => &mut control,
+            Channel::Stdin => &mut stdin,
+            Channel::Shell | Channel::Iopub => &mut shell,
+        };
+        if let Err(error) = connection.send(message.words()).await {
+            let _ = heard.send(Heard::Lost(error.to_string())).await;
+            return;
+        }
+    }
+}

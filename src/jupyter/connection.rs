@@ -1,0 +1,185 @@
+//! Connection files: where a kernel listens, and the key its messages are signed with.
+//!
+//! Invariant: a file of ours can be read by its owner only, since whoever has the key runs code. Absent on purpose:
+//! kernels that listen beyond what their file says.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jupyter_protocol::ConnectionInfo;
+use jupyter_protocol::connection_info::Transport;
+
+/// How long a kernel of this machine gets to take a connection.
+const TAKES: Duration = Duration::from_secs(2);
+
+/// Why a connection file leads nowhere.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionFault {
+    /// It cannot be read.
+    #[error("the connection file `{}` cannot be read: {why}", file.display())]
+    Unreadable {
+        /// It.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+    /// It is none.
+    #[error("`{}` is no connection file: {why}", file.display())]
+    Wrong {
+        /// It.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: serde_json::Error,
+    },
+    /// It is signed in a way nobody uses.
+    #[error("`{}` wants messages signed by `{scheme}`; only hmac-sha256 is known", file.display())]
+    Signed {
+        /// It.
+        file: PathBuf,
+        /// How.
+        scheme: String,
+    },
+}
+
+/// A name that nothing else has.
+pub(super) fn fresh_name() -> String {
+    let mut bytes = [0; 16];
+    // Without random bytes the names of one process still differ: they count.
+    if getrandom::fill(&mut bytes).is_err() {
+        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        bytes[..8].copy_from_slice(&count.to_le_bytes());
+        bytes[8..12].copy_from_slice(&std::process::id().to_le_bytes());
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// It is no connection file.
+pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFault> {
+    let file = path.to_owned();
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(why) => return Err(ConnectionFault::Unreadable { file, why }),
+    };
+    let info: ConnectionInfo = match serde_json::from_slice(&text) {
+        Ok(info) => info,
+        Err(why) => return Err(ConnectionFault::Wrong { file, why }),
+    };
+    if info.key.is_empty() || info.signature_scheme == "hmac-sha256" {
+        return Ok(info);
+    }
+    let scheme = info.signature_scheme;
+    Err(ConnectionFault::Signed { file, scheme })
+}
+
+/// Somebody takes connections where the kernel should listen; blocks for [`TAKES`] at most.
+///
+/// # Errors
+/// Nobody does.
+pub fn answers(info: &ConnectionInfo) -> io::Result<()> {
+    match info.transport {
+        Transport::TCP => {
+            let ip = match info.ip.as_str() {
+                "0.0.0.0" | "*" | "localhost" => "127.0.0.1",
+                ip => ip,
+            };
+            let address = format!("{ip}:{}", info.shell_port);
+            let address = address.parse().map_err(io::Error::other)?;
+            std::net::TcpStream::connect_timeout(&address, TAKES).map(drop)
+        }
+        Transport::IPC => {
+            let path = format!("{}-{}", info.ip, info.shell_port);
+            std::os::unix::net::UnixStream::connect(path).map(drop)
+        }
+    }
+}
+
+/// Where a new kernel shall listen: free ports of this machine, a fresh key. The listeners hold the ports until the
+/// kernel has been started.
+///
+/// # Errors
+/// There are no ports, or no random bytes.
+pub fn for_new_kernel(name: &str) -> io::Result<(ConnectionInfo, Vec<TcpListener>)> {
+    let mut listeners = Vec::new();
+    let mut port = || -> io::Result<u16> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let port = listener.local_addr()?.port();
+        listeners.push(listener);
+        Ok(port)
+    };
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    let info = ConnectionInfo {
+        ip: "127.0.0.1".into(),
+        transport: Transport::TCP,
+        shell_port: port()?,
+        iopub_port: port()?,
+        stdin_port: port()?,
+        control_port: port()?,
+        hb_port: port()?,
+        key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
+        signature_scheme: "hmac-sha256".into(),
+        kernel_name: Some(name.to_owned()),
+    };
+    Ok((info, listeners))
+}
+
+/// Writes a new file into `folder`, which is made if need be, for its owner's eyes.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(info: &ConnectionInfo, folder: &Path) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(format!("kernel-{}.json", fresh_name()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.write_all(&serde_json::to_vec_pretty(info)?)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_is_nobody_elses() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (info, listeners) = for_new_kernel("bash").unwrap();
+        let path = write(&info, &folder.path().join("new")).unwrap();
+        assert_eq!(read(&path).unwrap(), info);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(answers(&info).is_ok());
+        drop(listeners);
+        assert!(answers(&info).is_err());
+    }
+
+    #[test]
+    fn what_is_no_connection_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.json");
+        let said = |path: &Path| read(path).unwrap_err().to_string();
+        assert!(said(&path).contains("cannot be read"), "{}", said(&path));
+        std::fs::write(&path, "{\"ip\": 1}").unwrap();
+        assert!(
+            said(&path).contains("is no connection file"),
+            "{}",
+            said(&path)
+        );
+        let (mut info, _) = for_new_kernel("x").unwrap();
+        info.signature_scheme = "hmac-md5".into();
+        std::fs::write(&path, serde_json::to_vec(&info).unwrap()).unwrap();
+        assert!(said(&path).contains("hmac-md5"), "{}", said(&path));
+    }
+}

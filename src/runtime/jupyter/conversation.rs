@@ -1,0 +1,433 @@
+//! The conversation with a kernel: which requests are under way, and what its messages mean to a session.
+//!
+//! In: requests of the contract, messages of the kernel. Out: messages to send, events of the contract. Pure, but for
+//! the time. Invariants: a request ends when its reply has come and the kernel is idle after it, since output may
+//! follow a reply; it ends once; what concerns nobody here says nothing. Absent on purpose: sockets, processes.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::guest;
+use super::wording::{self, text_of};
+use crate::jupyter::{Channel, Incoming, Outgoing};
+use crate::output::mime::MimeBundle;
+use crate::runtime::python::{RequestKind, finished, interrupted};
+use crate::runtime::{
+    Death, Display, Ending, Execute, Finish, InputReply, OutputStream, RequestId, RuntimeAnswer,
+    RuntimeEvent, RuntimeRequest, Stdin,
+};
+
+/// Requests that have ended and whose tasks may still show something.
+const REMEMBERED: usize = 256;
+/// How long the reply of a kernel that is idle, or the idle of one that has replied, is waited for.
+const GETS_REST: Duration = Duration::from_secs(2);
+
+/// What is under way with one kernel.
+#[derive(Debug, Default)]
+pub(in crate::runtime) struct Conversation {
+    underway: Vec<Underway>,
+    ended: VecDeque<(String, RequestId)>,
+    /// Questions of the kernel: our number, and the header to answer.
+    questions: Vec<(u64, Value)>,
+    next_question: u64,
+    /// It runs Python, and what stands for the runner can be sent.
+    pub(in crate::runtime) python: bool,
+    /// What stands for the runner is there.
+    guest: bool,
+}
+
+#[derive(Debug)]
+struct Underway {
+    name: String,
+    id: RequestId,
+    kind: RequestKind,
+    /// The In number of a cell.
+    number: Option<u32>,
+    began: Instant,
+    started: bool,
+    reply: Option<Map<String, Value>>,
+    replied: Option<Instant>,
+    idle: Option<Instant>,
+    raised: bool,
+    interrupted: bool,
+}
+
+impl Conversation {
+    /// What is sent for a request, and its end where nothing answers it.
+    pub(in crate::runtime) fn ask(
+        &mut self,
+        id: RequestId,
+        request: &RuntimeRequest,
+    ) -> (Vec<Outgoing>, Option<RuntimeEvent>) {
+        let Some(kind) = RequestKind::of(request) else {
+            return (self.reply(request), None);
+        };
+        let at_once = |answer| Some(RuntimeEvent::Answered { id, answer });
+        let mut before = Vec::new();
+        let message = match request {
+            RuntimeRequest::Execute(cell) => {
+                before.extend(self.surroundings(cell));
+                Outgoing::new(Channel::Shell, "execute_request", self.cell(cell))
+            }
+            RuntimeRequest::Complete { code, position, .. } => {
+                let content = json!({"code": code, "cursor_pos": position.0});
+                Outgoing::new(Channel::Shell, "complete_request", content)
+            }
+            RuntimeRequest::Inspect {
+                code,
+                position,
+                detailed,
+            } => {
+                let level = u8::from(*detailed);
+                let content =
+                    json!({"code": code, "cursor_pos": position.0, "detail_level": level});
+                Outgoing::new(Channel::Shell, "inspect_request", content)
+            }
+            RuntimeRequest::IsComplete { code } => {
+                Outgoing::new(Channel::Shell, "is_complete_request", json!({"code": code}))
+            }
+            RuntimeRequest::Comm(message) => {
+                // Nobody answers it; what it leads to comes with its name.
+                let message = wording::comm(message);
+                self.remember(message.id.clone(), id);
+                return (vec![message], at_once(RuntimeAnswer::Done));
+            }
+            request => match guest::content(id, request) {
+                Some(content) if self.python => {
+                    if !std::mem::replace(&mut self.guest, true) {
+                        before.push(guest::arrival());
+                    }
+                    Outgoing::new(Channel::Shell, "execute_request", content)
+                }
+                _ => {
+                    let why = "this kernel cannot do that".to_owned();
+                    return (before, at_once(RuntimeAnswer::Unable(why)));
+                }
+            },
+        };
+        self.underway.push(Underway {
+            name: message.id.clone(),
+            id,
+            kind,
+            number: match request {
+                RuntimeRequest::Execute(cell) => cell.execution_count,
+                _ => None,
+            },
+            began: Instant::now(),
+            started: false,
+            reply: None,
+            replied: None,
+            idle: None,
+            raised: false,
+            interrupted: false,
+        });
+        before.push(message);
+        (before, None)
+    }
+
+    /// A cell, as kernels take it.
+    fn cell(&self, cell: &Execute) -> Value {
+        let expressions = match self.python && !cell.silent {
+            true => json!({"cwd": "__import__('os').getcwd()"}),
+            false => json!({}),
+        };
+        json!({
+            "code": cell.code,
+            "silent": false,
+            "store_history": cell.store_history,
+            "user_expressions": expressions,
+            "allow_stdin": cell.stdin != Stdin::Refuse,
+            "stop_on_error": false,
+        })
+    }
+
+    /// What is sent before a cell that wants another directory or other variables.
+    fn surroundings(&self, cell: &Execute) -> Option<Outgoing> {
+        if !self.python || (cell.directory.is_none() && cell.environment.is_empty()) {
+            return None;
+        }
+        Some(guest::silently(&guest::entering(cell)))
+    }
+
+    /// The answer to a question of the kernel.
+    fn reply(&mut self, request: &RuntimeRequest) -> Vec<Outgoing> {
+        let RuntimeRequest::ReplyInput { call, reply } = request else {
+            return Vec::new();
+        };
+        let Some(at) = self.questions.iter().position(|(number, _)| number == call) else {
+            return Vec::new();
+        };
+        let (_, header) = self.questions.swap_remove(at);
+        let value = match reply {
+            InputReply::Line(line) => line.as_str(),
+            // What ipykernel takes for the end of the input; others read it as a character.
+            InputReply::Eof => "\u{4}",
+        };
+        let mut message = Outgoing::new(
+            Channel::Stdin,
+            "input_reply",
+            json!({"value": value, "status": "ok"}),
+        );
+        message.parent = Some(header);
+        vec![message]
+    }
+
+    fn remember(&mut self, name: String, id: RequestId) {
+        self.ended.push_back((name, id));
+        if self.ended.len() > REMEMBERED {
+            self.ended.pop_front();
+        }
+    }
+
+    /// True while a request waits for its end.
+    pub(in crate::runtime) fn is_busy(&self) -> bool {
+        !self.underway.is_empty()
+    }
+
+    /// What runs has been interrupted.
+    pub(in crate::runtime) fn interrupted(&mut self) {
+        for one in &mut self.underway {
+            one.interrupted = true;
+        }
+    }
+
+    /// The interpreter is gone: how each request ends.
+    pub(in crate::runtime) fn abandon(&mut self, death: &Death) -> Vec<RuntimeEvent> {
+        self.guest = false;
+        self.questions.clear();
+        let gone = std::mem::take(&mut self.underway);
+        gone.iter().map(|one| one.kind.end(one.id, death)).collect()
+    }
+
+    /// The connection is gone: how each request ends.
+    pub(in crate::runtime) fn lose(&mut self, why: &str) -> Vec<RuntimeEvent> {
+        self.guest = false;
+        self.questions.clear();
+        let gone = std::mem::take(&mut self.underway);
+        let end = |one: &Underway| match one.kind {
+            RequestKind::Execute => finished(one.id, Ending::Lost(why.to_owned())),
+            _ => RuntimeEvent::Answered {
+                id: one.id,
+                answer: RuntimeAnswer::Failed(format!("the connection to the kernel broke: {why}")),
+            },
+        };
+        gone.iter().map(end).collect()
+    }
+
+    /// Requests of which one of the two ends never came.
+    pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
+        let past = |at: Option<Instant>| at.is_some_and(|at| at.elapsed() > GETS_REST);
+        let late = |one: &Underway| past(one.replied) || past(one.idle);
+        let names: Vec<String> = self
+            .underway
+            .iter()
+            .filter(|one| late(one))
+            .map(|one| one.name.clone())
+            .collect();
+        names.iter().flat_map(|name| self.end(name)).collect()
+    }
+
+    /// What a message means.
+    pub(in crate::runtime) fn hear(&mut self, message: Incoming) -> Vec<RuntimeEvent> {
+        let parent = message.parent.clone().unwrap_or_default();
+        let at = self.underway.iter().position(|one| one.name == parent);
+        let late = self.ended.iter().find(|(name, _)| *name == parent);
+        let id = match (at, late) {
+            (Some(at), _) => Some(self.underway[at].id),
+            (None, Some((_, id))) => Some(*id),
+            // Of another client, unless nothing led to it.
+            (None, None) if !parent.is_empty() => return Vec::new(),
+            (None, None) => None,
+        };
+        let mut events = Vec::new();
+        if let Some(one) = at.map(|at| &mut self.underway[at])
+            && message.channel == Channel::Iopub
+            && one.kind == RequestKind::Execute
+            && !std::mem::replace(&mut one.started, true)
+        {
+            events.push(RuntimeEvent::Started { id: one.id });
+        }
+        match (message.channel, message.kind.as_str()) {
+            (Channel::Iopub, "status") if message.text("execution_state") == "idle" => {
+                if let Some(at) = at {
+                    self.underway[at].idle = Some(Instant::now());
+                    events.extend(self.end_if_over(&parent));
+                }
+            }
+            (Channel::Iopub, "error") => {
+                if let Some(one) = at.map(|at| &mut self.underway[at])
+                    && one.kind == RequestKind::Execute
+                {
+                    one.raised = true;
+                    let error = wording::error(&message.content);
+                    events.push(RuntimeEvent::Error { id: one.id, error });
+                }
+            }
+            (Channel::Iopub, _) => {
+                let number = at.and_then(|at| self.underway[at].number);
+                events.extend(shown(&message, id, number));
+            }
+            (Channel::Stdin, "input_request") => {
+                if let Some(id) = id {
+                    self.next_question += 1;
+                    self.questions
+                        .push((self.next_question, message.header.clone()));
+                    events.push(RuntimeEvent::InputRequested {
+                        id,
+                        call: self.next_question,
+                        prompt: message.text("prompt").to_owned(),
+                        password: message.content.get("password") == Some(&Value::Bool(true)),
+                    });
+                }
+            }
+            (Channel::Shell, kind) if kind.ends_with("_reply") => {
+                if let Some(one) = at.map(|at| &mut self.underway[at]) {
+                    one.reply = Some(message.content);
+                    one.replied = Some(Instant::now());
+                    events.extend(self.end_if_over(&parent));
+                }
+            }
+            _ => {}
+        }
+        events
+    }
+
+    /// The end of a request of which all is there.
+    fn end_if_over(&mut self, name: &str) -> Vec<RuntimeEvent> {
+        let over = |one: &Underway| {
+            // Nothing is shown by what only looks.
+            let quiet = !one.kind.runs_code() && one.kind != RequestKind::Execute;
+            one.name == name && one.reply.is_some() && (one.idle.is_some() || quiet)
+        };
+        match self.underway.iter().any(over) {
+            true => self.end(name),
+            false => Vec::new(),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Vec<RuntimeEvent> {
+        let Some(at) = self.underway.iter().position(|one| one.name == name) else {
+            return Vec::new();
+        };
+        let mut one = self.underway.remove(at);
+        self.remember(one.name.clone(), one.id);
+        let reply = one.reply.take().unwrap_or_default();
+        if one.kind != RequestKind::Execute {
+            let answer = match one.kind {
+                RequestKind::Complete => wording::completions(&reply),
+                RequestKind::Inspect => wording::inspection(&reply),
+                RequestKind::IsComplete => wording::completeness(&reply),
+                kind => guest::answer(kind, &reply, one.interrupted),
+            };
+            return vec![RuntimeEvent::Answered { id: one.id, answer }];
+        }
+        end_of_cell(&one, &reply)
+    }
+}
+
+/// The last events of a cell.
+fn end_of_cell(one: &Underway, reply: &Map<String, Value>) -> Vec<RuntimeEvent> {
+    let id = one.id;
+    let mut events = Vec::new();
+    let status = text_of(reply, "status");
+    if status == "error" && !one.raised {
+        let error = wording::error(reply);
+        events.push(RuntimeEvent::Error { id, error });
+    }
+    for payload in reply
+        .get("payload")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        events.extend(wording::payload(id, payload));
+    }
+    let ending = match status {
+        "ok" => Ending::Ok,
+        "" if !one.raised && !one.interrupted => Ending::Ok,
+        "aborted" | "abort" => Ending::Interrupted,
+        _ if one.interrupted || text_of(reply, "ename") == "KeyboardInterrupt" => {
+            Ending::Interrupted
+        }
+        _ => Ending::Error,
+    };
+    let cwd = reply.get("user_expressions").and_then(|told| {
+        let quoted = told["cwd"]["data"]["text/plain"].as_str()?;
+        wording::unquoted(quoted)
+    });
+    events.push(RuntimeEvent::Finished {
+        id,
+        finish: Finish {
+            ending,
+            milliseconds: one.began.elapsed().as_secs_f64() * 1000.0,
+            cwd,
+            typeahead: Vec::new(),
+            exit: None,
+        },
+    });
+    events
+}
+
+/// What a message of everybody's channel shows.
+fn shown(message: &Incoming, id: Option<RequestId>, number: Option<u32>) -> Option<RuntimeEvent> {
+    Some(match message.kind.as_str() {
+        "stream" => RuntimeEvent::Output {
+            id,
+            stream: match message.text("name") {
+                "stderr" => OutputStream::Stderr,
+                _ => OutputStream::Stdout,
+            },
+            bytes: message.text("text").as_bytes().to_vec(),
+            foreign: false,
+        },
+        kind @ ("display_data" | "execute_result" | "update_display_data") => {
+            let transient = message.object("transient");
+            let bundle = MimeBundle::new(message.object("data").into_iter().collect());
+            let counted = message
+                .content
+                .get("execution_count")
+                .and_then(Value::as_u64);
+            let counted = counted.and_then(|count| u32::try_from(count).ok());
+            RuntimeEvent::Display {
+                id,
+                display: Display {
+                    bundle: bundle.with_metadata(message.object("metadata")),
+                    execution_count: (kind == "execute_result")
+                        .then(|| number.or(counted))
+                        .flatten(),
+                    display_id: transient
+                        .get("display_id")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                    transient,
+                    update: kind == "update_display_data",
+                },
+            }
+        }
+        "clear_output" => RuntimeEvent::Clear {
+            id: id?,
+            wait: message.content.get("wait") == Some(&Value::Bool(true)),
+        },
+        "comm_open" | "comm_msg" | "comm_close" => RuntimeEvent::Comm {
+            id,
+            message: wording::comm_message(message)?,
+        },
+        _ => return None,
+    })
+}
+
+/// A request that never reached a kernel, ended by an interrupt.
+pub(in crate::runtime) fn stopped(id: RequestId, request: &RuntimeRequest) -> Option<RuntimeEvent> {
+    RequestKind::of(request).map(|kind| interrupted(id, kind))
+}
+
+/// A request that never reached a kernel, ended by a death.
+pub(in crate::runtime) fn dead(
+    id: RequestId,
+    request: &RuntimeRequest,
+    death: &Death,
+) -> Option<RuntimeEvent> {
+    RequestKind::of(request).map(|kind| kind.end(id, death))
+}

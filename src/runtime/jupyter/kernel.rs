@@ -1,0 +1,56 @@
+//! What carries messages to a kernel and rules over its life: what a conversation needs, whatever the way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::sync::mpsc::Sender;
+
+use crate::jupyter::{Heard, Outgoing};
+use crate::runtime::{Death, StartFailure};
+
+/// What comes of a kernel.
+#[derive(Debug)]
+pub(in crate::runtime) enum News {
+    /// It can be spoken to.
+    Open,
+    /// It says something, or the connection broke.
+    Heard(Heard),
+    /// There is none.
+    Failed(StartFailure),
+    /// It has ended.
+    Died(Death),
+}
+
+/// A kernel and the way to it. Lives on a Tokio runtime of one thread.
+pub(in crate::runtime) trait Kernel: Send {
+    /// Starts it, or finds it; tells `news` from here on. One that was there before is no more.
+    fn begin(&mut self, news: Sender<News>);
+
+    /// Sends a message.
+    fn send(&self, message: Outgoing);
+
+    /// Interrupts it by other means than a message; false: there are none.
+    fn interrupt(&self) -> bool;
+
+    /// Ends it at once.
+    fn kill(&self);
+
+    /// It was there before us, and stays.
+    fn attached(&self) -> bool;
+
+    /// How long it may take until it says who it is.
+    fn patience(&self) -> Duration;
+
+    /// Where it runs: its program, or the address it was found at.
+    fn place(&self) -> String;
+
+    /// Its process, where it is one of this machine.
+    fn process(&self) -> Option<u32>;
+
+    /// What it said last outside of its messages.
+    fn last_words(&self) -> String;
+
+    /// Waits for the end of one of ours that was asked to leave, and ends it if it does not.
+    fn end(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}

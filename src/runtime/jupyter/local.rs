@@ -1,0 +1,291 @@
+//! A kernel of this machine, over its sockets: one that is started from its kernelspec, or one that runs.
+//!
+//! In: a plan. Out: news. Invariants: what was started ends with us, also when we are killed; what was found stays.
+//! Absent on purpose: kernels on other machines, to which a gateway is the way.
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::watch;
+
+use super::kernel::{Kernel, News};
+use super::plan::{JupyterPlan, JupyterTarget};
+use crate::jupyter::{
+    Channels, ConnectionInfo, Kernelspec, Outgoing, answers, find, for_new_kernel, open, read,
+    write,
+};
+use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
+use crate::runtime::{Death, StartFailure};
+
+/// How long a kernel that was asked to leave gets.
+const LEAVES: Duration = Duration::from_secs(3);
+/// How long a kernel that runs already may take until it says who it is; it answers beside what it runs.
+const ANSWERS: Duration = Duration::from_secs(10);
+/// Messages that may wait for the conversation.
+const IN_FLIGHT: usize = 1024;
+
+/// A kernel of this machine.
+pub(super) struct LocalKernel {
+    plan: JupyterPlan,
+    spec: Option<Kernelspec>,
+    child: Option<Started>,
+    channels: Arc<OnceLock<Channels>>,
+    place: String,
+}
+
+/// What we started.
+struct Started {
+    group: Group,
+    process: u32,
+    tail: Tail,
+    ended: watch::Receiver<bool>,
+}
+
+impl LocalKernel {
+    pub(super) fn new(plan: JupyterPlan) -> Self {
+        LocalKernel {
+            plan,
+            spec: None,
+            child: None,
+            channels: Arc::default(),
+            place: String::new(),
+        }
+    }
+
+    fn start(&mut self, name: &str, news: &Sender<News>) -> Result<ConnectionInfo, StartFailure> {
+        let failed = |message: String, hint: &str| StartFailure {
+            message,
+            hint: hint.to_owned(),
+        };
+        let spec = find(name, &self.plan.folders).map_err(|fault| {
+            let hint = "`jupyter kernelspec list` shows where kernels are; `--runtime embedded` needs none";
+            failed(fault.to_string(), hint)
+        })?;
+        let no_files = |error: io::Error| {
+            let place = self.plan.connections.display();
+            failed(
+                format!("no connection file for the kernel `{name}` in {place}: {error}"),
+                "make room there, or set XDG_STATE_HOME to a folder that can be written",
+            )
+        };
+        let (info, ports) = for_new_kernel(name).map_err(no_files)?;
+        let file = write(&info, &self.plan.connections).map_err(no_files)?;
+        let program = spec.program().to_string_lossy().into_owned();
+        self.place.clone_from(&program);
+        let child = launch(&spec, &file, &self.plan, ports).map_err(|error| {
+            // The kernel it was for does not exist.
+            let _ = std::fs::remove_file(&file);
+            failed(
+                format!("the kernel `{name}` cannot be started: `{program}`: {error}"),
+                &format!(
+                    "its program stands in {}; install the kernel again, or mend `argv` there",
+                    spec.folder.join("kernel.json").display()
+                ),
+            )
+        });
+        let (child, tail) = child?;
+        self.child = Some(watch_over(child, tail, file, news.clone()));
+        self.spec = Some(spec);
+        Ok(info)
+    }
+
+    fn found(&mut self, path: &Path) -> Result<ConnectionInfo, StartFailure> {
+        let hint = "name the connection file of a kernel that runs (`jupyter --runtime-dir` has them), or an \
+                    installed kernel: `--runtime jupyter:NAME`";
+        let failed = |message| StartFailure {
+            message,
+            hint: hint.to_owned(),
+        };
+        let info = read(path).map_err(|fault| failed(fault.to_string()))?;
+        let shown = path.display();
+        answers(&info).map_err(|error| {
+            failed(format!(
+                "no kernel listens where `{shown}` says, at {}: {error}",
+                info.shell_url()
+            ))
+        })?;
+        self.place = info.shell_url();
+        Ok(info)
+    }
+}
+
+/// Starts the program of a kernelspec.
+fn launch(
+    spec: &Kernelspec,
+    file: &Path,
+    plan: &JupyterPlan,
+    ports: Vec<std::net::TcpListener>,
+) -> io::Result<(Child, Tail)> {
+    let (words, errors) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let output: OwnedFd = errors.try_clone()?;
+    let nothing = OwnedFd::from(std::fs::File::open("/dev/null")?);
+    let folder = spec.folder.to_string_lossy();
+    let filled = |word: &String| {
+        let word = word.replace("{connection_file}", &file.to_string_lossy());
+        word.replace("{resource_dir}", &folder)
+    };
+    let arguments = spec.spec.argv.iter().skip(1).map(filled);
+    let mut start = Plan::new(spec.program(), Leadership::Session, nothing, output, errors);
+    start.arguments = arguments.map(Into::into).collect();
+    let mut variables = plan.variables.clone();
+    for (name, value) in spec.spec.env.iter().flatten() {
+        variables.insert(name.into(), value.into());
+    }
+    start.variables = Some(variables);
+    start.cwd = Some(plan.cwd.clone());
+    // Held until here, so that nobody else was given them.
+    drop(ports);
+    Ok((spawn(start)?, Tail::of(words, "kernel's words")))
+}
+
+/// A thread that waits for its end, tells of it, and takes the connection file away.
+fn watch_over(mut child: Child, tail: Tail, file: PathBuf, news: Sender<News>) -> Started {
+    let (tell, ended) = watch::channel(false);
+    let (group, process) = (child.group(), child.id());
+    let watched = group.clone();
+    let watch = move || {
+        let death = match child.wait() {
+            _ if watched.was_killed() => Death::Killed,
+            Ok(status) => death_of(status),
+            Err(_) => Death::Killed,
+        };
+        // It may have gone with its folder.
+        let _ = std::fs::remove_file(&file);
+        // Nobody may wait any more.
+        let _ = tell.send(true);
+        let _ = news.blocking_send(News::Died(death));
+    };
+    // Without a thread its end is seen as a broken connection.
+    let _ = std::thread::Builder::new()
+        .name("kernel's end".into())
+        .spawn(watch);
+    Started {
+        group,
+        process,
+        tail,
+        ended,
+    }
+}
+
+fn death_of(status: ExitStatus) -> Death {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => Death::Signalled(signal),
+        (None, code) => Death::Exited(code.unwrap_or(0)),
+    }
+}
+
+impl Kernel for LocalKernel {
+    fn begin(&mut self, news: Sender<News>) {
+        self.channels = Arc::default();
+        let info = match self.plan.target.clone() {
+            JupyterTarget::Installed(name) => self.start(&name, &news),
+            JupyterTarget::Running(path) => self.found(&path),
+        };
+        let channels = Arc::clone(&self.channels);
+        tokio::spawn(async move {
+            let info = match info {
+                Ok(info) => info,
+                Err(failure) => return drop(news.send(News::Failed(failure)).await),
+            };
+            let (heard, mut hears) = channel(IN_FLIGHT);
+            let said = match open(&info, heard).await {
+                Ok(opened) => {
+                    // Set once for each beginning.
+                    let _ = channels.set(opened);
+                    News::Open
+                }
+                Err(error) => News::Failed(StartFailure {
+                    message: format!(
+                        "no connection to the kernel at {}: {error}",
+                        info.shell_url()
+                    ),
+                    hint: "the kernel may have ended: start another one".to_owned(),
+                }),
+            };
+            if news.send(said).await.is_err() {
+                return;
+            }
+            while let Some(heard) = hears.recv().await {
+                if news.send(News::Heard(heard)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn send(&self, message: Outgoing) {
+        if let Some(channels) = self.channels.get() {
+            channels.send(message);
+        }
+    }
+
+    fn interrupt(&self) -> bool {
+        let mode = self
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.spec.interrupt_mode.as_deref());
+        match &self.child {
+            Some(child) if mode != Some("message") => {
+                child.group.signal(Signal::INT);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn kill(&self) {
+        if let Some(child) = &self.child {
+            child.group.kill();
+        }
+    }
+
+    fn attached(&self) -> bool {
+        matches!(self.plan.target, JupyterTarget::Running(_))
+    }
+
+    fn patience(&self) -> Duration {
+        match self.attached() {
+            true => ANSWERS,
+            false => self.plan.patience,
+        }
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(|child| child.process)
+    }
+
+    fn last_words(&self) -> String {
+        let Some(child) = &self.child else {
+            return String::new();
+        };
+        child.tail.settle(Duration::from_millis(200));
+        child.tail.text()
+    }
+
+    fn end(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            let Some(mut child) = self.child.take() else {
+                return;
+            };
+            // An error means that the thread has gone, and with it the kernel.
+            let left = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended));
+            if left.await.is_err() {
+                child.group.kill();
+                let _ = tokio::time::timeout(LEAVES, child.ended.wait_for(|ended| *ended)).await;
+            }
+        })
+    }
+}

@@ -1,0 +1,442 @@
+//! The thread that owns a kernel: starts it, asks who it is, hands requests over, tells what comes, starts it again.
+//!
+//! In: orders, news of the kernel. Out: events. Invariants: requests wait until the kernel has said who it is; every
+//! request ends once, whatever becomes of the kernel; one that dies twice within a minute is started again only for the
+//! next cell. Absent on purpose: what messages mean (`conversation.rs`).
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Permit, Receiver, Sender, UnboundedReceiver, channel};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::able::{Able, capabilities_of};
+use super::conversation::{Conversation, dead, stopped};
+use super::kernel::{Kernel, News};
+use super::outbox::Outbox;
+use super::wording;
+use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
+use crate::runtime::{
+    Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
+};
+use crate::text::escape::visible;
+
+/// It is asked again after this time: what is sent before it subscribes is lost.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Two deaths within this time stop the starting.
+const WINDOW: Duration = Duration::from_secs(60);
+/// News that may wait.
+const IN_FLIGHT: usize = 1024;
+
+/// What the handle wants.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// A request.
+    Request(RequestId, Box<RuntimeRequest>),
+    /// What runs is interrupted.
+    Interrupt,
+    /// The kernel ends at once.
+    Kill,
+    /// The handle is gone.
+    Leave,
+}
+
+/// Where the kernel is.
+enum Stage {
+    /// There is none.
+    Away,
+    /// It is on its way, since then; its answer and a message to everybody have come.
+    Coming {
+        since: Instant,
+        open: bool,
+        asked: Vec<String>,
+        answer: Option<serde_json::Map<String, Value>>,
+        heard: bool,
+    },
+    /// It can be asked.
+    Up,
+}
+
+/// What there is to do.
+enum Step<'a> {
+    Order(Order),
+    /// An event, if anybody listens.
+    Tell(Option<Permit<'a, RuntimeEvent>>),
+    Look,
+    News(News),
+}
+
+pub(super) struct Owner {
+    kernel: Box<dyn Kernel>,
+    news: Receiver<News>,
+    orders: UnboundedReceiver<Order>,
+    events: Sender<RuntimeEvent>,
+    outbox: Outbox,
+    able: Able,
+    stage: Stage,
+    talk: Conversation,
+    waiting: VecDeque<(RequestId, RuntimeRequest)>,
+    died: Option<Instant>,
+    restarted: bool,
+}
+
+impl Owner {
+    pub(super) fn new(
+        kernel: Box<dyn Kernel>,
+        events: Sender<RuntimeEvent>,
+        able: Able,
+        orders: UnboundedReceiver<Order>,
+    ) -> Self {
+        Owner {
+            kernel,
+            news: channel(1).1,
+            orders,
+            events,
+            outbox: Outbox::default(),
+            able,
+            stage: Stage::Away,
+            talk: Conversation::default(),
+            waiting: VecDeque::new(),
+            died: None,
+            restarted: false,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match executor {
+            Ok(executor) => executor.block_on(self.work()),
+            Err(error) => self.fail_at_once(&error),
+        }
+    }
+
+    fn fail_at_once(&mut self, error: &std::io::Error) {
+        // The channel is new: there is room.
+        let _ = self
+            .events
+            .try_send(RuntimeEvent::StartFailed(StartFailure {
+                message: format!("no sockets for the Jupyter kernel: {error}"),
+                hint: "close other programs, or raise the limit on open files (ulimit -n)".into(),
+            }));
+    }
+
+    async fn work(&mut self) {
+        self.begin();
+        let events = self.events.clone();
+        let mut clock = interval(AGAIN);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let watched = matches!(self.stage, Stage::Coming { .. }) || self.talk.is_busy();
+            let tells = !self.outbox.is_empty();
+            let step = tokio::select! {
+                biased;
+                order = self.orders.recv() => Step::Order(order.unwrap_or(Order::Leave)),
+                room = events.reserve(), if tells => Step::Tell(room.ok()),
+                _ = clock.tick(), if watched => Step::Look,
+                Some(news) = self.news.recv() => Step::News(news),
+            };
+            match step {
+                Step::Order(Order::Request(id, request)) => match *request {
+                    RuntimeRequest::Shutdown { .. } => {
+                        self.leave().await;
+                        let answer = RuntimeAnswer::Done;
+                        self.outbox.push(RuntimeEvent::Answered { id, answer });
+                    }
+                    request => self.request(id, request),
+                },
+                Step::Order(Order::Interrupt) => self.interrupt(),
+                Step::Order(Order::Kill) => self.kernel.kill(),
+                // Nobody listens any more.
+                Step::Order(Order::Leave) | Step::Tell(None) => return self.leave().await,
+                Step::Tell(Some(room)) => {
+                    if let Some(event) = self.outbox.pop() {
+                        room.send(event);
+                    }
+                }
+                Step::Look => self.on_time(),
+                Step::News(news) => self.on_news(news),
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let (news, hears) = channel(IN_FLIGHT);
+        self.news = hears;
+        self.stage = Stage::Coming {
+            since: Instant::now(),
+            open: false,
+            asked: Vec::new(),
+            answer: None,
+            heard: false,
+        };
+        self.kernel.begin(news);
+    }
+
+    fn request(&mut self, id: RequestId, request: RuntimeRequest) {
+        match self.stage {
+            Stage::Up => self.ask(id, &request),
+            Stage::Coming { .. } => self.waiting.push_back((id, request)),
+            Stage::Away => {
+                let starts = matches!(request, RuntimeRequest::Execute(_));
+                self.waiting.push_back((id, request));
+                if starts {
+                    self.begin();
+                } else {
+                    let failure = StartFailure {
+                        message: "no kernel runs".to_owned(),
+                        hint: "run a cell: it starts one".to_owned(),
+                    };
+                    self.end_waiting(&Death::NotStarted(failure));
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, id: RequestId, request: &RuntimeRequest) {
+        let (messages, end) = self.talk.ask(id, request);
+        messages
+            .into_iter()
+            .for_each(|message| self.kernel.send(message));
+        if let Some(end) = end {
+            self.outbox.push(end);
+        }
+    }
+
+    fn interrupt(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        for (id, request) in waiting {
+            if let Some(end) = stopped(id, &request) {
+                self.outbox.push(end);
+            }
+        }
+        if !self.talk.is_busy() {
+            return;
+        }
+        self.talk.interrupted();
+        if !self.kernel.interrupt() {
+            let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
+            self.kernel.send(message);
+        }
+    }
+
+    fn on_time(&mut self) {
+        for event in self.talk.overdue() {
+            self.outbox.push(event);
+        }
+        let attached = self.kernel.attached();
+        let Stage::Coming { since, open, .. } = &self.stage else {
+            return;
+        };
+        let patience = self.kernel.patience();
+        if since.elapsed() < patience {
+            if *open {
+                self.ask_who_it_is();
+            }
+            return;
+        }
+        let place = self.kernel.place();
+        let hint = match self.last_words() {
+            words if !words.is_empty() => format!("it said: {words}"),
+            _ if attached => {
+                "it may be busy, or hang: try again, or start one with `--runtime jupyter:NAME`"
+                    .into()
+            }
+            _ => "try it with `jupyter console`; `--runtime embedded` needs no kernel".into(),
+        };
+        self.on_failure(StartFailure {
+            message: format!(
+                "the kernel `{place}` has not answered for {} s",
+                patience.as_secs()
+            ),
+            hint,
+        });
+        self.kernel.kill();
+    }
+
+    fn ask_who_it_is(&mut self) {
+        let attached = self.kernel.attached();
+        let Stage::Coming { asked, .. } = &mut self.stage else {
+            return;
+        };
+        let channels: &[Channel] = match (attached, asked.is_empty()) {
+            (false, _) => &[Channel::Shell],
+            // The other one waits for what the kernel runs; not every kernel answers on this one.
+            (true, true) => &[Channel::Control],
+            (true, false) => &[Channel::Control, Channel::Shell],
+        };
+        for channel in channels {
+            let message = Outgoing::new(*channel, "kernel_info_request", json!({}));
+            asked.push(message.id.clone());
+            self.kernel.send(message);
+        }
+    }
+
+    fn on_news(&mut self, news: News) {
+        match news {
+            News::Open => {
+                if let Stage::Coming { open, .. } = &mut self.stage {
+                    *open = true;
+                }
+                self.ask_who_it_is();
+            }
+            News::Heard(Heard::Message(message)) => match self.stage {
+                Stage::Up => {
+                    for event in self.talk.hear(*message) {
+                        self.outbox.push(event);
+                    }
+                }
+                Stage::Coming { .. } => self.on_first_words(*message),
+                Stage::Away => {}
+            },
+            // One of ours tells of its end itself, and how it ended.
+            News::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
+            News::Heard(Heard::Lost(why)) => self.on_loss(why),
+            News::Failed(failure) => self.on_failure(failure),
+            News::Died(death) => self.on_death(death),
+        }
+    }
+
+    fn on_first_words(&mut self, message: Incoming) {
+        let Stage::Coming {
+            since,
+            asked,
+            answer,
+            heard,
+            ..
+        } = &mut self.stage
+        else {
+            return;
+        };
+        let ours = message
+            .parent
+            .as_ref()
+            .is_some_and(|parent| asked.contains(parent));
+        *heard |= message.channel == Channel::Iopub && (ours || message.kind == "iopub_welcome");
+        if ours && message.kind == "kernel_info_reply" {
+            *answer = Some(message.content);
+        }
+        let Some(answer) = answer.take_if(|_| *heard) else {
+            return;
+        };
+        let took = since.elapsed();
+        let info = &answer.get("language_info").cloned().unwrap_or_default();
+        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let language = wording::language(&text(info, "name"));
+        self.talk.python =
+            language == "Python" && wording::text_of(&answer, "implementation") == "ipython";
+        let mut able = capabilities_of(&language, self.kernel.attached());
+        if !self.talk.python {
+            (able.tools, able.references, able.snapshot) = (false, false, false);
+        }
+        *self.able.lock().unwrap_or_else(PoisonError::into_inner) = able;
+        let implementation = match self.talk.python {
+            true => format!(
+                "IPython {}",
+                wording::text_of(&answer, "implementation_version")
+            ),
+            false => String::new(),
+        };
+        self.outbox.push(RuntimeEvent::Ready(RuntimeInfo {
+            language,
+            version: text(info, "version"),
+            banner: implementation,
+            place: self.kernel.place(),
+            process: self.kernel.process(),
+            unprotected: None,
+            milliseconds: took.as_secs_f64() * 1000.0,
+            restarted: self.restarted,
+        }));
+        self.stage = Stage::Up;
+        self.restarted = true;
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            self.ask(id, &request);
+        }
+    }
+
+    fn on_failure(&mut self, failure: StartFailure) {
+        self.stage = Stage::Away;
+        self.outbox.push(RuntimeEvent::StartFailed(failure.clone()));
+        self.end_waiting(&Death::NotStarted(failure));
+    }
+
+    fn end_waiting(&mut self, death: &Death) {
+        for (id, request) in std::mem::take(&mut self.waiting) {
+            if let Some(end) = dead(id, &request, death) {
+                self.outbox.push(end);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, why: String) {
+        if matches!(self.stage, Stage::Away) {
+            return;
+        }
+        for event in self.talk.lose(&why) {
+            self.outbox.push(event);
+        }
+        self.stage = Stage::Away;
+        self.outbox.push(RuntimeEvent::Lost { why });
+    }
+
+    fn on_death(&mut self, death: Death) {
+        match self.stage {
+            Stage::Away => return,
+            Stage::Coming { .. } => {
+                let said = self.last_words();
+                let hint = match said.is_empty() {
+                    true => {
+                        "try it with `jupyter console`; `--runtime embedded` needs no kernel".into()
+                    }
+                    false => format!("it said: {said}"),
+                };
+                let place = self.kernel.place();
+                return self.on_failure(StartFailure {
+                    message: format!("the kernel `{place}` ended before it answered: {death}"),
+                    hint,
+                });
+            }
+            Stage::Up => {}
+        }
+        for event in self.talk.abandon(&death) {
+            self.outbox.push(event);
+        }
+        let now = Instant::now();
+        let wanted = death == Death::Killed;
+        let often = self.died.is_some_and(|before| before + WINDOW > now);
+        self.died = (!wanted).then_some(now);
+        let restarting = wanted || !often;
+        self.outbox.push(RuntimeEvent::Died { death, restarting });
+        self.stage = Stage::Away;
+        if restarting {
+            self.begin();
+        }
+    }
+
+    /// The last lines a kernel wrote outside of its messages.
+    fn last_words(&self) -> String {
+        let said = self.kernel.last_words();
+        let lines = said.lines().filter(|line| !line.trim().is_empty());
+        let lines: Vec<_> = lines.map(visible).collect();
+        lines[lines.len().saturating_sub(3)..].join(" / ")
+    }
+
+    /// Ends what is ours, and leaves what is not.
+    async fn leave(&mut self) {
+        if self.kernel.attached() {
+            return;
+        }
+        if matches!(self.stage, Stage::Up) {
+            let content = json!({"restart": false});
+            self.kernel
+                .send(Outgoing::new(Channel::Control, "shutdown_request", content));
+        } else {
+            self.kernel.kill();
+        }
+        self.kernel.end().await;
+        self.stage = Stage::Away;
+    }
+}

@@ -1,0 +1,163 @@
+//! What kernels say, in the words of the contract, and the other way round.
+//!
+//! Invariant: an answer that lacks its content is one of nothing; kernels leave out what they like.
+
+use serde_json::{Map, Value, json};
+
+use crate::jupyter::{Channel, Incoming, Outgoing};
+use crate::output::mime::MimeBundle;
+use crate::output::traceback::CellError;
+use crate::runtime::{
+    CommAct, CommMessage, Completeness, Completion, RequestId, RuntimeAnswer, RuntimeEvent,
+};
+use crate::text::offset::CodePoints;
+
+/// Completions that are told.
+const MOST: usize = 500;
+
+/// A text of an object; empty where there is none.
+pub(super) fn text_of<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
+    object.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What a cell raised.
+pub(super) fn error(content: &Map<String, Value>) -> CellError {
+    let lines = content.get("traceback").and_then(Value::as_array);
+    let lines = lines.into_iter().flatten().filter_map(Value::as_str);
+    CellError {
+        name: text_of(content, "ename").to_owned(),
+        value: text_of(content, "evalue").to_owned(),
+        traceback: lines.map(str::to_owned).collect(),
+        leaves: None,
+    }
+}
+
+/// What a reply asks of the front-end.
+pub(super) fn payload(id: RequestId, payload: &Value) -> Option<RuntimeEvent> {
+    match payload["source"].as_str()? {
+        "page" => {
+            let data = payload["data"].as_object()?.clone();
+            let bundle = MimeBundle::new(data.into_iter().collect());
+            Some(RuntimeEvent::Page { id, bundle })
+        }
+        "set_next_input" => {
+            let text = payload["text"].as_str()?.to_owned();
+            Some(RuntimeEvent::NextInput { id, text })
+        }
+        "ask_exit" => Some(RuntimeEvent::ExitRequested { id, code: 0 }),
+        _ => None,
+    }
+}
+
+/// A completion's place and words.
+pub(super) fn completions(reply: &Map<String, Value>) -> RuntimeAnswer {
+    let position = |name: &str| {
+        let number = reply.get(name).and_then(Value::as_u64).unwrap_or(0);
+        CodePoints(usize::try_from(number).unwrap_or(0))
+    };
+    let (start, end) = (position("cursor_start"), position("cursor_end"));
+    let kinds = reply
+        .get("metadata")
+        .and_then(|metadata| metadata["_jupyter_types_experimental"].as_array());
+    let about = |text: &str| {
+        let same = |entry: &&Value| entry["text"].as_str() == Some(text);
+        kinds.and_then(|kinds| kinds.iter().find(same))
+    };
+    let matches = reply.get("matches").and_then(Value::as_array);
+    let words = matches.into_iter().flatten().filter_map(Value::as_str);
+    let completion = |text: &str| {
+        let said = |name: &str| {
+            let word = about(text).and_then(|entry| entry[name].as_str());
+            word.filter(|word| *word != "<unknown>")
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Completion {
+            start,
+            end: end.max(start),
+            text: text.to_owned(),
+            kind: said("type"),
+            signature: said("signature"),
+            type_name: String::new(),
+            everywhere: false,
+        }
+    };
+    RuntimeAnswer::Completions(words.take(MOST).map(completion).collect())
+}
+
+/// What stands at the cursor.
+pub(super) fn inspection(reply: &Map<String, Value>) -> RuntimeAnswer {
+    let data = reply.get("data").and_then(Value::as_object);
+    let data =
+        data.filter(|data| reply.get("found") == Some(&Value::Bool(true)) && !data.is_empty());
+    RuntimeAnswer::Inspection(data.map(|data| MimeBundle::new(data.clone().into_iter().collect())))
+}
+
+/// Whether a text could be run as it stands.
+pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeAnswer {
+    RuntimeAnswer::Completeness(match text_of(reply, "status") {
+        "complete" => Completeness::Complete,
+        "incomplete" => Completeness::Incomplete(text_of(reply, "indent").to_owned()),
+        "invalid" => Completeness::Invalid,
+        _ => Completeness::Unknown,
+    })
+}
+
+/// The message of a comm.
+pub(super) fn comm_message(message: &Incoming) -> Option<CommMessage> {
+    let act = match message.kind.as_str() {
+        "comm_open" => CommAct::Open {
+            target: message.text("target_name").to_owned(),
+        },
+        "comm_msg" => CommAct::Say,
+        "comm_close" => CommAct::Close,
+        _ => return None,
+    };
+    Some(CommMessage {
+        comm: message.text("comm_id").to_owned(),
+        act,
+        data: message.content.get("data").cloned().unwrap_or_default(),
+        metadata: message.metadata.as_object().cloned().unwrap_or_default(),
+        buffers: message.buffers.clone(),
+    })
+}
+
+/// The same, to be sent.
+pub(super) fn comm(message: &CommMessage) -> Outgoing {
+    let (kind, target) = match &message.act {
+        CommAct::Open { target } => ("comm_open", Some(target)),
+        CommAct::Say => ("comm_msg", None),
+        CommAct::Close => ("comm_close", None),
+    };
+    let mut content = json!({"comm_id": message.comm, "data": message.data});
+    if let Some(target) = target {
+        content["target_name"] = json!(target);
+    }
+    let mut out = Outgoing::new(Channel::Shell, kind, content);
+    out.metadata = Value::Object(message.metadata.clone());
+    out.buffers.clone_from(&message.buffers);
+    out
+}
+
+/// The text of a Python string literal of a plain path; `None`: it needs more than that.
+pub(super) fn unquoted(literal: &str) -> Option<String> {
+    let quote = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let inner = literal.strip_prefix(quote)?.strip_suffix(quote)?;
+    (!inner.contains('\\')).then(|| inner.to_owned())
+}
+
+/// A language as a reader of English knows it.
+pub(super) fn language(name: &str) -> String {
+    match name.to_ascii_lowercase().as_str() {
+        "python" | "python3" | "ipython" => "Python".to_owned(),
+        "javascript" => "JavaScript".to_owned(),
+        "typescript" => "TypeScript".to_owned(),
+        "sql" => "SQL".to_owned(),
+        "c++" => "C++".to_owned(),
+        _ => {
+            let mut letters = name.chars();
+            let first = letters.next().map(|first| first.to_uppercase().to_string());
+            first.unwrap_or_default() + letters.as_str()
+        }
+    }
+}

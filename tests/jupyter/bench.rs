@@ -1,0 +1,163 @@
+//! What these tests stand on: a runtime with a kernel behind it, and its events, each waited for with a limit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipycodex::jupyter::data_folders;
+use ipycodex::runtime::connect::{
+    JupyterPlan, JupyterTarget, RuntimeEvents, RuntimePlan, STARTS, connect,
+};
+use ipycodex::runtime::{
+    Ending, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeEvent, RuntimeInfo,
+    RuntimeRequest, Stdin,
+};
+
+use crate::support::peers;
+
+/// No test waits longer for one event.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(super) struct Bench {
+    pub(super) runtime: Option<Box<dyn Runtime>>,
+    events: RuntimeEvents,
+    waiter: tokio::runtime::Runtime,
+    pub(super) folder: tempfile::TempDir,
+}
+
+/// Where kernels are installed for these tests.
+pub(super) fn kernels() -> Option<PathBuf> {
+    let python = peers::kernels()?;
+    Some(python.parent()?.parent()?.to_owned())
+}
+
+/// A plan in a folder of its own.
+pub(super) fn plan(target: JupyterTarget, prefix: &Path) -> (JupyterPlan, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut variables: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
+    for name in ["JUPYTER_PATH", "JUPYTER_DATA_DIR", "VIRTUAL_ENV"] {
+        variables.remove(std::ffi::OsStr::new(name));
+    }
+    for name in ["HOME", "IPYTHONDIR"] {
+        variables.insert(name.into(), folder.path().into());
+    }
+    let plan = JupyterPlan {
+        target,
+        cwd: folder.path().to_owned(),
+        folders: data_folders(&variables, Some(prefix)),
+        variables,
+        connections: folder.path().join("connections"),
+        patience: STARTS,
+    };
+    (plan, folder)
+}
+
+impl Bench {
+    /// The kernel of this name, if it can be had.
+    pub(super) fn start(name: &str) -> Option<Self> {
+        let (plan, folder) = plan(JupyterTarget::Installed(name.into()), &kernels()?);
+        Some(Bench::with(plan, folder))
+    }
+
+    pub(super) fn with(plan: JupyterPlan, folder: tempfile::TempDir) -> Self {
+        let (runtime, events) = connect(RuntimePlan::Jupyter(plan));
+        let waiter = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        Bench {
+            runtime: Some(runtime),
+            events,
+            waiter,
+            folder,
+        }
+    }
+
+    pub(super) fn runtime(&mut self) -> &mut dyn Runtime {
+        self.runtime.as_deref_mut().unwrap()
+    }
+
+    pub(super) fn calls(&self) -> Arc<dyn Interrupter> {
+        self.runtime.as_ref().unwrap().interrupter()
+    }
+
+    pub(super) fn next(&mut self) -> RuntimeEvent {
+        let next = async { tokio::time::timeout(LIMIT, self.events.recv()).await };
+        let next = self.waiter.block_on(next);
+        next.expect("the runtime says something in time").unwrap()
+    }
+
+    /// The first event of which `pick` makes something.
+    pub(super) fn until<T>(&mut self, pick: impl Fn(&RuntimeEvent) -> Option<T>) -> T {
+        loop {
+            let event = self.next();
+            if let Some(found) = pick(&event) {
+                return found;
+            }
+        }
+    }
+
+    pub(super) fn ready(&mut self) -> RuntimeInfo {
+        self.until(|event| match event {
+            RuntimeEvent::Ready(info) => Some(info.clone()),
+            RuntimeEvent::StartFailed(failure) => panic!("{failure:?}"),
+            _ => None,
+        })
+    }
+
+    pub(super) fn submit(&mut self, code: &str, stdin: Stdin) -> RequestId {
+        let execute = Execute {
+            stdin,
+            ..Execute::numbered(code.into(), 7)
+        };
+        self.runtime().submit(RuntimeRequest::Execute(execute))
+    }
+
+    /// What a cell shows, in order, and how it ends.
+    pub(super) fn run(&mut self, code: &str) -> (String, Ending) {
+        let id = self.submit(code, Stdin::Refuse);
+        self.told(id)
+    }
+
+    /// The same, of one that was submitted.
+    pub(super) fn told(&mut self, cell: RequestId) -> (String, Ending) {
+        let mut shown = String::new();
+        loop {
+            match self.next() {
+                RuntimeEvent::Output { id, bytes, .. } if id == Some(cell) => {
+                    shown.push_str(&String::from_utf8_lossy(&bytes));
+                }
+                RuntimeEvent::Display { id, display } if id == Some(cell) => {
+                    let kind = match (display.update, display.execution_count) {
+                        (true, _) => "update".to_owned(),
+                        (_, Some(count)) => format!("Out[{count}]"),
+                        _ => "show".to_owned(),
+                    };
+                    let text = display.bundle.text("text/plain").unwrap_or_default();
+                    shown.push_str(&format!("<{kind} {text}>"));
+                }
+                RuntimeEvent::Error { id, error } if id == cell => {
+                    shown.push_str(&format!("<{}: {}>", error.name, error.value));
+                }
+                RuntimeEvent::Clear { id, wait } if id == cell => {
+                    shown.push_str(&format!("<clear {wait}>"));
+                }
+                RuntimeEvent::Page { id, bundle } if id == cell => {
+                    shown.push_str(&format!("<page {}>", bundle.for_model()));
+                }
+                RuntimeEvent::Finished { id, finish } if id == cell => {
+                    return (shown, finish.ending);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn ask(&mut self, request: RuntimeRequest) -> RuntimeAnswer {
+        let asked = self.runtime().submit(request);
+        self.until(|event| match event {
+            RuntimeEvent::Answered { id, answer } if *id == asked => Some(answer.clone()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,367 @@
+//! Cells and questions on the real ipykernel and on the kernel of Bash.
+
+use std::time::{Duration, Instant};
+
+use ipycodex::runtime::connect::JupyterTarget;
+use ipycodex::runtime::{
+    CommAct, CommMessage, Completeness, Death, Ending, Execute, InputReply, RuntimeAnswer,
+    RuntimeEvent, RuntimeRequest, Snapshot, Stdin, ToolLookup, Variable,
+};
+use ipycodex::text::offset::CodePoints;
+use serde_json::{Map, json};
+
+use super::bench::{Bench, kernels, plan};
+
+fn ok(text: &str) -> (String, Ending) {
+    (text.to_owned(), Ending::Ok)
+}
+
+#[test]
+fn a_python_kernel_shows_what_cells_show() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    let info = bench.ready();
+    assert_eq!((info.language.as_str(), info.restarted), ("Python", false));
+    assert!(info.banner.starts_with("IPython "), "{info:?}");
+    for (code, shown) in [
+        ("1 + 1", "<Out[7] 2>"),
+        ("print('a'); 'b'", "a\n<Out[7] 'b'>"),
+        (
+            "h = display('x', display_id='d'); h.update('y')",
+            "<show 'x'><update 'y'>",
+        ),
+        (
+            "from IPython.display import clear_output; clear_output(True)",
+            "<clear true>",
+        ),
+        (
+            "import asyncio; await asyncio.sleep(0); 'later'",
+            "<Out[7] 'later'>",
+        ),
+        ("!echo shell", "shell\r\n"),
+    ] {
+        assert_eq!(bench.run(code), ok(shown), "{code}");
+    }
+    let (shown, ending) = bench.run("1 / 0");
+    assert_eq!(ending, Ending::Error);
+    assert_eq!(shown, "<ZeroDivisionError: division by zero>");
+    let (page, _) = bench.run("len?");
+    assert!(
+        page.starts_with("<page ") && page.contains("Return the number"),
+        "{page}"
+    );
+    let mut there = Execute::numbered("import os; print(os.getcwd(), os.environ['A'])".into(), 8);
+    there.directory = Some("/".into());
+    there.environment = vec![("A".into(), Some("é\"1".into()))];
+    let id = bench.runtime().submit(RuntimeRequest::Execute(there));
+    assert_eq!(bench.told(id), ok("/ é\"1\n"));
+}
+
+#[test]
+fn the_cells_of_bash_are_bash() {
+    let Some(mut bench) = Bench::start("bash") else {
+        return;
+    };
+    let info = bench.ready();
+    assert_eq!((info.language.as_str(), info.banner.as_str()), ("Bash", ""));
+    let able = bench.runtime().capabilities();
+    assert!(
+        !able.tools && !able.references && !able.snapshot && able.restart,
+        "{able:?}"
+    );
+    assert_eq!(bench.run("x=41; echo $((x+1))"), ok("42\n"));
+    assert_eq!(bench.run("echo é | tr a-z A-Z").1, Ending::Ok);
+    assert_eq!(bench.run("false").1, Ending::Error);
+    let found = bench.ask(RuntimeRequest::Complete {
+        code: "ech".into(),
+        position: CodePoints(3),
+        deep: false,
+    });
+    let RuntimeAnswer::Completions(found) = found else {
+        panic!("{found:?}");
+    };
+    assert!(
+        found
+            .iter()
+            .any(|one| one.text == "echo" && one.start == CodePoints(0)),
+        "{found:?}"
+    );
+    let id = bench.submit("sleep 50", Stdin::Refuse);
+    bench.until(|event| matches!(event, RuntimeEvent::Started { .. }).then_some(()));
+    std::thread::sleep(Duration::from_millis(300));
+    bench.calls().interrupt();
+    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    assert_eq!(bench.run("echo $x"), ok("41\n"));
+}
+
+#[test]
+fn a_python_kernel_answers_what_is_asked_beside_cells() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    bench.run("value = 41\nimport os");
+    let found = bench.ask(RuntimeRequest::Complete {
+        code: "é; os.getcw".into(),
+        position: CodePoints(11),
+        deep: false,
+    });
+    let RuntimeAnswer::Completions(found) = found else {
+        panic!("{found:?}");
+    };
+    assert!(
+        found
+            .iter()
+            .any(|one| one.text.ends_with("getcwd") && one.end == CodePoints(11)),
+        "{found:?}"
+    );
+    let looked = bench.ask(RuntimeRequest::Inspect {
+        code: "value".into(),
+        position: CodePoints(5),
+        detailed: false,
+    });
+    assert!(
+        matches!(&looked, RuntimeAnswer::Inspection(Some(look)) if look.for_model().contains("41")),
+        "{looked:?}"
+    );
+    for (code, expected) in [
+        ("for x in y:", Completeness::Incomplete("    ".into())),
+        ("1 + 1", Completeness::Complete),
+        ("1 +* 1", Completeness::Invalid),
+    ] {
+        let told = bench.ask(RuntimeRequest::IsComplete { code: code.into() });
+        assert!(
+            matches!(&told, RuntimeAnswer::Completeness(told) if *told == expected),
+            "{code}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn tools_references_and_looks_work_on_a_python_kernel_and_leave_no_name() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    bench.run(
+        "x = 41\ndef add(a: int, b: int = 1) -> int:\n    'Adds.'\n    print('adding')\n    return a + b\n\
+         async def later(): return 'soon'\nnames = set(globals())",
+    );
+    let told = bench.ask(RuntimeRequest::DescribeTools {
+        names: vec!["add".into(), "x".into(), "nobody".into()],
+    });
+    let RuntimeAnswer::Tools(tools) = told else {
+        panic!("{told:?}");
+    };
+    let [
+        ToolLookup::Found {
+            description,
+            schema,
+            ..
+        },
+        ToolLookup::NotCallable(_),
+        ToolLookup::Missing(_),
+    ] = &tools[..]
+    else {
+        panic!("{tools:?}");
+    };
+    assert!(description.starts_with("Adds."), "{description}");
+    assert_eq!(schema["properties"]["a"]["type"], "integer");
+    let call = bench.runtime().submit(RuntimeRequest::CallTool {
+        name: "add".into(),
+        arguments: json!({"a": 1}),
+        stdin: Stdin::Refuse,
+    });
+    let mut printed = Vec::new();
+    let result = loop {
+        match bench.next() {
+            RuntimeEvent::Output { id, bytes, .. } if id == Some(call) => printed.extend(bytes),
+            RuntimeEvent::Answered { id, answer } if id == call => break answer,
+            _ => {}
+        }
+    };
+    assert_eq!(printed, b"adding\n");
+    assert!(
+        matches!(&result, RuntimeAnswer::ToolResult(Ok(value)) if value.for_model() == "2"),
+        "{result:?}"
+    );
+    let failed = bench.ask(RuntimeRequest::CallTool {
+        name: "add".into(),
+        arguments: json!({"a": "x"}),
+        stdin: Stdin::Refuse,
+    });
+    assert!(
+        matches!(&failed, RuntimeAnswer::ToolResult(Err(_))),
+        "{failed:?}"
+    );
+    let told = bench.ask(RuntimeRequest::Evaluate {
+        variables: ["x", "x + 1", "add(2)", "await later()", "gone"]
+            .map(str::to_owned)
+            .into(),
+        shells: vec!["echo out; exit 3".into()],
+    });
+    let RuntimeAnswer::Evaluated { variables, shells } = told else {
+        panic!("{told:?}");
+    };
+    let texts: Vec<_> = variables
+        .iter()
+        .map(|one| match one {
+            Variable::Value { text, .. } => text.as_str(),
+            Variable::Undefined { .. } => "undefined",
+        })
+        .collect();
+    assert_eq!(texts, ["41", "42", "3", "soon", "undefined"]);
+    assert!(
+        shells[0].starts_with("out\nError: exit status 3"),
+        "{shells:?}"
+    );
+    let looked = bench.ask(RuntimeRequest::Snapshot {
+        code: "x = 100\nprint('seen')\nx + 1".into(),
+        unprotected: true,
+    });
+    let RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) = looked else {
+        panic!("{looked:?}");
+    };
+    assert_eq!(
+        (printed.as_str(), result.unwrap().for_model().as_str()),
+        ("seen\n", "101")
+    );
+    bench.ask(RuntimeRequest::SetVariables {
+        values: vec![("told".into(), Some("text".into()))],
+    });
+    let missing = bench.ask(RuntimeRequest::Missing {
+        sources: vec!["x = 1\nlost = 2".into()],
+    });
+    assert!(
+        matches!(&missing, RuntimeAnswer::Missing(names) if names == &["lost"]),
+        "{missing:?}"
+    );
+    let (left, _) = bench
+        .run("sorted(n for n in set(globals()) - names if n[0] != '_' and n != 'names'), x, told");
+    assert_eq!(left, "<Out[7] (['told'], 41, 'text')>");
+}
+
+#[test]
+fn input_is_asked_for_and_answered() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    let id = bench.submit("print(input('name? ').upper())", Stdin::Ask);
+    let (call, prompt) = bench.until(|event| match event {
+        RuntimeEvent::InputRequested { call, prompt, .. } => Some((*call, prompt.clone())),
+        _ => None,
+    });
+    assert_eq!(prompt, "name? ");
+    let reply = InputReply::Line("né".into());
+    bench
+        .runtime()
+        .submit(RuntimeRequest::ReplyInput { call, reply });
+    assert_eq!(bench.told(id), ok("NÉ\n"));
+    let id = bench.submit("import getpass; getpass.getpass()", Stdin::Ask);
+    let call = bench.until(|event| match event {
+        RuntimeEvent::InputRequested {
+            call,
+            password: true,
+            ..
+        } => Some(*call),
+        _ => None,
+    });
+    let reply = InputReply::Eof;
+    bench
+        .runtime()
+        .submit(RuntimeRequest::ReplyInput { call, reply });
+    assert_eq!(bench.told(id).1, Ending::Error);
+}
+
+#[test]
+fn comms_travel_with_their_buffers() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    bench.run(
+        "import comm\ndef opened(c, m): c.send({'got': m['content']['data']}, buffers=[bytes(m['buffers'][0])[::-1]])\n\
+         comm.get_comm_manager().register_target('t', opened)",
+    );
+    bench.runtime().submit(RuntimeRequest::Comm(CommMessage {
+        comm: "one".into(),
+        act: CommAct::Open { target: "t".into() },
+        data: json!([1]),
+        metadata: Map::new(),
+        buffers: vec![vec![0, 255]],
+    }));
+    let told = bench.until(|event| match event {
+        RuntimeEvent::Comm { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    assert_eq!((told.comm.as_str(), &told.act), ("one", &CommAct::Say));
+    assert_eq!(
+        (told.data, told.buffers),
+        (json!({"got": [1]}), vec![vec![255, 0]])
+    );
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_there_and_a_restart_does_not() {
+    let Some(mut bench) = Bench::start("python3") else {
+        return;
+    };
+    bench.run("x = 1");
+    let id = bench.submit(
+        "import time; print('on', flush=True); time.sleep(100)",
+        Stdin::Refuse,
+    );
+    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+    bench.calls().interrupt();
+    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    assert_eq!(bench.run("x"), ok("<Out[7] 1>"));
+    bench.calls().kill();
+    let restarting = bench.until(|event| match event {
+        RuntimeEvent::Died { death, restarting } => Some((death.clone(), *restarting)),
+        _ => None,
+    });
+    assert_eq!(restarting, (Death::Killed, true));
+    assert!(bench.ready().restarted);
+    assert_eq!(bench.run("x").1, Ending::Error);
+    // What was sent as code is sent again.
+    let told = bench.ask(RuntimeRequest::Missing {
+        sources: vec!["y = 1".into()],
+    });
+    assert!(matches!(told, RuntimeAnswer::Missing(_)), "{told:?}");
+}
+
+#[test]
+fn what_was_started_ends_and_what_was_found_stays() {
+    let Some(mut ours) = Bench::start("python3") else {
+        return;
+    };
+    let process = ours.ready().process.unwrap();
+    ours.run("kept = 'here'");
+    let connections = ours.folder.path().join("connections");
+    let file = std::fs::read_dir(&connections)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    for expected in ["'here'", "'changed'"] {
+        let (plan, folder) = plan(JupyterTarget::Running(file.clone()), &kernels().unwrap());
+        let mut guest = Bench::with(plan, folder);
+        guest.ready();
+        let able = guest.runtime().capabilities();
+        assert!(able.attached && !able.restart && able.tools, "{able:?}");
+        assert_eq!(guest.run("kept"), ok(&format!("<Out[7] {expected}>")));
+        guest.run("kept = 'changed'");
+        let id = guest.submit(
+            "import time; print(1, flush=True); time.sleep(100)",
+            Stdin::Refuse,
+        );
+        guest.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+        guest.calls().interrupt();
+        assert_eq!(guest.told(id).1, Ending::Interrupted);
+    }
+    assert_eq!(ours.run("kept"), ok("<Out[7] 'changed'>"));
+    let began = Instant::now();
+    ours.runtime = None;
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(!std::path::Path::new(&format!("/proc/{process}")).exists());
+    assert_eq!(std::fs::read_dir(&connections).unwrap().count(), 0);
+}

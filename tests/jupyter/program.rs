@@ -1,0 +1,87 @@
+//! The whole program on kernels: what a user sees.
+
+use crate::support::home::Home;
+
+use super::bench::kernels;
+
+/// A home where the kernels of these tests are installed.
+fn home() -> Option<Home> {
+    let prefix = kernels()?;
+    let mut home = Home::new();
+    home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
+    Some(home)
+}
+
+#[test]
+fn cells_prompts_and_tools_on_a_python_kernel() {
+    let Some(home) = home() else {
+        return;
+    };
+    let text = "x = 41\ndef add(a: int, b: int) -> int:\n    return a + b\n\n.what is $`x`, use &`add`\n\
+                \"a note\"\n%ipycodex context\nprint(x)\n";
+    let ran = home.run(&["--runtime", "jupyter:python3", "--agent", "demo"], text);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    for said in ["The tool `add` says: 2", "<note>a note</note>", "41\n"] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_another_language_lacks_is_said_and_the_rest_works() {
+    let Some(home) = home() else {
+        return;
+    };
+    let bash = |arguments: &[&str], text: &str| {
+        let mut all = vec!["--runtime", "jupyter:bash", "--agent", "demo"];
+        all.extend(arguments);
+        home.run(&all, text)
+    };
+    let ran = bash(
+        &[],
+        "x=hello\n.what is $`x`?\necho $x there\n%ipycodex tools\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("hello there\n"), "{ran:?}");
+    assert!(!ran.stdout.contains("pyrun"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("the Bash runtime evaluates no references"),
+        "{ran:?}"
+    );
+    let ran = bash(&["-c", "echo out; exit 3"], "");
+    assert!(ran.stdout.contains("out"), "{ran:?}");
+    let script = home.work().join("cells.py");
+    std::fs::write(&script, "# %%\nx=5\n# %%\necho $x\n").unwrap();
+    let notebook = home.work().join("out.ipynb");
+    let ran = home.run(
+        &[
+            "--runtime",
+            "jupyter:bash",
+            "run",
+            script.to_str().unwrap(),
+            "-o",
+            notebook.to_str().unwrap(),
+        ],
+        "",
+    );
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "5\n"), "{ran:?}");
+    assert!(
+        std::fs::read_to_string(&notebook)
+            .unwrap()
+            .contains("\"5\\n\"")
+    );
+}
+
+#[test]
+fn a_kernel_that_is_not_there_costs_an_exit_code_and_a_hint() {
+    let home = Home::new();
+    let ran = home.run(&["--runtime", "jupyter:nobody", "-c", "1"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("no kernel `nobody` is installed"),
+        "{ran:?}"
+    );
+    let ran = home.run(&["--runtime", "elsewhere", "-c", "1"], "");
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(ran.stderr.contains("jupyter:NAME"), "{ran:?}");
+}
