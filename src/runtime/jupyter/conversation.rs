@@ -21,8 +21,10 @@ use crate::runtime::{
 
 /// Requests that have ended and whose tasks may still show something.
 const REMEMBERED: usize = 256;
-/// How long the reply of a kernel that is idle, or the idle of one that has replied, is waited for.
-const GETS_REST: Duration = Duration::from_secs(2);
+/// A request of which one end has come ends without the other after this time without any word of it. ipykernel sends
+/// no reply to a cell whose interrupt met it outside of the user's code (89 of 600 that were interrupted at any moment,
+/// with `jupyter_client` the same), and everybody's channel drops what a flood leaves no room for.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// What is under way with one kernel.
 #[derive(Debug, Default)]
@@ -48,8 +50,9 @@ struct Underway {
     began: Instant,
     started: bool,
     reply: Option<Map<String, Value>>,
-    replied: Option<Instant>,
-    idle: Option<Instant>,
+    idle: bool,
+    /// When something of it was heard last.
+    heard: Instant,
     raised: bool,
     interrupted: bool,
 }
@@ -118,8 +121,8 @@ impl Conversation {
             began: Instant::now(),
             started: false,
             reply: None,
-            replied: None,
-            idle: None,
+            idle: false,
+            heard: Instant::now(),
             raised: false,
             interrupted: false,
         });
@@ -216,10 +219,10 @@ impl Conversation {
         gone.iter().map(end).collect()
     }
 
-    /// Requests of which one of the two ends never came.
+    /// The ends of requests of which one of the two ends did not come.
     pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
-        let past = |at: Option<Instant>| at.is_some_and(|at| at.elapsed() > GETS_REST);
-        let late = |one: &Underway| past(one.replied) || past(one.idle);
+        let late =
+            |one: &Underway| (one.reply.is_some() || one.idle) && one.heard.elapsed() > QUIET;
         let names: Vec<String> = self
             .underway
             .iter()
@@ -242,6 +245,9 @@ impl Conversation {
             (None, None) => None,
         };
         let mut events = Vec::new();
+        if let Some(at) = at {
+            self.underway[at].heard = Instant::now();
+        }
         if let Some(one) = at.map(|at| &mut self.underway[at])
             && message.channel == Channel::Iopub
             && one.kind == RequestKind::Execute
@@ -252,7 +258,7 @@ impl Conversation {
         match (message.channel, message.kind.as_str()) {
             (Channel::Iopub, "status") if message.text("execution_state") == "idle" => {
                 if let Some(at) = at {
-                    self.underway[at].idle = Some(Instant::now());
+                    self.underway[at].idle = true;
                     events.extend(self.end_if_over(&parent));
                 }
             }
@@ -285,7 +291,6 @@ impl Conversation {
             (Channel::Shell, kind) if kind.ends_with("_reply") => {
                 if let Some(one) = at.map(|at| &mut self.underway[at]) {
                     one.reply = Some(message.content);
-                    one.replied = Some(Instant::now());
                     events.extend(self.end_if_over(&parent));
                 }
             }
@@ -299,7 +304,7 @@ impl Conversation {
         let over = |one: &Underway| {
             // Nothing is shown by what only looks.
             let quiet = !one.kind.runs_code() && one.kind != RequestKind::Execute;
-            one.name == name && one.reply.is_some() && (one.idle.is_some() || quiet)
+            one.name == name && one.reply.is_some() && (one.idle || quiet)
         };
         match self.underway.iter().any(over) {
             true => self.end(name),
