@@ -1,5 +1,6 @@
 //! The whole program on kernels: what a user sees.
 
+use crate::repl::shell::{CTRL_D, Shell};
 use crate::support::home::Home;
 
 use super::bench::kernels;
@@ -84,4 +85,24 @@ fn a_kernel_that_is_not_there_costs_an_exit_code_and_a_hint() {
     let ran = home.run(&["--runtime", "elsewhere", "-c", "1"], "");
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.stderr.contains("jupyter:NAME"), "{ran:?}");
+}
+
+#[test]
+fn what_bash_leaves_open_goes_on_in_a_new_line() {
+    let Some(home) = home() else {
+        return;
+    };
+    let arguments = ["--runtime", "jupyter:bash", "--agent", "demo"];
+    let shell = Shell::start(home, &arguments, (100, 50));
+    shell.at(1);
+    shell.pty.send_line("for x in 1 2; do");
+    shell.pty.wait_for("...: ");
+    shell.pty.send_line("echo \"at $x\"");
+    shell.pty.send_line("done");
+    shell.at(2);
+    shell.shows("\nat 1\nat 2\n");
+    shell.cell(2, "cd / && pwd");
+    shell.shows("\n/\n");
+    shell.pty.send(CTRL_D);
+    assert!(shell.pty.exit_status().success());
 }
