@@ -1,4 +1,4 @@
-//! Shell mode: the user's own bash or zsh at the prompt, what it keeps, what it hands to programs, what is recorded of it.
+//! Shell mode: the user's own bash or zsh at the prompt, what it keeps and hands to programs, what is recorded of it.
 
 use super::shell::{CTRL_C, CTRL_D, CTRL_Z, Shell, UP, cursor_line};
 use crate::support::await_true;
