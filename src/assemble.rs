@@ -23,8 +23,8 @@ use crate::runtime::connect::{
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
 use crate::session::{
-    self, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlanKernel, PlannedRuntime,
-    Run, SessionHandle, Skills,
+    self, AtHome, ConnectRuntime, FindSkills, NotebookPlaces, Parts, PlanAgent, PlanKernel,
+    PlannedRuntime, Run, SessionHandle, Skills,
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
@@ -150,7 +150,10 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
         asks: wanted.cells_own_a_terminal,
-        set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
+        at_home: AtHome {
+            set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
+            project: home::project(environment, wanted.at_home),
+        },
         skills: find_skills(environment, &settings.paths),
         artifacts: paths.artifacts.clone(),
         record: paths.history.clone(),

@@ -1,13 +1,14 @@
-//! What users have at home and a fresh interpreter begins with: IPython's profile, and files of their own.
+//! What users have at home and a fresh interpreter begins with: IPython's profile, files of their own and of a project.
 //!
-//! In: surroundings and settings. Out: the names of what is there. Invariant: nothing is read but folders; where there
-//! is nothing, nothing is asked of the interpreter, so that scripts do not wait for it.
+//! In: surroundings and settings. Out: the names of what is there. Invariant: nothing is read but folders and files of
+//! a project; where there is nothing, nothing is asked of the interpreter, so that scripts do not wait for it.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 use crate::environment::Environment;
-use crate::runtime::{IpythonFlags, SetUp};
+use crate::runtime::{IpythonFlags, SetUp, StartFile};
+use crate::skills::ProjectFiles;
 
 /// Where IPython keeps what holds for all users.
 const SHARED: [&str; 2] = ["/etc/ipython", "/usr/local/etc/ipython"];
@@ -29,15 +30,21 @@ pub(super) fn set_up(
         };
     }
     let own = Some(paths.config_dir.join("startup.py")).filter(|path| path.is_file());
+    let own = own
+        .into_iter()
+        .chain(scripts(&paths.config_dir.join("modules")));
     SetUp {
         profile: profile(environment, settings),
         flags,
-        files: own
-            .into_iter()
-            .chain(scripts(&paths.config_dir.join("modules")))
-            .collect(),
+        files: own.map(|path| StartFile { path, text: None }).collect(),
         told,
     }
+}
+
+/// What the project around the working directory wants run, when what is `at_home` counts: the user is asked.
+pub(super) fn project(environment: &Environment, at_home: bool) -> Option<ProjectFiles> {
+    let cwd = environment.cwd.as_deref().filter(|_| at_home)?;
+    ProjectFiles::find(cwd)
 }
 
 /// The profile that is wanted, where there may be something in it.

@@ -34,6 +34,15 @@ pub(super) struct Arguments {
     /// Run this cell and leave
     #[arg(short, value_name = "CODE")]
     pub code: Option<String>,
+    /// Run this module as a script and leave; what follows its name is in its `sys.argv`
+    #[arg(short, value_name = "MODULE", conflicts_with_all = ["code", "file"])]
+    pub module: Option<String>,
+    /// Stay after `-c`, `-m` or FILE, which then runs as a script, with what follows it in its `sys.argv`
+    #[arg(short)]
+    pub interactive: bool,
+    /// Of the script ([`without_arguments`](crate::cli::script::without_arguments)).
+    #[arg(skip)]
+    pub arguments: Vec<OsString>,
     /// Take up an earlier session by its number or name; without one, pick it from a list
     #[arg(short, long, value_name = "ID", num_args = 0..=1)]
     pub resume: Option<Option<String>>,
@@ -46,6 +55,13 @@ pub(super) struct Arguments {
     /// Start in prompt mode (turns the configured value round)
     #[arg(short)]
     pub prompt_mode: bool,
+}
+
+impl Arguments {
+    /// There is one thing to run, and nothing to stay for.
+    pub(super) fn leaves(&self) -> bool {
+        !self.interactive && (self.code.is_some() || self.module.is_some())
+    }
 }
 
 /// Subcommands.

@@ -19,7 +19,9 @@ pub(super) fn files(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Vec<Loading>, Report> {
-    if let Some(file) = &arguments.file
+    // With `-i` it is a script, and run.
+    let file = arguments.file.as_ref().filter(|_| !arguments.interactive);
+    if let Some(file) = file
         && !loadable(file)
     {
         return Err(args::no_command(&file.to_string_lossy()));
@@ -28,7 +30,7 @@ pub(super) fn files(
         true => file.clone(),
         false => PathBuf::from(format!("{}.ipynb", file.display())),
     });
-    let files = named.chain(arguments.file.clone());
+    let files = named.chain(file.cloned());
     files.map(|file| found(file, environment)).collect()
 }
 

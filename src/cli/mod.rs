@@ -15,6 +15,7 @@ mod notebook;
 mod repl;
 mod resume;
 mod run;
+mod script;
 mod search;
 mod sessions;
 mod setup;
@@ -33,10 +34,12 @@ use args::{Arguments, Subcommands};
 pub fn main() -> i32 {
     let environment = Environment::capture();
     crash::report_panics(&environment);
-    let (typed, traits) = args::without_traits(std::env::args_os());
+    let (typed, rest) = script::without_arguments(std::env::args_os().collect());
+    let (typed, traits) = args::without_traits(typed.into_iter());
     let arguments = match Arguments::try_parse_from(&typed) {
         Ok(mut arguments) => {
             arguments.common.traits = traits;
+            arguments.arguments = rest;
             arguments
         }
         Err(error) => {
@@ -73,7 +76,7 @@ fn ended(report: &Report, environment: &Environment) -> i32 {
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Report> {
     match arguments.command {
-        None if arguments.code.is_some()
+        None if arguments.leaves()
             || !environment.stdin_is_terminal
             || !environment.stdout_is_terminal =>
         {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assemble::{Assembly, Wanted, assemble};
 use crate::cli::args::Arguments;
-use crate::cli::{load, resume};
+use crate::cli::{load, resume, script};
 use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::mcp::Door;
@@ -17,6 +17,7 @@ use crate::terminal::{self, Greeting};
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
     let resume = resume::chosen(arguments, environment)?;
     let load = load::files(arguments, environment)?;
+    let first = script::first_input(arguments, environment)?;
     let fresh = resume.is_none();
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
@@ -39,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         recall,
         settings,
         reports,
-        first,
+        first: new_record,
         python,
         ..
     } = assemble(environment, wanted)?;
@@ -71,7 +72,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         asks_background: !settings.choices.code_theme_chosen,
         reports,
         greeting: (arguments.resume.is_none() && settings.choices.greeting).then(|| Greeting {
-            first,
+            first: new_record,
             python,
             elsewhere: (settings.choices.runtime != RuntimeChoice::Embedded)
                 .then(|| settings.choices.runtime.to_string()),
@@ -80,6 +81,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         }),
         startup: fresh.then(|| load::startup(&settings.paths)),
         load,
+        first,
         environment: environment.clone(),
         record: [
             settings.paths.history.clone(),

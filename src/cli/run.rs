@@ -7,7 +7,7 @@ use crate::batch::{self, Kept, Piped};
 use crate::cli::args::{Arguments, Run};
 use crate::cli::door::door;
 use crate::cli::work::{Keep, Work, work_of};
-use crate::cli::{load, resume};
+use crate::cli::{load, resume, script};
 use crate::environment::Environment;
 use crate::input::Mode;
 use crate::report::Report;
@@ -17,15 +17,23 @@ use crate::session::Submission;
 /// How long the end of a session may take.
 const LEAVE: Duration = Duration::from_secs(4);
 
-/// Runs `-c CODE`, or what standard input holds.
+/// Runs what the command line wants run first, then what standard input holds unless that was all.
 pub(super) fn piped(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
-    let work = match &arguments.code {
-        Some(code) => Work {
+    let first = Work::of(
+        script::first_input(arguments, environment)?
+            .into_iter()
+            .collect(),
+    );
+    let work = match arguments.leaves() {
+        true => Work {
             stop: true,
             stdin_is_free: true,
-            ..Work::of(vec![code.clone()])
+            ..first
         },
-        None => Work::piped()?,
+        false => Work {
+            cells: first.cells,
+            ..Work::piped()?
+        },
     };
     let load = load::files(arguments, environment)?;
     let work = Work {

@@ -40,7 +40,7 @@ pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
     CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace, RequestId,
-    RuntimeRequest, SetUp, Stdin,
+    RuntimeRequest, SetUp, StartFile, Stdin,
 };
 
 use std::sync::Arc;

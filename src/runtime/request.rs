@@ -196,9 +196,18 @@ pub struct SetUp {
     /// Before the profile where they say the same.
     pub flags: IpythonFlags,
     /// Run in the namespace, one after the other.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<StartFile>,
     /// Keeps what the user has been told of the profile, so that it is told once.
     pub told: PathBuf,
+}
+
+/// A file that is run before the first cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is run in place of what it holds by then: what the user has agreed to.
+    pub text: Option<String>,
 }
 
 impl SetUp {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::history::History;
 use crate::input::{Input, classify, prompt_source, shell_cell};
-use crate::runtime::{Execute, RuntimeRequest};
+use crate::runtime::Execute;
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
 use crate::session::commands::Deed;
@@ -145,19 +145,6 @@ impl Session {
                 stops,
             }]
         });
-    }
-
-    /// Does what users have done before their first input, where the runtime takes it.
-    fn begin_set_up(&mut self, out: RunSender) {
-        let wanted = &self.setup.set_up;
-        if wanted.is_empty() || !self.runtimes.user.able().set_up {
-            return;
-        }
-        let request = RuntimeRequest::SetUp(Box::new(wanted.clone()));
-        let id = self.runtimes.user.get().submit(request);
-        let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
-        let cell = UserCell::new(run, None);
-        self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
 
     /// Gives the floor to a cell of the user and starts it.

@@ -32,6 +32,7 @@ mod routing;
 mod run;
 mod runtimes;
 mod saving;
+mod set_up;
 mod shell;
 mod shown;
 mod slots;
@@ -60,6 +61,7 @@ pub use question::{About, ProposedCell, Question, QuestionChoice, Reply};
 pub use replay::{Replay, ReplayStep, ReplayStop, Replayed};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
+pub use set_up::AtHome;
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
 pub use toolbox::{FindSkills, Skills};
@@ -75,7 +77,7 @@ use crate::config::{Choices, Keymap, Provenance};
 use crate::history::History;
 use crate::input::Mode;
 use crate::report::Report;
-use crate::runtime::{Place, SetUp, Stdin};
+use crate::runtime::{Place, Stdin};
 
 use handle::Command;
 
@@ -120,7 +122,7 @@ pub struct Parts {
     /// There is a user who can be asked.
     pub asks: bool,
     /// What is done before the first input.
-    pub set_up: SetUp,
+    pub at_home: AtHome,
     /// Finds the skills.
     pub skills: FindSkills,
     /// Where texts too long for the model are kept.

@@ -43,6 +43,13 @@ pub enum About {
         /// The project's directory.
         project: String,
     },
+    /// The project wants files run before the first input.
+    ProjectFiles {
+        /// Its folder.
+        folder: String,
+        /// Each file and what it holds, in order.
+        files: Vec<(String, String)>,
+    },
     /// A skill that is being loaded holds code to be run.
     SkillCode {
         /// Its name.
@@ -143,6 +150,11 @@ impl Question {
                 QuestionChoice::Remember,
                 QuestionChoice::No,
                 QuestionChoice::NoBecause,
+            ],
+            About::ProjectFiles { .. } => vec![
+                QuestionChoice::Once,
+                QuestionChoice::Remember,
+                QuestionChoice::No,
             ],
             About::SkillCode { .. } => vec![
                 QuestionChoice::Remember,

@@ -15,7 +15,7 @@ use crate::config::{Choices, Images, Keymap, Provenance};
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
-use crate::runtime::{RuntimeRequest, SetUp};
+use crate::runtime::RuntimeRequest;
 use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
@@ -36,7 +36,7 @@ use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
 use crate::session::suggest;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
-use crate::session::{Parts, Surroundings};
+use crate::session::{AtHome, Parts, Surroundings};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -88,7 +88,7 @@ pub(super) struct Setup {
     /// There is a user who can be asked.
     pub(super) asks: bool,
     /// What is done before the first input.
-    pub(super) set_up: SetUp,
+    pub(super) at_home: AtHome,
 }
 
 /// Runs a session until it is closed.
@@ -126,7 +126,7 @@ pub(super) fn run(
         resumed,
         runtime_at_once,
         asks,
-        set_up,
+        at_home,
         skills,
         artifacts,
         record,
@@ -148,7 +148,7 @@ pub(super) fn run(
             keys,
             notebooks,
             asks,
-            set_up,
+            at_home,
         },
         awaiting_start: Vec::new(),
         shelf: Shelf::filling(skills, commands.clone()),
@@ -363,6 +363,8 @@ impl Session {
                 FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
                 FloorAction::StoppedWaiting(out) => {
+                    // It may have been an answer that was waited for.
+                    self.on_asking(AskingEvent::TurnOver);
                     out.send(Notice::note("stopped waiting"));
                     self.free_floor(None);
                 }

@@ -22,6 +22,7 @@ mod check;
 mod consent;
 mod fingerprint;
 mod manifest;
+mod project;
 mod read;
 mod roots;
 mod walk;
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 pub use catalog::Catalog;
 pub use check::check;
 pub use consent::{Consent, ConsentError};
+pub use project::ProjectFiles;
 pub use roots::Roots;
 
 /// What the code of a skill is written in.

@@ -136,7 +136,7 @@ fn same(one: &Path, other: &Path) -> bool {
 }
 
 /// Everybody can make files in it, and remove their own only: a place like `/tmp`.
-fn is_shared(directory: &Path) -> bool {
+pub(super) fn is_shared(directory: &Path) -> bool {
     let metadata = std::fs::metadata(directory);
     metadata.is_ok_and(|metadata| metadata.mode() & 0o1002 == 0o1002)
 }

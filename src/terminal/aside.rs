@@ -31,9 +31,11 @@ impl Aside {
     /// What is left of files at home and the startup notebook comes before anything else.
     pub(super) fn finish_startup(&mut self, showing: &mut Showing) -> Result<(), Report> {
         let left = self.startup.take().map(Startup::take).unwrap_or_default();
+        let asks = self.guests.startup_asks();
+        self.guests.let_startup_ask(false);
         for (at, rest) in left.into_iter().enumerate() {
             self.show_background()?;
-            if at == 0 {
+            if at == 0 && !asks {
                 let note = format!("waiting for {}; Ctrl-C stops it", rest.name);
                 say(&self.screen, &Notice::note(note))?;
             }

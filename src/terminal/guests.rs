@@ -7,6 +7,7 @@
 //!
 //! Invariant: no key is taken for an answer that was typed before the question was let in.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub(super) struct Guests(Arc<Hall>);
 
 #[derive(Default)]
 struct Hall {
+    /// What comes before the first input asks something.
+    startup: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -82,15 +85,24 @@ impl Guests {
 
     /// Somebody asks, or needs the screen.
     pub(super) fn wait(&self) -> bool {
-        matches!(
-            *self.state(),
-            State::Busy { asks: true, .. } | State::Here(_)
-        )
+        let waits =
+            |state: &State| matches!(state, State::Busy { asks: true, .. } | State::Here(_));
+        self.startup_asks() || waits(&self.state())
     }
 
     /// Somebody needs the screen now.
     pub(super) fn need_the_screen(&self) -> bool {
-        matches!(*self.state(), State::Here(_))
+        self.startup_asks() || matches!(*self.state(), State::Here(_))
+    }
+
+    /// What comes before the first input asks something, or no longer: as a guest does that needs the screen.
+    pub(super) fn let_startup_ask(&self, asks: bool) {
+        self.0.startup.store(asks, Ordering::SeqCst);
+    }
+
+    /// It does.
+    pub(super) fn startup_asks(&self) -> bool {
+        self.0.startup.load(Ordering::SeqCst)
     }
 
     /// Lets in whoever is there.
@@ -218,6 +230,7 @@ fn announced(who: &str, question: &Question) -> String {
             "look at the session where nothing keeps it from changing files".to_owned()
         }
         About::ProjectSkill { skill, .. } => format!("read the skill {}", first_line(skill)),
+        About::ProjectFiles { .. } => "run files of this project".to_owned(),
         About::SkillCode { skill, .. } => format!("run code of the skill {}", first_line(skill)),
     };
     format!("{who} wants to {what}  (Alt-a, or Enter on an empty line, shows it and answers)")

@@ -73,7 +73,7 @@ use prompt::Label;
 use showing::Showing;
 use signals::{Attached, Listeners};
 use snapshot::Snapshot;
-use startup::{Early, Startup};
+use startup::Startup;
 use told::Told;
 use wishes::Wishes;
 
@@ -113,6 +113,8 @@ pub struct ReplOptions {
     pub startup: Option<Loading>,
     /// Loaded before the first prompt, in this order.
     pub load: Vec<Loading>,
+    /// Runs when that is loaded, as if it had been typed.
+    pub first: Option<String>,
     /// Home directory and search path.
     pub environment: Environment,
     /// The record, and the directory of what was too long for it.
@@ -141,6 +143,10 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     let attached = Attached::default();
     let (told, gate) = (Told::default(), SharedGate::default());
     let bell = Bell::new()?;
+    let waker = Waker {
+        gate: Arc::clone(&gate),
+        bell: bell.clone(),
+    };
     let ending = Arc::new(AtomicBool::new(false));
     let restorer = guard.as_ref().map(|guard| guard.restorer());
     signals::listen(
@@ -150,10 +156,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         Listeners {
             cells: Arc::clone(&attached),
             told: told.clone(),
-            waker: Waker {
-                gate: Arc::clone(&gate),
-                bell: bell.clone(),
-            },
+            waker: waker.clone(),
             dying: options.dying,
         },
         Arc::clone(&ending),
@@ -179,10 +182,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         session.visits(),
         background.clone(),
         options.screen.clone(),
-        Waker {
-            gate: Arc::clone(&gate),
-            bell: bell.clone(),
-        },
+        waker.clone(),
     )?;
     let warm = session.clone();
     let asked = session.clone();
@@ -221,18 +221,14 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
         sources: Sources::new(session.clone(), options.environment.clone()),
     });
     editor.suggest_history(options.history_hint);
-    let home = Early {
-        name: "start-up files",
-        run: session.set_up(),
-        may_be_nothing: false,
-    };
-    let notebook = options.startup.map(|notebook| Early {
-        name: "startup.ipynb",
-        run: session.load(notebook),
-        may_be_nothing: true,
-    });
-    let startup = Startup::follow(
-        [home].into_iter().chain(notebook).collect(),
+    let asking = guests.clone();
+    let startup = Startup::begin(
+        session,
+        options.startup,
+        move || {
+            asking.let_startup_ask(true);
+            waker.called();
+        },
         background.clone(),
         options.screen.clone(),
         editor.repainter(),
@@ -292,7 +288,7 @@ pub fn run(session: &SessionHandle, background: Run, options: ReplOptions) -> Re
     }
     let status = match shell
         .load(options.load)
-        .and_then(|loaded| shell.work(loaded))
+        .and_then(|loaded| shell.work(loaded, options.first))
     {
         Ok(status) => status,
         Err(error) => {
@@ -324,11 +320,14 @@ struct Shell {
 }
 
 impl Shell {
-    /// Reads and runs inputs; `loaded` tells how what came before the first went.
-    fn work(&mut self, loaded: Ended) -> Result<i32, Report> {
+    /// Runs inputs, `first` before those it reads; `loaded` tells how what came before went.
+    fn work(&mut self, loaded: Ended, mut first: Option<String>) -> Result<i32, Report> {
         let early = std::mem::take(&mut self.showing.early);
         self.editor.type_ahead(&early);
-        let mut begin_with = self.begin_with(String::new(), loaded);
+        let mut begin_with = match first {
+            None => self.begin_with(String::new(), loaded),
+            Some(_) => String::new(),
+        };
         let mut replacing = None;
         self.showing.ask_background_by_the_way()?;
         loop {
@@ -342,12 +341,20 @@ impl Shell {
             }
             self.background.set_editing(true);
             let text = std::mem::take(&mut begin_with);
-            let edited = self.editor.read(&label, &text, replacing.take());
+            let edited = match first.take() {
+                Some(first) => Ok(Edited::Submitted(first, None)),
+                None => self.editor.read(&label, &text, replacing.take()),
+            };
             self.background.set_editing(false);
             match edited? {
                 Edited::Cleared => {}
                 Edited::Aside(replaces) => {
                     replacing = replaces;
+                    if self.aside.guests.startup_asks() {
+                        self.aside.finish_startup(&mut self.showing)?;
+                        let typed = std::mem::take(&mut self.showing.early);
+                        self.editor.type_ahead(&typed);
+                    }
                     self.aside.let_in(&mut self.showing, &self.editor)?;
                 }
                 Edited::Left if self.leaving.may(&self.session, &self.screen)? => return Ok(0),

@@ -11,7 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::screen::Screen;
-use crate::session::{BeginEvent, CellEvent, Next, Run, SessionEvent};
+use crate::session::{
+    BeginEvent, CellEvent, Loading, Next, QuestionEvent, Run, SessionEvent, SessionHandle,
+};
 use crate::terminal::background::{Background, Teller};
 use crate::terminal::editor::Repaint;
 
@@ -37,14 +39,38 @@ pub(super) struct Early {
     /// Its events.
     pub(super) run: Run,
     /// There may be nothing to run: that is known when it begins.
-    pub(super) may_be_nothing: bool,
+    may_be_nothing: bool,
 }
 
 impl Startup {
-    /// Follows `runs`; `renumbered` is called when the label may have changed. `None` when no thread can be had: then
+    /// Begins with it: files at home, then `notebook`. `renumbered` is called when the label may have changed, `asks`
+    /// when something needs an answer: it is shown by whoever takes the rest. `None` when no thread can be had: then
     /// nothing of them is shown.
-    pub(super) fn follow(
+    pub(super) fn begin(
+        session: &SessionHandle,
+        notebook: Option<Loading>,
+        asks: impl Fn() + Send + 'static,
+        background: Background,
+        screen: Screen,
+        renumbered: Repaint,
+    ) -> Option<Self> {
+        let home = Early {
+            name: "start-up files",
+            run: session.set_up(),
+            may_be_nothing: false,
+        };
+        let notebook = notebook.map(|notebook| Early {
+            name: "startup.ipynb",
+            run: session.load(notebook),
+            may_be_nothing: true,
+        });
+        let runs = [home].into_iter().chain(notebook).collect();
+        Startup::follow(runs, asks, background, screen, renumbered)
+    }
+
+    fn follow(
         runs: Vec<Early>,
+        asks: impl Fn() + Send + 'static,
         background: Background,
         screen: Screen,
         renumbered: Repaint,
@@ -70,6 +96,16 @@ impl Startup {
                     }
                     match early.run.next_blocking(Some(SOON)) {
                         Next::Nothing => {}
+                        Next::Event(event)
+                            if matches!(
+                                *event,
+                                SessionEvent::Question(QuestionEvent::Asked(_))
+                            ) =>
+                        {
+                            early.run.unread(*event);
+                            asks();
+                            return std::iter::once(early).chain(runs).collect();
+                        }
                         Next::Event(event) => {
                             begun |= matches!(*event, SessionEvent::Begin(BeginEvent::Step { .. }));
                             let printed = match &*event {

@@ -215,3 +215,139 @@ fn flags_of_ipython_count_in_both_engines() {
         shell.at(3);
     }
 }
+
+#[test]
+fn files_of_a_project_ask_once_for_what_they_hold() {
+    for home in homes() {
+        own(&home, "startup.py", "order = ['own']\n");
+        own(&home, "modules/a.py", "order.append('own a')\n");
+        let project =
+            |name: &str, text: &str| write(&home.work().join(".ipycodex").join(name), text);
+        project("startup.py", "order.append('project')\n");
+        project("modules/a.py", "import beside; order.append(beside.name)\n");
+        project("modules/beside.py", "name = 'a'\n");
+        project("modules/z.py", "order.nothing\n");
+        let said = home.run(&[&DEMO[..], &["-c", "order"]].concat(), "");
+        assert_eq!(said.stdout, "['own', 'own a']\n", "{said:?}");
+        let nobody = "start-up files of this project were not run: nobody can be asked here";
+        assert!(said.stderr.contains(nobody), "{said:?}");
+
+        // The prompt stands, what is typed stays, and the question comes by itself.
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.shows("This project has 4 start-up files that run in your session");
+        shell.shows("1 order.append('project')");
+        shell.shows("yes, always");
+        shell.pty.send("a");
+        shell.shows("\u{2713} allowed always");
+        shell.shows("AttributeError: 'list' object has no attribute 'nothing'");
+        shell.shows("z.py failed; the shell goes on");
+        shell.at(1);
+        shell.pty.send_line("order");
+        shell.shows("Out[1]: ['own', 'project', 'a']");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+        let home = shell.home;
+
+        let known = home.run(&[&DEMO[..], &["-c", "order"]].concat(), "");
+        assert_eq!(known.stdout, "['own', 'project', 'a']\n", "{known:?}");
+
+        // What they import counts, too; a no is kept as well.
+        write(
+            &home.work().join(".ipycodex/modules/beside.py"),
+            "name = 'b'\n",
+        );
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.shows("yes, always");
+        shell.pty.send("n");
+        shell.shows("\u{2717} not allowed");
+        shell.at(1);
+        shell.pty.send_line("order");
+        shell.shows("Out[1]: ['own', 'own a']");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+        let shell = Shell::start(shell.home, &DEMO, WIDE);
+        shell.at(1);
+        shell.pty.send_line("order");
+        shell.shows("Out[1]: ['own', 'own a']");
+        shell.lacks("This project");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
+fn an_input_that_comes_first_waits_for_the_answer() {
+    let home = Home::new();
+    own(&home, "startup.py", "order = ['own']\n");
+    write(
+        &home.work().join(".ipycodex/startup.py"),
+        "order.append('project')\n",
+    );
+    let shell = Shell::start(home, &[&DEMO[..], &["-ic", "order"]].concat(), WIDE);
+    shell.shows("This project has a start-up file that runs in your session");
+    shell.shows("yes, this once");
+    shell.pty.send("y");
+    shell.shows("Out[1]: ['own', 'project']");
+    shell.at(2);
+    assert_eq!(shell.leave(), 0);
+    // Once was once; and what is stopped is not run.
+    let shell = Shell::start(shell.home, &DEMO, WIDE);
+    shell.shows("yes, this once");
+    shell.pty.send(CTRL_C);
+    shell.shows("stopped waiting");
+    shell.at(1);
+    shell.pty.send_line("'order' in globals()");
+    shell.shows("Out[1]: False");
+    shell.at(2);
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn a_script_runs_and_its_names_stay() {
+    for home in homes() {
+        write(
+            &home.work().join("a script.py"),
+            "import sys\nif __name__ == '__main__':\n    print('given', sys.argv[1:], __file__[-11:])\n\
+             def double(n): return n * factor\nfactor = 2\n'not shown'\n",
+        );
+        let script = ["-i", "a script.py", "x y", "*", "$HOME", "{id}", "--model"];
+        let shell = Shell::start(home, &[&DEMO[..], &script].concat(), WIDE);
+        shell.shows("given ['x y', '*', '$HOME', '{id}', '--model'] ");
+        shell.at(2);
+        shell.pty.send_line("factor = 21; double(2)");
+        shell.shows("Out[2]: 42");
+        shell.lacks("not shown");
+        shell.at(3);
+        assert_eq!(shell.leave(), 0);
+        assert_eq!(
+            shell.inputs(2)[0],
+            "%run -i -G 'a script.py' 'x y' '*' $'HOME' '{{id}}' --model"
+        );
+        let home = shell.home;
+
+        write(&home.work().join("pack/__init__.py"), "");
+        write(
+            &home.work().join("pack/__main__.py"),
+            "import sys\nleft = 41\nprint(sys.argv[1:])\nif sys.argv[1:] == ['-x']: sys.exit(3)\n",
+        );
+        let ran = home.run(&[&DEMO[..], &["-m", "pack", "-x"]].concat(), "");
+        assert_eq!(
+            (ran.code(), ran.stdout.as_str()),
+            (3, "['-x']\n"),
+            "{ran:?}"
+        );
+        let ran = home.run(
+            &[&DEMO[..], &["-im", "pack", "--", "y"]].concat(),
+            "left + 1\n",
+        );
+        assert_eq!(ran.stdout, "['--', 'y']\n42\n", "{ran:?}");
+        let ran = home.run(&[&DEMO[..], &["-i", "gone.py"]].concat(), "");
+        assert_eq!(
+            (ran.code(), ran.stderr.as_str()),
+            (1, "error: Script not found: gone.py\n"),
+            "{ran:?}"
+        );
+        let ran = home.run(&[&DEMO[..], &["-m", "nowhere"]].concat(), "");
+        assert_eq!(ran.code(), 1, "{ran:?}");
+    }
+}

@@ -304,7 +304,7 @@ class BuiltIn(Both, unittest.TestCase):
             for line, value in (("a?.txt", "['a1.txt', 'a2.txt']"), ("-G", None), ("'x y' b*", "['x y', 'b*']")):
                 host.run("%run " + ("-G script.py a?.txt" if line == "-G" else "script.py " + line))
                 self.assertEqual(host.run("value").value, value or "['a?.txt']", line)
-            self.assertIn("SystemExit: 3", host.run("%run script.py leaves").output)
+            self.assertEqual(host.run("%run script.py leaves").of("error")[0]["evalue"], "3")
             self.assertEqual(host.run("%run -e script.py leaves").output, "")
             self.assertIn("Wall time", host.run("%run -t script.py").output)
             self.assertIn("function calls", host.run("%run -p script.py").output)

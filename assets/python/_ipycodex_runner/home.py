@@ -77,8 +77,9 @@ class Home:
             self.say("`%s` has no effect: IPython is not in use" % option)
 
     def file(self, path):
-        """Runs a file in the namespace, as a script in its folder; one of IPython's kind (`.ipy`) as cells."""
-        path = os.path.abspath(path)
+        """Runs a file in the namespace, as a script in its folder; one of IPython's kind (`.ipy`) as cells; what the
+        user has agreed to in place of what one of a project holds by now."""
+        name, path = path, os.path.abspath(path)
         ns, argv, search = self.engine.ns, sys.argv[:], os.path.dirname(path)
         had = "__file__" in ns
         old = ns.get("__file__")
@@ -86,7 +87,10 @@ class Home:
         sys.argv[:] = [path]
         sys.path.insert(0, search)
         try:
-            if path.endswith(".ipy"):
+            text = (self.request.get("texts") or {}).get(name)
+            if text is not None:
+                exec(compile(text, path, "exec", 0, True), ns)
+            elif path.endswith(".ipy"):
                 with open(path, encoding="utf-8") as file:
                     self.lines(file.read(), (path, 1), path)
             else:

@@ -185,6 +185,7 @@ def line_run(shell, line, names):
     profiled; -d: in the debugger; -G: `*` stays `*`."""
     flags, rest = options(line, "ineptdG", "m", last="m")
     if "m" in flags:
+        rest = rest[1:] if rest[:1] == ["--"] else rest
         with arranged([flags["m"]] + rest, None, sys.modules["__main__"]):
             return performed(shell, flags, lambda: run_module(shell, flags["m"]), None, None)
     if not rest:
@@ -269,7 +270,10 @@ def performed(shell, flags, run, code, scope):
             run()
     except SystemExit as error:
         if error.code not in (None, 0) and "e" not in flags:
-            print("SystemExit: %s" % (error.code,), file=sys.stderr)
+            from . import tracebacks
+
+            error.__traceback__ = None
+            shell.engine.host.send(dict(tracebacks.describe(error, {}, shell.engine.host.pty), type="error"))
 
 
 def line_pip(shell, line, names):

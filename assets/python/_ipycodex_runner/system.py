@@ -123,16 +123,15 @@ def expand(text, ns, names=()):
     if "{" not in text and "$" not in text:
         return text
     scope = dict(names) if names else {}
-    result, position, quoted = [], 0, False
+    result, position, quoted, doubled = [], 0, False, 0
     while position < len(text):
         char = text[position]
-        if char == "{" and text.startswith("{{", position):
-            end = text.find("}}", position)
-            if end >= 0:
-                result.append(text[position + 1 : end + 1])
-                position = end + 2
-                continue
-        elif char == "{" and text[position - 1 : position] != "$":
+        if text.startswith("{{", position) or (doubled and text.startswith("}}", position)):
+            doubled += 1 if char == "{" else -1
+            result.append(char)
+            position += 2
+            continue
+        if char == "{" and text[position - 1 : position] != "$":
             end = closing(text, position)
             value = evaluate(text[position + 1 : end], ns, scope) if end > position + 1 else None
             if value is not None:

@@ -38,6 +38,15 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             label(&mut rows, "file", path);
             label(&mut rows, "project", project);
         }
+        About::ProjectFiles { folder, files } => {
+            label(&mut rows, "folder", folder);
+            for (path, text) in files {
+                rows.text(2, path, Style::new().dimmed());
+                numbered(text.trim_end(), appearance, &mut rows);
+            }
+            let note = "(asked again when anything in the folder is another)";
+            rows.text(2, note, Style::new().dimmed());
+        }
         About::SkillCode {
             skill,
             path,
@@ -77,6 +86,10 @@ fn head(who: &str, about: &About) -> String {
         },
         About::Unprotected { .. } => asks("to run code that nothing keeps from changing files"),
         About::ProjectSkill { .. } => asks("to read a skill that comes with this project"),
+        About::ProjectFiles { files, .. } => match files.len() {
+            1 => "This project has a start-up file that runs in your session".into(),
+            count => format!("This project has {count} start-up files that run in your session"),
+        },
         About::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
@@ -96,6 +109,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         About::Cells(_) => "Run this in your session?",
         About::Unprotected { .. } => "Run this without protection?",
         About::ProjectSkill { .. } => "Read skills of this project?",
+        About::ProjectFiles { .. } => "Run this code at the start?",
         About::SkillCode { .. } => "Run this code?",
     }
 }
@@ -180,6 +194,7 @@ pub(super) fn brief(about: &About) -> String {
         About::Cells(cells) => joined(cells.iter().map(|cell| cell.code.trim()).collect()),
         About::Unprotected { code, .. } => code.trim().to_owned(),
         About::ProjectSkill { project, .. } => format!("skills of {project}"),
+        About::ProjectFiles { folder, .. } => format!("start-up files in {folder}"),
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()
@@ -408,6 +423,10 @@ mod tests {
                 skill: String::new(),
                 path: String::new(),
                 project: String::new(),
+            },
+            About::ProjectFiles {
+                folder: String::new(),
+                files: Vec::new(),
             },
             About::SkillCode {
                 skill: String::new(),

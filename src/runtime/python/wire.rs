@@ -122,6 +122,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
 /// The line of what an interpreter begins with.
 pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
     let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let texts = wanted.files.iter();
+    let texts = texts.filter_map(|file| Some((path(&file.path), json!(file.text.as_ref()?))));
+    let texts: Map<String, Value> = texts.collect();
     line_of(&json!({
         "type": "set_up",
         "id": id.0,
@@ -130,7 +133,8 @@ pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
         "matplotlib": wanted.flags.matplotlib,
         "extensions": wanted.flags.extensions,
         "options": wanted.flags.traits,
-        "files": wanted.files.iter().map(path).collect::<Vec<_>>(),
+        "files": wanted.files.iter().map(|file| path(&file.path)).collect::<Vec<_>>(),
+        "texts": Value::Object(texts),
         "told": path(&wanted.told),
     }))
 }

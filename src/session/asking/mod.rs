@@ -39,6 +39,8 @@ pub(super) enum Asker {
     },
     /// The tool that is being worked off.
     Tool,
+    /// What is done before the first input.
+    SetUp,
 }
 
 impl Asker {
@@ -46,7 +48,7 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool => &[],
+            Asker::Tool | Asker::SetUp => &[],
         }
     }
 
@@ -54,7 +56,7 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool => true,
+            Asker::Tool | Asker::SetUp => true,
         }
     }
 }
@@ -219,7 +221,7 @@ impl OpenQuestions {
             },
             reasons: match (&open.asker, &open.about) {
                 (Asker::Agent { reasons, .. }, _) => *reasons,
-                (Asker::Tool, about) => matches!(about, About::Agent(_)),
+                (_, about) => matches!(about, About::Agent(_)),
             },
         }))
     }
@@ -270,6 +272,7 @@ impl Session {
                 self.on_prompt(PromptEvent::AgentAnswered(question, answer));
             }
             AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
+            AskingAction::Deliver(Asker::SetUp, reply) => self.project_answered(&reply),
         }
     }
 }

@@ -65,6 +65,10 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
         }
         About::Unprotected { code, .. } => ("snapshot", code.clone()),
         About::ProjectSkill { path, .. } => ("project skill", path.clone()),
+        About::ProjectFiles { files, .. } => {
+            let files = files.iter().map(|(path, text)| format!("{path}\n{text}"));
+            ("project files", files.collect::<Vec<_>>().join("\n"))
+        }
         About::SkillCode { path, blocks, .. } => {
             ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
         }

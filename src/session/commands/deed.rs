@@ -51,6 +51,8 @@ pub(in crate::session) enum Deed {
     OpenNotebook(Box<OpenWorkbook>),
     /// The next cell is this one of the open notebook.
     BringCell(BroughtCell),
+    /// What users have done before their first input is done, with what a project wants if they agree.
+    SetUp,
     /// Another session is gone on with.
     TakeUp(Box<(TakenUp, Option<Earlier>)>),
     /// The user is told which names of these cells the interpreter lacks; `beside`: nobody waits for it.

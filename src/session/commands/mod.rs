@@ -245,6 +245,7 @@ impl Session {
         for deed in deeds {
             match deed {
                 Deed::Tell(event) => out.send(event),
+                Deed::SetUp => self.set_up_with_project(out.clone()),
                 Deed::Wish(wish) => self.shared.editor.wish(wish, out),
                 Deed::Hide { lines, hidden } => self.history.hide(lines, hidden),
                 Deed::SendAgain { line, text } => self.send_again(line, text, out),

@@ -207,7 +207,7 @@ fn stage_of(
         resumed: false,
         runtime_at_once: true,
         asks: true,
-        set_up: SetUp::default(),
+        at_home: AtHome::default(),
         skills: Box::new(|| Skills {
             catalog: Catalog::default(),
             consent: Consent::none(),

@@ -150,12 +150,14 @@ impl Shelf {
     pub(super) fn may_run(&self, skill: &Activation) -> Option<bool> {
         match skill.origin {
             Origin::Bundled | Origin::Own => Some(true),
-            Origin::Project(_) => {
-                let hash = skill.hash.as_ref()?;
-                let decided = self.code.get(hash).copied();
-                decided.or_else(|| self.consent().may_run(hash))
-            }
+            Origin::Project(_) => self.decided(skill.hash.as_ref()?),
         }
+    }
+
+    /// What the user decided about code of this content.
+    pub(in crate::session) fn decided(&self, hash: &str) -> Option<bool> {
+        let decided = self.code.get(hash).copied();
+        decided.or_else(|| self.consent().may_run(hash))
     }
 
     /// The conversation a turn begins with: which skills it holds.
@@ -198,7 +200,7 @@ impl Shelf {
     }
 
     /// The user decided about code of this content, for good.
-    pub(super) fn decide(&mut self, hash: String, may_run: bool) {
+    pub(in crate::session) fn decide(&mut self, hash: String, may_run: bool) {
         self.code.insert(hash.clone(), may_run);
         self.to_keep.push(Kept::Code { hash, may_run });
     }

@@ -142,6 +142,7 @@ impl Gate {
 pub(in crate::terminal) const CALLED: Event = Event::FocusLost;
 
 /// Wakes whoever reads the keys.
+#[derive(Clone)]
 pub(in crate::terminal) struct Waker {
     pub(in crate::terminal) gate: SharedGate,
     pub(in crate::terminal) bell: Bell,

@@ -1,0 +1,180 @@
+//! What is done before the first input: what users have at home, and what a project wants if they agree.
+//!
+//! A project's files ask once per content. Where nobody can be asked they do not run, and that is said.
+
+use crate::runtime::{RuntimeRequest, SetUp, StartFile};
+use crate::session::asking::Asker;
+use crate::session::cell::{CellRun, Whose};
+use crate::session::commands::Deed;
+use crate::session::events::Notice;
+use crate::session::floor::{Holder, UserCell};
+use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::run::RunSender;
+use crate::session::task::Session;
+use crate::skills::ProjectFiles;
+
+/// What is done before the first input.
+#[derive(Debug, Default)]
+pub struct AtHome {
+    /// It.
+    pub set_up: SetUp,
+    /// What a project wants done with it, until the user has been asked.
+    pub project: Option<ProjectFiles>,
+}
+
+impl Session {
+    /// Begins with it, where the runtime takes it.
+    pub(super) fn begin_set_up(&mut self, out: RunSender) {
+        if !self.runtimes.user.able().set_up {
+            return;
+        }
+        if self.setup.at_home.project.is_none() {
+            return self.set_up(None, out);
+        }
+        // What the user has answered before is read with the skills.
+        let found = self.shelf.found();
+        self.later(&out, async move {
+            found.await;
+            vec![Deed::SetUp]
+        });
+    }
+
+    /// What the user has answered before is known.
+    pub(super) fn set_up_with_project(&mut self, out: RunSender) {
+        let Some(project) = &mut self.setup.at_home.project else {
+            return;
+        };
+        for line in project.left_out.drain(..) {
+            out.send(Notice::note(line));
+        }
+        let decided = project
+            .hash
+            .as_ref()
+            .and_then(|hash| self.shelf.decided(hash));
+        match decided {
+            _ if project.files.is_empty() => self.set_up(None, out),
+            Some(true) => {
+                let project = self.setup.at_home.project.take();
+                self.set_up(project.as_ref(), out);
+            }
+            Some(false) => self.set_up(None, out),
+            None if !self.setup.asks => {
+                let folder = project.folder.display();
+                let notice = Notice::note(format!(
+                    "start-up files of this project were not run: nobody can be asked here ({folder})"
+                ));
+                out.send(notice.hint("start `ipycodex` in a terminal here once, which asks"));
+                self.set_up(None, out);
+            }
+            None => {
+                let about = About::ProjectFiles {
+                    folder: project.folder.display().to_string(),
+                    files: project
+                        .files
+                        .iter()
+                        .map(|(path, text)| (path.display().to_string(), text.clone()))
+                        .collect(),
+                };
+                self.floor.give(Holder::Command { firm: false }, out);
+                self.ask_user(about, Asker::SetUp);
+            }
+        }
+    }
+
+    /// The user has answered now.
+    pub(super) fn project_answered(&mut self, reply: &Reply) {
+        let (Some(project), Some(out)) =
+            (self.setup.at_home.project.take(), self.floor.out().cloned())
+        else {
+            return;
+        };
+        let yes = matches!(
+            reply,
+            Reply::Chosen(QuestionChoice::Once | QuestionChoice::Remember)
+        );
+        if let (Some(hash), false) = (&project.hash, *reply == Reply::Chosen(QuestionChoice::Once))
+        {
+            self.shelf.decide(hash.clone(), yes);
+            self.shelf.keep_answers(&self.inbox, &out);
+        }
+        self.floor.take_back();
+        self.set_up(Some(&project).filter(|_| yes), out);
+        self.advance();
+    }
+
+    /// Does it.
+    fn set_up(&mut self, project: Option<&ProjectFiles>, out: RunSender) {
+        let wanted = with_project(self.setup.at_home.set_up.clone(), project);
+        if wanted.is_empty() {
+            return;
+        }
+        let request = RuntimeRequest::SetUp(Box::new(wanted));
+        let id = self.runtimes.user.get().submit(request);
+        let run = CellRun::new(id, Whose::SetUp, out.clone(), self.outputs.clone());
+        let cell = UserCell::new(run, None);
+        self.floor.give(Holder::Cell(Box::new(cell)), out);
+    }
+}
+
+/// A project's module takes the place of the user's of that name.
+fn with_project(mut wanted: SetUp, project: Option<&ProjectFiles>) -> SetUp {
+    let Some(project) = project else {
+        return wanted;
+    };
+    let modules: Vec<_> = project
+        .files
+        .iter()
+        .filter(|(path, _)| path.parent() != Some(&project.folder))
+        .filter_map(|(path, _)| path.file_name())
+        .collect();
+    wanted.files.retain(|file| {
+        let is_module = file
+            .path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("modules"));
+        let name = file.path.file_name();
+        !(is_module && name.is_some_and(|name| modules.contains(&name)))
+    });
+    let files = project.files.iter().map(|(path, text)| StartFile {
+        path: path.clone(),
+        text: Some(text.clone()),
+    });
+    wanted.files.extend(files);
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_of_the_project_takes_the_place_of_the_users() {
+        let file = |path: &str, text: Option<&str>| StartFile {
+            path: path.into(),
+            text: text.map(str::to_owned),
+        };
+        let own = ["/c/startup.py", "/c/modules/a.py", "/c/modules/b.py"];
+        let own = SetUp {
+            files: own.iter().map(|path| file(path, None)).collect(),
+            ..SetUp::default()
+        };
+        let project = ProjectFiles {
+            folder: "/p/.ipycodex".into(),
+            files: vec![
+                ("/p/.ipycodex/startup.py".into(), "s".into()),
+                ("/p/.ipycodex/modules/a.py".into(), "a".into()),
+            ],
+            ..ProjectFiles::default()
+        };
+        assert_eq!(with_project(own.clone(), None), own);
+        assert_eq!(
+            with_project(own, Some(&project)).files,
+            [
+                file("/c/startup.py", None),
+                file("/c/modules/b.py", None),
+                file("/p/.ipycodex/startup.py", Some("s")),
+                file("/p/.ipycodex/modules/a.py", Some("a")),
+            ]
+        );
+    }
+}

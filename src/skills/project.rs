@@ -1,0 +1,121 @@
+//! Start-up files that come with a project: `.ipycodex/startup.py`, then `.ipycodex/modules/*.py` by name.
+//!
+//! In: the working directory. Out: the files as they are now, and the hash an answer about them holds for: that of all
+//! that lies in the folder, since they may import it. The nearest `.ipycodex` counts, of the directory and those above
+//! it up to the one with a `.git`; what lies in a directory everybody puts files into (`/tmp`) is nobody's project.
+//! Invariant: what is run is the text that was asked about, whatever the file holds by then.
+
+use std::path::{Path, PathBuf};
+
+use super::fingerprint::fingerprint;
+use super::read::{hash, whole};
+use super::roots::is_shared;
+
+/// The folder of a project.
+const FOLDER: &str = ".ipycodex";
+
+/// What a project wants run before the first input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFiles {
+    /// Its folder, links resolved.
+    pub folder: PathBuf,
+    /// Each file and what it holds, in order.
+    pub files: Vec<(PathBuf, String)>,
+    /// What an answer holds for, in hexadecimal; `None`: there is more than can be looked at.
+    pub hash: Option<String>,
+    /// Files that cannot be run, a line each.
+    pub left_out: Vec<String>,
+}
+
+impl ProjectFiles {
+    /// Those of the project around `cwd`; `None` where there are none.
+    pub fn find(cwd: &Path) -> Option<Self> {
+        let cwd = cwd.canonicalize().ok()?;
+        let root = cwd.ancestors().find(|above| above.join(".git").exists());
+        let root = root.unwrap_or(&cwd);
+        let within = cwd.ancestors().take_while(|above| above.starts_with(root));
+        let folders = within.filter(|above| !is_shared(above));
+        let folder = folders
+            .map(|above| above.join(FOLDER))
+            .find(|it| it.is_dir())?;
+        let mut found = ProjectFiles {
+            folder: folder.canonicalize().ok()?,
+            ..ProjectFiles::default()
+        };
+        let first = Some(folder.join("startup.py")).filter(|path| path.exists());
+        for path in first.into_iter().chain(modules(&folder.join("modules"))) {
+            let text = whole(&path);
+            let text =
+                text.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is no UTF-8".into()));
+            match text {
+                Ok(text) => found.files.push((path, text)),
+                Err(why) => found
+                    .left_out
+                    .push(format!("`{}` {why}; it was not run", path.display())),
+            }
+        }
+        if found.files.is_empty() && found.left_out.is_empty() {
+            return None;
+        }
+        found.hash = fingerprint(&found.folder, &hash(b"start-up files of a project"));
+        Some(found)
+    }
+}
+
+/// The Python files of a folder, by name.
+fn modules(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|suffix| suffix == "py"))
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_folder_of_the_project_counts_and_every_change_in_it() {
+        let world = tempfile::tempdir().unwrap();
+        let base = world.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let find = |place: &str| ProjectFiles::find(&base.join(place));
+        write("p/a/b/x", "");
+        write(".ipycodex/startup.py", "outside");
+        assert_eq!(
+            find("p/a/b"),
+            None,
+            "without a root only the directory itself"
+        );
+        write("p/.git/HEAD", "");
+        assert_eq!(
+            find("p/a/b"),
+            None,
+            "what lies above the project is not of it"
+        );
+        write("p/.ipycodex/modules/b.py", "b");
+        write("p/.ipycodex/modules/a.py", "a");
+        write("p/.ipycodex/modules/notes.txt", "");
+        write("p/.ipycodex/startup.py", "s");
+        let found = find("p/a/b").unwrap();
+        let texts: Vec<&str> = found.files.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["s", "a", "b"]);
+        write("p/.ipycodex/helper.py", "imported");
+        let changed = find("p").unwrap();
+        assert_ne!(changed.hash, found.hash);
+        assert_eq!(changed.files, found.files);
+        std::fs::write(base.join("p/.ipycodex/modules/c.py"), b"\xff").unwrap();
+        let odd = find("p").unwrap();
+        assert_eq!(odd.files, found.files);
+        assert!(odd.left_out[0].ends_with("modules/c.py` is no UTF-8; it was not run"));
+        write("p/a/.ipycodex/other", "");
+        assert_eq!(find("p/a/b"), None, "the nearest has none");
+    }
+}
