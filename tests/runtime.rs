@@ -30,6 +30,7 @@ fn the_built_in_engine_shows_what_ipython_shows() {
 fn what_users_have_at_home_counts_with_ipython_8_and_9() {
     for python in [peers::python(), peers::ipython_8()].into_iter().flatten() {
         runners_tests("test_home.py", Some(&python));
+        runners_tests("test_module.py", Some(&python));
     }
 }
 

@@ -9,7 +9,7 @@ interpreter, because `PYTHONDONTWRITEBYTECODE` may be set and because one read b
 from the end of the index. Absent on purpose: slow imports.
 
 `wire` and `serve` speak the protocol, `cells` and `ipython` are the two engines, everything else is loaded on first
-use.
+use; `ipycodex` is what cells import by that name.
 Layers, lowest first: wire, debug, cut, record, late, comms <- loop, terminal, stdin, watchdog <- dark <- mime <-
 figures, tracebacks, tables, surroundings <- follow, system, syntax, magics, pictures, signatures, live <- deeper <-
 complete, inspection <- cells / ipython (on ipython_history, ipython_terminal, ipython_debugger) <- arguments, schema,
@@ -36,8 +36,8 @@ class Parts:
         self.after_import = {}
 
     def find_spec(self, name, path=None, target=None):
-        if name.startswith(PACKAGE + "."):
-            source = "%s/%s/%s.py" % (self.folder, PACKAGE, name[len(PACKAGE) + 1 :])
+        if name == "ipycodex" or name.startswith(PACKAGE + "."):
+            source = "%s/%s/%s.py" % (self.folder, PACKAGE, short_of(name))
             return self.make_spec(name, self, origin=source)
         if name in self.after_import:
             for finder in sys.meta_path:
@@ -56,7 +56,7 @@ class Parts:
         exec(self.get_code(module.__name__), module.__dict__)
 
     def get_code(self, name):
-        short = name[len(PACKAGE) + 1 :]
+        short = short_of(name)
         stat = os.stat("%s/%s/%s.py" % (self.folder, PACKAGE, short))
         stamp = (stat.st_mtime_ns, stat.st_size)
         try:
@@ -82,7 +82,7 @@ class Parts:
             return file.read(size)
 
     def get_source(self, name):
-        with open("%s/%s/%s.py" % (self.folder, PACKAGE, name[len(PACKAGE) + 1 :]), "rb") as file:
+        with open("%s/%s/%s.py" % (self.folder, PACKAGE, short_of(name)), "rb") as file:
             return file.read().decode("utf-8")
 
     def save(self):
@@ -118,6 +118,11 @@ class Parts:
                 os.unlink(draft)
             except OSError:
                 pass
+
+
+def short_of(name):
+    """The file of a module; `ipycodex` is one of ours for everybody."""
+    return name[len(PACKAGE) + 1 :] if name.startswith(PACKAGE + ".") else name
 
 
 class HookedLoader:

@@ -36,6 +36,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/follow.py",
     "_ipycodex_runner/guest.py",
     "_ipycodex_runner/home.py",
+    "_ipycodex_runner/ipycodex.py",
     "_ipycodex_runner/inspection.py",
     "_ipycodex_runner/ipython.py",
     "_ipycodex_runner/ipython_debugger.py",

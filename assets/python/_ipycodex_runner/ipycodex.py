@@ -1,0 +1,161 @@
+"""The module `ipycodex` of every interpreter: what cells can ask of the shell they run in.
+
+In: calls of user code, the variables `IPYCODEX_SESSION`, `IPYCODEX_SESSION_FILE` and `IPYCODEX_ARTIFACTS_DIR`. Out:
+values. Invariant: nothing is written but what `env` and `write` are asked to. Loaded by its own name on first import,
+in front of any package of that name. Absent on purpose: anything that waits for the host.
+"""
+
+import json as _json
+import os as _os
+import re as _re
+import sys as _sys
+
+__all__ = ["display", "env", "output", "read", "write"]
+
+_ADDRESS = "artifact://"
+_ID = _re.compile(r"[a-z0-9-]{1,80}\Z")
+_STEP = _re.compile(r"""\.?([^\W\d]\w*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]""")
+_ESCAPES = _re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
+
+
+def display(*values, **options):
+    """Shows values as the last value of a cell is shown; takes what IPython's `display` takes."""
+    engine = _sys.modules["_ipycodex_runner"].engine
+    if hasattr(engine, "shell"):
+        from IPython.display import display
+    else:
+        display = engine.display
+    return display(*values, **options)
+
+
+def env(key=None, value=None):
+    """The value of an environment variable, or None; with `value`, sets it first; without `key`, all of them."""
+    if key is None:
+        return dict(sorted(_os.environ.items()))
+    if value is not None:
+        _os.environ[key] = str(value)
+    return _os.environ.get(key)
+
+
+def read(path, offset=1, limit=None):
+    """The text of a file, from line `offset` on (the first is 1), at most `limit` lines. `artifact://ID` is the output
+    of that id."""
+    if str(path).startswith(_ADDRESS):
+        return output(str(path), offset=offset, limit=limit)
+    with open(_os.path.expanduser(path), encoding="utf-8", newline="") as file:
+        return _lines(file.read(), offset, limit)
+
+
+def write(path, content):
+    """Writes a text (or bytes) to a file, makes the folders above it, and returns the path."""
+    if str(path).startswith(_ADDRESS):
+        raise ValueError("%s cannot be written: outputs are kept as they were shown" % path)
+    from pathlib import Path
+
+    path = Path(path).expanduser()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        path.write_bytes(content)
+    else:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(str(content))
+    return path
+
+
+def output(*ids, format="raw", query=None, offset=1, limit=None):
+    """What was shown under an id: `cell-12` (or 12) for a cell of this session, or the id that stands in a shortened
+    text (`tool-7-1`, `artifact://tool-7-1`). Of several ids, a list.
+
+    `format`: "raw" as it is kept; "stripped" without terminal escapes; "json" parsed. `query` picks from JSON, as in
+    `.key[0]["other key"]`. `offset` and `limit` count lines, from 1."""
+    if not ids:
+        raise TypeError("output() needs an id, such as 'cell-12'")
+    if format not in ("raw", "json", "stripped"):
+        raise ValueError("format: expected 'raw', 'json' or 'stripped', got %r" % (format,))
+    found = [_output(name, format, query, offset, limit) for name in ids]
+    return found[0] if len(ids) == 1 else found
+
+
+def _output(name, format, query, offset, limit):
+    name = "cell-%d" % name if type(name) is int else str(name)
+    name = name[len(_ADDRESS) :] if name.startswith(_ADDRESS) else name
+    if not _ID.match(name):
+        raise ValueError("%r is no id of an output; one is `cell-12`" % name)
+    text = _kept(name)
+    if text is None:
+        text = _recorded(name)
+    if text is None:
+        raise LookupError("there is no output `%s` in this session" % name)
+    if format == "stripped":
+        text = _ESCAPES.sub("", text)
+    if format != "json" and query is None:
+        return _lines(text, offset, limit)
+    if (offset, limit) != (1, None):
+        raise ValueError("offset and limit count lines of text: they do not go with JSON")
+    try:
+        value = _json.loads(text)
+    except ValueError as error:
+        raise ValueError("the output `%s` is no JSON: %s" % (name, error)) from None
+    return value if query is None else _picked(value, query)
+
+
+def _kept(name):
+    """The text of a shortened output."""
+    folder = _os.environ.get("IPYCODEX_ARTIFACTS_DIR")
+    if not folder:
+        return None
+    try:
+        with open(_os.path.join(folder, name + ".txt"), encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def _recorded(name):
+    """What a cell showed that needed no shortening."""
+    path, session = _os.environ.get("IPYCODEX_SESSION_FILE"), _os.environ.get("IPYCODEX_SESSION")
+    line = name[len("cell-") :]
+    if not (path and session and name.startswith("cell-") and line.isdigit()):
+        return None
+    from _ipycodex_runner import record
+
+    db = record.connect(record.Place(path, session))
+    try:
+        rows = db.execute("SELECT output FROM output_history WHERE session = ? AND line = ?", (session, line)).fetchall()
+    finally:
+        db.close()
+    return "\n".join(row[0] for row in rows) if rows else None
+
+
+def _lines(text, offset, limit):
+    for what, number, least in (("offset", offset, 1), ("limit", 0 if limit is None else limit, 0)):
+        if type(number) is not int or number < least:
+            raise ValueError("%s: expected a whole number from %d on, got %r" % (what, least, number))
+    if offset == 1 and limit is None:
+        return text
+    end = None if limit is None else offset - 1 + limit
+    return "".join(text.splitlines(keepends=True)[offset - 1 : end])
+
+
+def _picked(value, query):
+    position, so_far = 0, ""
+    while position < len(query):
+        match = _STEP.match(query, position)
+        if query == ".":
+            break
+        if match is None:
+            raise ValueError("query: cannot be read from %r on; a query is like `.key[0]`" % query[position:])
+        name, index, quoted = match.groups()
+        step = int(index) if index else name or _unquoted(quoted)
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            raise LookupError("query: there is no `%s` in `%s`" % (match.group(), so_far or ".")) from None
+        position, so_far = match.end(), so_far + match.group()
+    return value
+
+
+def _unquoted(text):
+    from ast import literal_eval
+
+    return literal_eval(text)
