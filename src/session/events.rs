@@ -10,10 +10,11 @@ use crate::agent::{Activity, AgentFailure, FileChange, InputPart, PlanStep, Usag
 use crate::history::Earlier;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::report::Report;
 use crate::runtime::{CommMessage, Death, Display, Ending, OutputStream};
 use crate::session::question::Question;
-use crate::session::replay::Replayed;
+use crate::session::replayed::Replayed;
+
+pub(super) use crate::session::notice::{Notice, notice};
 
 /// Something that happened in a run, or in the background.
 #[derive(Debug, Clone)]
@@ -304,55 +305,4 @@ pub enum TurnOutcome {
     Interrupted,
     /// Without an answer worth keeping.
     Failed(AgentFailure),
-}
-
-/// One thing the user should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// One line.
-    pub message: String,
-    /// What can be done, a line each.
-    pub hints: Vec<String>,
-    /// Something went wrong, as against something worth knowing.
-    pub warning: bool,
-}
-
-impl Notice {
-    /// Worth knowing.
-    pub fn note(message: impl Into<String>) -> Self {
-        Notice {
-            message: message.into(),
-            hints: Vec::new(),
-            warning: false,
-        }
-    }
-
-    /// Something went wrong.
-    pub fn warning(message: impl Into<String>) -> Self {
-        Notice {
-            warning: true,
-            ..Notice::note(message)
-        }
-    }
-
-    /// Adds a remedy.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
-        self
-    }
-}
-
-/// A report of the record as a line for the user.
-pub fn notice(report: &Report) -> Notice {
-    let mut message = report.message.clone();
-    for cause in &report.causes {
-        message.push_str(": ");
-        message.push_str(cause);
-    }
-    Notice {
-        message,
-        hints: report.hints.clone(),
-        warning: true,
-    }
 }

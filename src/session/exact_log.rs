@@ -11,20 +11,11 @@ use std::path::{Path, PathBuf};
 use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 
-use crate::session::Command;
-use crate::session::commands::tell;
 use crate::session::events::Notice;
 use crate::session::run::RunSender;
 
-/// Appends one exchange; a failure is said on `out`, through the loop.
-pub(super) fn append(
-    path: PathBuf,
-    session: i64,
-    prompt: &str,
-    response: &str,
-    out: RunSender,
-    inbox: tokio::sync::mpsc::UnboundedSender<Command>,
-) {
+/// Appends one exchange; a failure is said on `out`.
+pub(super) fn append(path: PathBuf, session: i64, prompt: &str, response: &str, out: RunSender) {
     let ts = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let line = json!({"ts": ts, "session": session, "prompt": prompt, "response": response});
     let line = format!("{line}\n");
@@ -33,8 +24,7 @@ pub(super) fn append(
             "the exact log `{}` could not be written: {error}",
             path.display()
         );
-        let notice = Notice::warning(said).hint("%ipycodex log_exact false");
-        let _ = inbox.send(Command::Do(tell(notice), out));
+        out.send(Notice::warning(said).hint("%ipycodex log_exact false"));
     };
     let write = move || {
         if let Err(error) = write_line(&path, &line) {

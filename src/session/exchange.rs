@@ -13,11 +13,11 @@ use crate::agent::{
 };
 use crate::config::RunCells;
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
-use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::events::{Notice, TurnOutcome};
 use crate::session::exact_log;
-use crate::session::floor::{Holder, Ticket};
+use crate::session::floor::Holder;
+use crate::session::handle::Command;
 use crate::session::offers::Offers;
 use crate::session::prompt::{
     Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, ToolReturn, TurnAction,
@@ -26,6 +26,7 @@ use crate::session::question::About;
 use crate::session::run::RunSender;
 use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
+use crate::session::ticket::Ticket;
 use crate::session::toolbox::Offer;
 
 /// The agent and the threads it keeps for us.
@@ -155,7 +156,7 @@ impl Session {
             able: self.runtimes.user.able(),
         };
         let actions = self.floor.prompt()?.on(event, &around);
-        self.outputs.save(&self.inbox, self.out_or_background());
+        self.outputs.save(self.out_or_background());
         let mut returned = None;
         for action in actions {
             returned = self.do_for_prompt(action).or(returned);
@@ -355,8 +356,8 @@ impl Session {
         }
         if let Some(sent) = exchange.sent {
             let (path, session) = (self.setup.exact_log.clone(), self.numbering.session());
-            let (out, inbox) = (self.out_or_background().clone(), self.inbox.clone());
-            exact_log::append(path, session, &sent, &stored, out, inbox);
+            let out = self.out_or_background().clone();
+            exact_log::append(path, session, &sent, &stored, out);
         }
         self.runtimes
             .user

@@ -18,18 +18,7 @@ use crate::session::prompt::Prompt;
 use crate::session::replay::{Replay, ReplayRun};
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
-
-/// Names one stay on the floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket(u64);
-
-#[cfg(test)]
-impl Ticket {
-    /// Of the first stay.
-    pub(super) fn first() -> Self {
-        Ticket(1)
-    }
-}
+use crate::session::ticket::Ticket;
 
 /// What waits for its turn.
 pub(super) enum Work {

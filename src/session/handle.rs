@@ -13,9 +13,11 @@ use tokio::sync::{oneshot, watch};
 use super::editor::{EditorWishes, Wishing};
 use super::outside::{Caller, Calling, OutsideCall, OutsideWish, Toolset, Visits};
 use super::runtimes::Killer;
+use super::suggest::{Draft, Suggesting, SuggestionWish, TakeSuggestion};
+use super::ticket::{CallId, Ticket};
 use super::{
-    Closed, LastExchange, Loading, Parts, Replay, Reply, Run, Skills, Submission, Surroundings,
-    commands, floor, kernels, outside, run, suggest, task, toolbox,
+    Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings, commands,
+    kernels, outside, run, toolbox,
 };
 use crate::agent::{FileChange, ToolCall};
 use crate::config::Choices;
@@ -77,21 +79,18 @@ pub(super) enum Command {
     Surroundings(oneshot::Sender<Surroundings>),
     Models(oneshot::Sender<Vec<(String, String)>>),
     Started(Result<SessionStart, Report>, Option<RecordedThread>),
-    RecordRead(floor::Ticket, Box<Dialog>),
+    RecordRead(Ticket, Box<Dialog>),
     SkillsFound(Box<Skills>),
-    SkillRead(
-        toolbox::CallId,
-        Result<Box<crate::skills::Activation>, String>,
-    ),
+    SkillRead(CallId, Result<Box<crate::skills::Activation>, String>),
     /// Where a call wants a kernel was looked at.
-    PlaceLookedAt(toolbox::CallId, kernels::Opening, kernels::Looked),
+    PlaceLookedAt(CallId, kernels::Opening, kernels::Looked),
     /// What was to be done with a notebook is done.
     NotebookDone(
-        toolbox::CallId,
+        CallId,
         Box<(toolbox::NotebookNews, toolbox::Seen, Option<FileChange>)>,
     ),
     /// What a command waited for is there.
-    Learned(floor::Ticket, Vec<commands::Deed>),
+    Learned(Ticket, Vec<commands::Deed>),
     /// What nothing waited for is there.
     Do(Vec<commands::Deed>, run::RunSender),
     Earlier(oneshot::Sender<Option<Earlier>>),
@@ -100,40 +99,31 @@ pub(super) enum Command {
         all: bool,
         answer: oneshot::Sender<Vec<SessionRow>>,
     },
-    Suggest(Box<suggest::SuggestionWish>),
-    SuggestFrom(Box<Dialog>, Box<suggest::SuggestionWish>),
+    Suggest(Box<SuggestionWish>),
+    SuggestFrom(Box<Dialog>, Box<SuggestionWish>),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }
 
-/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
-///
-/// # Errors
-/// When no thread can be had.
-pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
-    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
-    let (background, run) = run::stream();
-    let shared = Arc::new(Shared {
-        next_line: Arc::new(AtomicU32::new(1)),
-        killer: Killer::default(),
-        editor: Wishing::default(),
-        host: outside::Host::default(),
-        changes: watch::Sender::new(0),
-        calls: AtomicU64::new(0),
-        language: Mutex::new(parts.runtime.able.language.clone()),
-    });
-    let handle = SessionHandle {
-        commands: commands.clone(),
-        shared: Arc::clone(&shared),
-    };
-    std::thread::Builder::new()
-        .name("session".into())
-        .spawn(move || task::run(parts, inbox, commands, background, shared))
-        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
-    Ok((handle, run))
-}
-
 impl SessionHandle {
+    /// One that sends `commands`, and what it shares with the loop; the user's cells are in `language`.
+    pub(super) fn new(commands: UnboundedSender<Command>, language: String) -> (Self, Arc<Shared>) {
+        let shared = Arc::new(Shared {
+            next_line: Arc::new(AtomicU32::new(1)),
+            killer: Killer::default(),
+            editor: Wishing::default(),
+            host: outside::Host::default(),
+            changes: watch::Sender::new(0),
+            calls: AtomicU64::new(0),
+            language: Mutex::new(language),
+        });
+        let handle = SessionHandle {
+            commands,
+            shared: Arc::clone(&shared),
+        };
+        (handle, shared)
+    }
+
     /// Hands in an input; its events come from the run returned.
     pub fn submit(&self, submission: Submission) -> Run {
         let (sender, run) = run::stream();
@@ -363,6 +353,14 @@ impl SessionHandle {
         let (answer, answered) = oneshot::channel();
         let _ = self.commands.send(Command::Ask(request, answer));
         answered
+    }
+
+    /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
+    pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
+        let (wish, suggesting) = SuggestionWish::new(draft, take);
+        // A loop that ended tells nobody anything any more.
+        let _ = self.commands.send(Command::Suggest(Box::new(wish)));
+        suggesting
     }
 
     /// Ends the session: stops what runs, writes what is there, ends both peers. Waits at most `patience`.

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agent::{InputPart, ToolSpec};
 use crate::artifacts::{Artifacts, MOST_BYTES};
@@ -25,8 +24,6 @@ use crate::output::limits::{
 use crate::output::parts::{Part, Parts, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
-use crate::session::Command;
-use crate::session::commands::tell;
 use crate::session::events::Notice;
 use crate::session::prompt::ToolReturn;
 use crate::session::run::RunSender;
@@ -130,17 +127,16 @@ impl Outputs {
         self.artifacts.write_waiting()
     }
 
-    /// Writes what waits for its file, on another thread; a failure is said on `out`, through the loop.
-    pub(super) fn save(&self, inbox: &UnboundedSender<Command>, out: &RunSender) {
+    /// Writes what waits for its file, on another thread; a failure is said on `out`.
+    pub(super) fn save(&self, out: &RunSender) {
         if !self.is_waiting() {
             return;
         }
-        let (outputs, inbox, out) = (self.clone(), inbox.clone(), out.clone());
+        let (outputs, out) = (self.clone(), out.clone());
         tokio::task::spawn_blocking(move || {
             if let Err(error) = outputs.write_waiting() {
                 let message = format!("long outputs are kept in memory only: {error}");
-                // The session may have ended.
-                let _ = inbox.send(Command::Do(tell(Notice::warning(message)), out));
+                out.send(Notice::warning(message));
             }
         });
     }

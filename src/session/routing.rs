@@ -6,10 +6,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::history::History;
 use crate::runtime::{RecordPlace, RequestId, RuntimeAnswer, RuntimeEvent};
-use crate::session::Command;
 use crate::session::cell::CellStep;
 use crate::session::events::{CellEvent, Notice, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder};
+use crate::session::handle::Command;
 use crate::session::prompt::PromptEvent;
 use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;

@@ -9,9 +9,8 @@ use crate::agent::{Agent, AgentEvent};
 use crate::config::AgentChoice;
 use crate::report::Report;
 use crate::runtime::{Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent};
-use crate::session::floor::Ticket;
 use crate::session::kernels::KernelWish;
-use crate::session::toolbox::CallId;
+use crate::session::ticket::{CallId, Ticket};
 
 /// Makes a runtime and the receiver of its events.
 pub type ConnectRuntime = Box<dyn FnOnce() -> (Box<dyn Runtime>, Receiver<RuntimeEvent>) + Send>;

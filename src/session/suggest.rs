@@ -8,14 +8,12 @@ mod fit;
 
 use std::path::PathBuf;
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use crate::agent::{Agent, AgentFailure, FailureKind, SuggestRequest};
 use crate::dialog::Dialog;
 use crate::history::History;
 use crate::input::{Input, Mode, classify};
-use crate::session::{Command, SessionHandle};
 
 /// The system prompt of completions.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/completion.md");
@@ -90,26 +88,24 @@ impl Draft {
     }
 }
 
-impl SessionHandle {
-    /// Asks for a completion of `draft`; `take` gets it. Nothing is asked for a blank text.
-    pub fn suggest(&self, draft: Draft, take: TakeSuggestion) -> Suggesting {
+impl SuggestionWish {
+    /// Dropping the second value ends it.
+    pub(super) fn new(draft: Draft, take: TakeSuggestion) -> (Self, Suggesting) {
         let (open, dropped) = oneshot::channel();
         let wish = SuggestionWish {
             draft,
             take,
             dropped,
         };
-        // A loop that ended tells nobody anything any more.
-        let _ = self.commands.send(Command::Suggest(Box::new(wish)));
-        Suggesting { _open: open }
+        (wish, Suggesting { _open: open })
     }
 }
 
-/// Reads what the completion's context is made of.
+/// Reads what the completion's context is made of; `go_on` gets it, unless nobody waits any more.
 pub(super) fn begin(
     mut wish: Box<SuggestionWish>,
     history: History,
-    inbox: UnboundedSender<Command>,
+    go_on: impl FnOnce(Dialog, Box<SuggestionWish>) + Send + 'static,
 ) {
     let blank = |text: &str| text.trim().is_empty();
     if blank(&wish.draft.before) && blank(&wish.draft.after) {
@@ -117,10 +113,7 @@ pub(super) fn begin(
     }
     tokio::spawn(async move {
         tokio::select! {
-            dialog = history.dialog() => {
-                // A session that has ended wants nothing any more.
-                let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
-            }
+            dialog = history.dialog() => go_on(dialog, wish),
             _ = &mut wish.dropped => {}
         }
     });

@@ -21,7 +21,7 @@ use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
-use crate::session::handle::{Command, Shared};
+use crate::session::handle::{Command, SessionHandle, Shared};
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
@@ -29,7 +29,7 @@ use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::resume::{earlier, last_exchange};
-use crate::session::run::RunSender;
+use crate::session::run::{Run, RunSender, stream};
 use crate::session::runtimes::Runtimes;
 use crate::session::saving::NotebookPlaces;
 use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
@@ -91,8 +91,24 @@ pub(super) struct Setup {
     pub(super) at_home: AtHome,
 }
 
+/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
+    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
+    let (background, run_of_background) = stream();
+    let language = parts.runtime.able.language.clone();
+    let (handle, shared) = SessionHandle::new(commands.clone(), language);
+    std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || run(parts, inbox, commands, background, shared))
+        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
+    Ok((handle, run_of_background))
+}
+
 /// Runs a session until it is closed.
-pub(super) fn run(
+fn run(
     parts: Parts,
     inbox: UnboundedReceiver<Command>,
     commands: UnboundedSender<Command>,
@@ -151,7 +167,13 @@ pub(super) fn run(
             at_home,
         },
         awaiting_start: Vec::new(),
-        shelf: Shelf::filling(skills, commands.clone()),
+        shelf: Shelf::filling(skills, {
+            let inbox = commands.clone();
+            move |found| {
+                // The session may have ended.
+                let _ = inbox.send(Command::SkillsFound(Box::new(found)));
+            }
+        }),
         terminal_is: None,
         inbox: commands,
         background,
@@ -309,7 +331,11 @@ impl Session {
             }
             Command::NotebookDone(call, done) => self.on_notebook(call, *done),
             Command::Suggest(wish) => {
-                suggest::begin(wish, self.history.clone(), self.inbox.clone());
+                let inbox = self.inbox.clone();
+                suggest::begin(wish, self.history.clone(), move |dialog, wish| {
+                    // A session that has ended wants nothing any more.
+                    let _ = inbox.send(Command::SuggestFrom(Box::new(dialog), wish));
+                });
             }
             Command::SuggestFrom(dialog, wish) => {
                 let model = self.choices.completion_model.clone();
@@ -380,7 +406,7 @@ impl Session {
     /// The floor is free: a replay goes on, then what waits has its turn.
     fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
         self.shared.changes.send_modify(|changes| *changes += 1);
-        self.outputs.save(&self.inbox, self.out_or_background());
+        self.outputs.save(self.out_or_background());
         if let Some(replay) = replay {
             self.go_on(replay);
         }

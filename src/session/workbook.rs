@@ -18,10 +18,10 @@ use crate::notebook::document::{CellKind, Document, Draft, NewCell, Revision, Sl
 use crate::notebook::{TIMES, output_value, times};
 use crate::output::CellOutput;
 use crate::report::Report;
-use crate::session::Command;
 use crate::session::cell::Remains;
 use crate::session::commands::{Deed, tell};
 use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
+use crate::session::handle::Command;
 use crate::session::opened::{MissingNotebook, OpenedNotebook};
 use crate::session::run::RunSender;
 use crate::session::task::Session;

@@ -6,7 +6,8 @@ use crate::runtime::{Death, Ending};
 use crate::session::cell::Whose;
 use crate::session::events::{EndEvent, SessionEvent};
 use crate::session::outputs::Outputs;
-use crate::session::replay::{Purpose, ReplayStep, ReplayStop, Replayed};
+use crate::session::replay::{Purpose, ReplayStep};
+use crate::session::replayed::{ReplayStop, Replayed};
 use crate::session::run::{Next, Run, stream};
 
 fn remains(ending: Ending) -> Remains {

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::{KernelWish, Lent, Looked, Opened, Opening, Which};
 use crate::runtime::{Death, RuntimeEvent, RuntimeRequest};
-use crate::session::Command;
 use crate::session::events::Notice;
+use crate::session::handle::Command;
 use crate::session::runtimes::Role;
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;

@@ -37,6 +37,7 @@ use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, Reply};
 use crate::session::runtimes::Role;
 use crate::session::saving::NotebookPlaces;
+use crate::session::ticket::CallId;
 use crate::skills::Activation;
 
 pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
@@ -170,10 +171,6 @@ impl Desk<'_> {
         ToolStep::Done(result)
     }
 }
-
-/// Names one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CallId(u64);
 
 /// What works for the agent at this moment.
 #[derive(Default)]

@@ -7,14 +7,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 
 use super::load_skill::ALREADY;
 use super::specs;
 use crate::dialog::{Dialog, tool_records};
-use crate::session::Command;
-use crate::session::commands::tell;
 use crate::session::events::Notice;
 use crate::session::run::RunSender;
 use crate::skills::{Activation, Catalog, Consent, Origin};
@@ -58,15 +55,17 @@ enum Kept {
 }
 
 impl Shelf {
-    /// Nothing on it yet: `find` is called on another thread, what it finds comes as [`Command::SkillsFound`].
-    pub(in crate::session) fn filling(find: FindSkills, inbox: UnboundedSender<Command>) -> Self {
+    /// Nothing on it yet: `find` is called on another thread, `take` gets what it finds.
+    pub(in crate::session) fn filling(
+        find: FindSkills,
+        take: impl FnOnce(Skills) + Send + 'static,
+    ) -> Self {
         let (tell, found) = watch::channel(false);
         // Without the thread, or when it fails, the sender is dropped and nobody waits: there are no skills.
         let _ = std::thread::Builder::new()
             .name("skills".into())
             .spawn(move || {
-                // The session may have ended.
-                let _ = inbox.send(Command::SkillsFound(Box::new(find())));
+                take(find());
                 let _ = tell.send(true);
             });
         Shelf {
@@ -224,16 +223,12 @@ impl Shelf {
     }
 
     /// Keeps for later sessions what the user answered, on another thread; a failure is said on `out`.
-    pub(in crate::session) fn keep_answers(
-        &mut self,
-        inbox: &UnboundedSender<Command>,
-        out: &RunSender,
-    ) {
+    pub(in crate::session) fn keep_answers(&mut self, out: &RunSender) {
         let answers = std::mem::take(&mut self.to_keep);
         if answers.is_empty() {
             return;
         }
-        let (consent, inbox, out) = (Arc::clone(&self.consent), inbox.clone(), out.clone());
+        let (consent, out) = (Arc::clone(&self.consent), out.clone());
         tokio::task::spawn_blocking(move || {
             let mut consent = consent.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = answers.iter().try_for_each(|answer| match answer {
@@ -242,8 +237,7 @@ impl Shelf {
             });
             if let Err(error) = kept {
                 let message = format!("the answer holds for this session only: {error}");
-                // The session may have ended.
-                let _ = inbox.send(Command::Do(tell(Notice::warning(message)), out));
+                out.send(Notice::warning(message));
             }
         });
     }

@@ -8,22 +8,21 @@ use std::time::Instant;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{
-    CallId, Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep,
-};
+use super::{Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep};
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
 use crate::runtime::{Execute, RequestId, RuntimeEvent};
-use crate::session::Command;
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
 use crate::session::events::{AnswerEvent, BeginEvent, ToldEvent};
 use crate::session::floor::{FloorEvent, Holder};
+use crate::session::handle::Command;
 use crate::session::prompt::{PromptEvent, ToolReturn};
 use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::session::ticket::CallId;
 use crate::skills::Catalog;
 
 /// What is said of a kernel that ended between two cells.
@@ -116,7 +115,7 @@ impl Session {
         let (toolbox, mut desk) = self.desk(line);
         let step = toolbox.on(event, &mut desk);
         let out = self.out_or_background().clone();
-        self.shelf.keep_answers(&self.inbox, &out);
+        self.shelf.keep_answers(&out);
         self.do_for_tool(step);
     }
 
@@ -143,7 +142,7 @@ impl Session {
             ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
-                self.outputs.save(&self.inbox, self.out_or_background());
+                self.outputs.save(self.out_or_background());
                 if matches!(self.floor.holder(), Some(Holder::Call { .. })) {
                     return self.call_returned(result);
                 }

@@ -1,0 +1,79 @@
+//! How a replay ended, and how that is said.
+
+use crate::session::notice::Notice;
+
+/// Why a replay ended before its last step; `line` is the In number of the step it ended at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplayStop {
+    /// A cell raised.
+    Failed {
+        /// Its number.
+        line: u32,
+        /// `Name: value`.
+        error: String,
+    },
+    /// The user stopped it.
+    Interrupted {
+        /// Of the cell that ran.
+        line: u32,
+    },
+    /// The interpreter ended.
+    Died {
+        /// Of the cell that ran.
+        line: u32,
+    },
+}
+
+/// How a replay ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// What was replayed.
+    pub name: String,
+    /// Steps that went well.
+    pub ran: usize,
+    /// Cells the user skipped.
+    pub skipped: usize,
+    /// Steps in all.
+    pub of: usize,
+    /// Why not all of them had their turn.
+    pub stopped: Option<ReplayStop>,
+    /// First and last In number of the cells of the record that had none.
+    pub rest: Option<(u32, u32)>,
+}
+
+impl Replayed {
+    /// Says how it ended, in one line.
+    pub fn notice(&self) -> Notice {
+        let mut parts = vec![match (self.ran, self.of) {
+            (ran, of) if ran == of => format!("{}: {ran} replayed", self.name),
+            (ran, of) => format!("{}: {ran} of {of} replayed", self.name),
+        }];
+        if self.skipped > 0 {
+            parts.push(format!("{} skipped", self.skipped));
+        }
+        let Some(stopped) = &self.stopped else {
+            return Notice::note(parts.join(", "));
+        };
+        parts.push(match stopped {
+            ReplayStop::Failed { line, error } => format!("stopped at In [{line}] ({error})"),
+            ReplayStop::Interrupted { line } => format!("stopped by you at In [{line}]"),
+            ReplayStop::Died { line } => {
+                format!("stopped at In [{line}] (the interpreter ended)")
+            }
+        });
+        let left = self.of.saturating_sub(self.ran + self.skipped + 1);
+        if left > 0 {
+            parts.push(format!("{left} more not run"));
+        }
+        let notice = Notice::warning(parts.join(", "));
+        match self.rest {
+            Some((from, to)) if from == to => {
+                notice.hint(format!("`%ipycodex replay {from}` runs the last one"))
+            }
+            Some((from, to)) => {
+                notice.hint(format!("`%ipycodex replay {from}-{to}` goes on after it"))
+            }
+            None => notice,
+        }
+    }
+}
