@@ -20,13 +20,14 @@ use crate::session::floor::Holder;
 use crate::session::handle::Command;
 use crate::session::offers::Offers;
 use crate::session::prompt::{
-    Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, ToolReturn, TurnAction,
+    Around, Finished, Prompt, PromptAction, PromptEvent, Surroundings, TurnAction,
 };
 use crate::session::question::About;
 use crate::session::run::RunSender;
 use crate::session::slots::{AgentSlot, ConnectAgent, Waiter};
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
+use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
 
 /// The agent and the threads it keeps for us.

@@ -16,7 +16,8 @@ use crate::session::floor::{Holder, UserCell, Work};
 use crate::session::loading;
 use crate::session::numbering::Numbering;
 use crate::session::prompt::Prompt;
-use crate::session::replay::{self, Ground, ReplayRun};
+use crate::session::replay::{Ground, ReplayRun};
+use crate::session::resume;
 use crate::session::run::RunSender;
 use crate::session::runtimes::Role;
 use crate::session::task::Session;
@@ -47,7 +48,7 @@ impl Session {
                 Some((Work::Input(submission), out)) => self.begin(submission, out),
                 Some((Work::Replay(replay), out)) => {
                     let history = self.history.clone();
-                    self.later(&out, replay::again(replay, history));
+                    self.later(&out, resume::handed_in(replay, history));
                 }
                 Some((Work::Load(loading), out)) => {
                     let language = self.runtimes.user.able().language.clone();

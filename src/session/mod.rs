@@ -25,6 +25,7 @@ mod offers;
 mod opened;
 mod outputs;
 mod outside;
+mod pictures;
 mod prompt;
 mod question;
 mod replay;
@@ -42,6 +43,7 @@ mod submission;
 mod suggest;
 mod task;
 mod ticket;
+mod tool_return;
 mod toolbox;
 mod workbook;
 

@@ -25,9 +25,9 @@ use crate::output::parts::{Part, Parts, parts};
 use crate::output::transcript::TranscriptText;
 use crate::output::{MODEL_CHARACTERS, cell_id};
 use crate::session::events::Notice;
-use crate::session::prompt::ToolReturn;
 use crate::session::run::RunSender;
 use crate::session::runtimes::Variables;
+use crate::session::tool_return::ToolReturn;
 
 /// The name of the tool.
 pub(super) const READ_OUTPUT: &str = "read_output";

@@ -17,7 +17,6 @@ use crate::history::{History, PromptStart, RecordedOutcome};
 use crate::input::{is_ours, prompt_source};
 use crate::runtime::{Ending, Execute, Place};
 use crate::session::cell::{CellRun, Remains, Whose};
-use crate::session::commands::Deed;
 use crate::session::events::{BeginEvent, EndEvent, RunKind, ToldEvent};
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
@@ -305,21 +304,7 @@ fn rest(steps: &VecDeque<ReplayStep>) -> Option<(u32, u32)> {
     Some((line(steps.front()?)?, line(steps.back()?)?))
 }
 
-/// A replay that a front-end handed in; where an exchange stands is asked of the record.
-pub(super) async fn again(replay: Replay, history: History) -> Vec<Deed> {
-    let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
-    let last_code = match replay.steps.iter().any(asks) {
-        true => last_code(&history.dialog().await),
-        false => 0,
-    };
-    vec![Deed::Replay {
-        replay,
-        last_code,
-        purpose: Purpose::Again { all: false },
-    }]
-}
-
-/// The last line that is Python.
+/// The last line that is code.
 pub(super) fn last_code(dialog: &Dialog) -> u32 {
     let mut newest_first = dialog.cells.iter().rev();
     newest_first

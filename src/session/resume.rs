@@ -19,7 +19,7 @@ use crate::session::LastExchange;
 use crate::session::commands::{Deed, tell};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::outputs::Outputs;
-use crate::session::replay::{Purpose, Replay, ReplayStep};
+use crate::session::replay::{self, Purpose, Replay, ReplayStep};
 use crate::text::escape::visible;
 use crate::text::{cut, first_line};
 
@@ -72,6 +72,20 @@ impl Gone {
             _ => Vec::new(),
         }
     }
+}
+
+/// A replay that a front-end handed in; where an exchange stands is asked of the record.
+pub(super) async fn handed_in(replay: Replay, history: History) -> Vec<Deed> {
+    let asks = |step: &ReplayStep| matches!(step, ReplayStep::Prompt { after: None, .. });
+    let last_code = match replay.steps.iter().any(asks) {
+        true => replay::last_code(&history.dialog().await),
+        false => 0,
+    };
+    vec![Deed::Replay {
+        replay,
+        last_code,
+        purpose: Purpose::Again { all: false },
+    }]
 }
 
 /// Runs cells of the record again, or lists them; `own` is the number of the command itself.

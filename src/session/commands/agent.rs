@@ -10,7 +10,7 @@ use crate::agent::{
     Usage,
 };
 use crate::history::{History, TurnRow};
-use crate::session::commands::preview::count;
+use crate::output::limits::grouped;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::offers::Offers;
 use crate::text::similar::did_you_mean;
@@ -272,10 +272,10 @@ fn usage_table(turns: &[TurnRow]) -> String {
     let row = |name: &str, usage: &Usage| {
         format!(
             "{name:>6}  {:>12}  {:>12}  {:>12}  {:>12}",
-            count(usage.input),
-            count(usage.cached),
-            count(usage.output),
-            count(usage.reasoning)
+            grouped(usage.input),
+            grouped(usage.cached),
+            grouped(usage.output),
+            grouped(usage.reasoning)
         )
     };
     let mut sum = Usage::default();

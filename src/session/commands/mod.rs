@@ -8,11 +8,11 @@ mod agent;
 mod deed;
 mod notebooks;
 mod output;
-mod preview;
 mod settings;
 mod turns;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
@@ -24,6 +24,7 @@ use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::handle::Command;
 use crate::session::loading::{self, Loading, with_suffix};
+use crate::session::prompt::{Preview, Prompt};
 use crate::session::replay::{Purpose, ReplayRun};
 use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
@@ -33,7 +34,6 @@ use crate::session::ticket::Ticket;
 
 pub(super) use agent::model_names;
 pub(super) use deed::{Deed, tell};
-pub(super) use preview::Preview;
 
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
@@ -118,7 +118,9 @@ impl Session {
                 });
             }
             MagicOrder::Show(shown) => {
-                self.begin_prompt(preview::prompt(shown, number), out.clone())
+                // An empty prompt that goes as far as the agent's door.
+                let prompt = Prompt::new(number, String::new(), String::new(), Instant::now());
+                self.begin_prompt(prompt.previewing(Preview::of(shown)), out.clone())
             }
             MagicOrder::Hide { lines, hidden } => {
                 self.later(out, turns::hide(history, lines, hidden, number));

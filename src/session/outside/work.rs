@@ -10,10 +10,11 @@ use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, EndEvent, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder, Work};
 use crate::session::handle::Command;
-use crate::session::prompt::{PromptEvent, ToolReturn, functions};
+use crate::session::prompt::{PromptEvent, functions};
 use crate::session::run::RunSender;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
+use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
 
 impl Session {

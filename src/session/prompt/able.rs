@@ -2,7 +2,7 @@
 //!
 //! Pure. What is said of it is said once for each agent; that is the session's to know.
 
-use super::Prompt;
+use super::asked::Asked;
 use super::request::Surroundings;
 use crate::agent::{
     AgentCapabilities, AgentFailure, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
@@ -13,7 +13,7 @@ use crate::magics::without_effect;
 
 /// What is left out or has no effect: a name for it and the line to say. `functions` are the user's.
 pub(super) fn lacking(
-    prompt: &Prompt,
+    prompt: &Asked,
     dialog: &Dialog,
     functions: &[ToolSpec],
     around: &Surroundings<'_>,

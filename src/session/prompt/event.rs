@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use super::request::Surroundings;
-use super::turn::{ToolReturn, TurnAction};
+use super::turn::TurnAction;
 use crate::agent::{AgentEvent, QuestionAnswer, TurnRequest, Usage};
 use crate::dialog::Dialog;
 use crate::history::{PromptStart, RecordedThread};
 use crate::runtime::{RuntimeAnswer, RuntimeCapabilities, RuntimeRequest};
 use crate::session::events::{SessionEvent, TurnOutcome};
 use crate::session::outputs::Outputs;
+use crate::session::tool_return::ToolReturn;
 
 /// What can happen to a prompt.
 pub(in crate::session) enum PromptEvent<'a> {

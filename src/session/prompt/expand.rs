@@ -10,7 +10,6 @@
 
 use std::collections::HashSet;
 
-use super::pictures::Pictures;
 use crate::dialog::{
     CellEntry, Dialog, Expansion, PromptEntry, last_error, shell, variable, warnings,
 };
@@ -18,6 +17,7 @@ use crate::input::{is_name, is_ours, may_call, note_value, references};
 use crate::runtime::{RuntimeAnswer, Variable};
 use crate::session::events::Notice;
 use crate::session::outputs::{OutputKind, Outputs};
+use crate::session::pictures::Pictures;
 use crate::text::{cut_characters, frontmatter};
 
 /// Expressions evaluated for one prompt.

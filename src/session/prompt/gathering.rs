@@ -2,131 +2,174 @@
 //!
 //! Invariant: what the runtime cannot do is not asked of it; its refusal is taken as the answer.
 
+use super::asked::Asked;
+use super::event::{Around, PromptAction};
 use super::expand::{Mentioned, error_asked_for};
 use super::offered::Offered;
-use super::{Around, Prompt, PromptAction, State, show};
 use crate::agent::ToolSpec;
 use crate::dialog::Dialog;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, SessionEvent};
 
-impl Prompt {
+/// What is waited for.
+pub(super) enum Gathering {
+    /// The record is being read.
+    Reading,
+    /// The runtime looks the tools up.
+    LookingUp {
+        dialog: Box<Dialog>,
+        offered: Offered,
+    },
+    /// The runtime evaluates what the prompt refers to.
+    Evaluating {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+        mentioned: Mentioned,
+    },
+}
+
+/// How far it is.
+pub(super) enum Reached {
+    /// This is still to come.
+    Stage(Gathering),
+    /// All that is needed is there.
+    All {
+        dialog: Box<Dialog>,
+        tools: Vec<ToolSpec>,
+    },
+    /// It cannot be sent: why.
+    Refused(String),
+}
+
+type Step = (Reached, Vec<PromptAction>);
+
+impl Gathering {
     /// The conversation has been read: the tools are looked up, or it goes on when there are none.
     pub(super) fn on_record(
-        &mut self,
+        self,
         mut dialog: Box<Dialog>,
+        asked: &mut Asked,
         around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        if let Some(replaced) = &self.replaces {
+    ) -> Step {
+        let Gathering::Reading = self else {
+            return (Reached::Stage(self), Vec::new());
+        };
+        if let Some(replaced) = &asked.replaces {
             dialog.hide(replaced, true);
         }
         around.outputs.keep_cells(&dialog);
-        let offered = match Offered::of(&self.text, &dialog) {
+        let offered = match Offered::of(&asked.text, &dialog) {
             Ok(offered) => offered,
-            Err(line) => return self.refuse(line),
+            Err(line) => return (Reached::Refused(line), Vec::new()),
         };
         let names = offered.names();
         if names.is_empty() {
-            return self.evaluate(dialog, Vec::new(), around);
+            return evaluate(dialog, Vec::new(), asked, around);
         }
         let request = RuntimeRequest::DescribeTools { names };
-        if let Some(answer) = around.able.refusal(&request) {
-            return self.on_tools(dialog, &offered, answer, around);
+        let stage = Gathering::LookingUp { dialog, offered };
+        match around.able.refusal(&request) {
+            Some(answer) => stage.on_answer(answer, asked, around),
+            None => (
+                Reached::Stage(stage),
+                vec![PromptAction::AskRuntime(request)],
+            ),
         }
-        self.state = State::LookingUp { dialog, offered };
-        vec![PromptAction::AskRuntime(request)]
     }
 
-    pub(super) fn on_tools(
-        &mut self,
-        dialog: Box<Dialog>,
-        offered: &Offered,
+    /// The runtime has answered what was asked last.
+    pub(super) fn on_answer(
+        self,
         answer: RuntimeAnswer,
+        asked: &mut Asked,
         around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        match offered.found(answer) {
-            Ok(tools) => self.evaluate(dialog, tools, around),
-            Err(line) => self.refuse(line),
+    ) -> Step {
+        match self {
+            Gathering::Reading => (Reached::Stage(self), Vec::new()),
+            Gathering::LookingUp { dialog, offered } => match offered.found(answer) {
+                Ok(tools) => evaluate(dialog, tools, asked, around),
+                Err(line) => (Reached::Refused(line), Vec::new()),
+            },
+            Gathering::Evaluating {
+                dialog,
+                tools,
+                mentioned,
+            } => {
+                let actions = expand(&mentioned, answer, asked, around);
+                (Reached::All { dialog, tools }, actions)
+            }
         }
     }
+}
 
-    /// The tools are known: what the prompt refers to is evaluated, when that is anything.
-    fn evaluate(
-        &mut self,
-        dialog: Box<Dialog>,
-        tools: Vec<ToolSpec>,
-        around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        let mentioned = Mentioned::of(&self.text, &dialog, around.skills);
-        self.expansion.xml = error_asked_for(&self.text, &dialog);
-        if let Some(preview) = &mut self.preview {
-            preview.leaves_out(&mentioned.variables, &mentioned.shells);
-        }
-        if mentioned.is_empty() || self.preview.is_some() {
-            return self.has_gathered(dialog, tools, Vec::new());
-        }
-        let request = RuntimeRequest::Evaluate {
-            variables: mentioned.variables.clone(),
-            shells: mentioned.shells.clone(),
-        };
-        if let Some(answer) = around.able.refusal(&request) {
-            let actions = self.expand(&mentioned, answer, around);
-            return self.has_gathered(dialog, tools, actions);
-        }
-        let started = mentioned.shells.iter().enumerate().map(|(n, command)| {
-            show(AnswerEvent::CommandStarted {
+/// The tools are known: what the prompt refers to is evaluated, when that is anything.
+fn evaluate(
+    dialog: Box<Dialog>,
+    tools: Vec<ToolSpec>,
+    asked: &mut Asked,
+    around: &Around<'_>,
+) -> Step {
+    let mentioned = Mentioned::of(&asked.text, &dialog, around.skills);
+    asked.expansion.xml = error_asked_for(&asked.text, &dialog);
+    if let Some(preview) = &mut asked.preview {
+        preview.leaves_out(&mentioned.variables, &mentioned.shells);
+    }
+    if mentioned.is_empty() || asked.preview.is_some() {
+        return (Reached::All { dialog, tools }, Vec::new());
+    }
+    let request = RuntimeRequest::Evaluate {
+        variables: mentioned.variables.clone(),
+        shells: mentioned.shells.clone(),
+    };
+    if let Some(answer) = around.able.refusal(&request) {
+        let actions = expand(&mentioned, answer, asked, around);
+        return (Reached::All { dialog, tools }, actions);
+    }
+    let started = mentioned.shells.iter().enumerate().map(|(n, command)| {
+        show(AnswerEvent::CommandStarted {
+            id: shell_event(n),
+            command: command.clone(),
+        })
+    });
+    let mut actions: Vec<PromptAction> = started.collect();
+    actions.push(PromptAction::AskRuntime(request));
+    let stage = Gathering::Evaluating {
+        dialog,
+        tools,
+        mentioned,
+    };
+    (Reached::Stage(stage), actions)
+}
+
+/// What the prompt refers to has been evaluated, or could not be.
+fn expand(
+    mentioned: &Mentioned,
+    answer: RuntimeAnswer,
+    asked: &mut Asked,
+    around: &Around<'_>,
+) -> Vec<PromptAction> {
+    let mut actions = Vec::new();
+    if let RuntimeAnswer::Evaluated { shells, .. } = &answer {
+        let ran = mentioned.shells.iter().zip(shells).enumerate();
+        actions.extend(ran.map(|(n, (command, output))| {
+            show(AnswerEvent::CommandRan {
                 id: shell_event(n),
                 command: command.clone(),
+                exit_code: None,
+                output: output.clone(),
             })
-        });
-        let mut actions: Vec<PromptAction> = started.collect();
-        actions.push(PromptAction::AskRuntime(request));
-        self.state = State::Evaluating {
-            dialog,
-            tools,
-            mentioned,
-        };
-        actions
+        }));
     }
+    let (expansion, notices) = mentioned.expanded(answer, around.outputs, asked.line);
+    let notices = notices.into_iter().map(SessionEvent::Notice);
+    actions.extend(notices.map(PromptAction::Show));
+    let error = std::mem::replace(&mut asked.expansion, expansion);
+    asked.expansion.xml.push_str(&error.xml);
+    actions
+}
 
-    /// What the prompt refers to has been evaluated, or could not be.
-    pub(super) fn expand(
-        &mut self,
-        mentioned: &Mentioned,
-        answer: RuntimeAnswer,
-        around: &Around<'_>,
-    ) -> Vec<PromptAction> {
-        let mut actions = Vec::new();
-        if let RuntimeAnswer::Evaluated { shells, .. } = &answer {
-            let ran = mentioned.shells.iter().zip(shells).enumerate();
-            actions.extend(ran.map(|(n, (command, output))| {
-                show(AnswerEvent::CommandRan {
-                    id: shell_event(n),
-                    command: command.clone(),
-                    exit_code: None,
-                    output: output.clone(),
-                })
-            }));
-        }
-        let (expansion, notices) = mentioned.expanded(answer, around.outputs, self.line);
-        let notices = notices.into_iter().map(SessionEvent::Notice);
-        actions.extend(notices.map(PromptAction::Show));
-        let error = std::mem::replace(&mut self.expansion, expansion);
-        self.expansion.xml.push_str(&error.xml);
-        actions
-    }
-
-    /// All that is needed is there.
-    pub(super) fn has_gathered(
-        &mut self,
-        dialog: Box<Dialog>,
-        tools: Vec<ToolSpec>,
-        mut actions: Vec<PromptAction>,
-    ) -> Vec<PromptAction> {
-        self.state = State::Gathered { dialog, tools };
-        actions.push(PromptAction::Gathered);
-        actions
-    }
+fn show(event: AnswerEvent) -> PromptAction {
+    PromptAction::Show(SessionEvent::Answer(event))
 }
 
 /// Names the `n`th command of a prompt in events.

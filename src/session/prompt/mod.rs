@@ -9,11 +9,12 @@
 //! after it. A turn that was stopped is over for the user at once, unless code of it still runs.
 
 mod able;
+mod asked;
 mod event;
 mod expand;
 mod gathering;
 mod offered;
-mod pictures;
+mod preview;
 mod request;
 mod running;
 mod turn;
@@ -26,40 +27,25 @@ use std::time::Instant;
 
 use crate::agent::{AgentFailure, InputPart, ToolSpec, TurnRequest};
 use crate::dialog::{Dialog, Expansion};
-use crate::session::commands::Preview;
-use crate::session::events::{
-    AfterEvent, AnswerEvent, EndEvent, Notice, SessionEvent, TurnOutcome,
-};
+use crate::session::events::{AfterEvent, EndEvent, Notice, SessionEvent, TurnOutcome};
 
-use expand::Mentioned;
-use offered::Offered;
+use asked::Asked;
+use gathering::{Gathering, Reached};
 use request::Sent;
 use running::Running;
 use turn::TurnEvent;
 
 pub(super) use event::{Around, Exchanged, Finished, PromptAction, PromptEvent};
-pub(super) use offered::{callable, functions, named_in, returned};
+pub(super) use offered::{callable, functions};
+pub(super) use preview::Preview;
 pub(super) use request::Surroundings;
-pub(super) use turn::{ToolReturn, TurnAction, TurnEnd};
+pub(super) use turn::{TurnAction, TurnEnd};
 
 /// A prompt being worked on.
 pub(super) struct Prompt {
-    /// `n` of `In [n]`.
-    line: u32,
-    /// As typed, without the dot.
-    text: String,
+    asked: Asked,
     /// As typed.
     source: String,
-    /// Files and other context given with the prompt, before it.
-    attached: Vec<InputPart>,
-    /// JSON schema the answer must fit.
-    schema: Option<serde_json::Value>,
-    /// What it refers to, evaluated once; sent before the context and recorded with the prompt.
-    expansion: Expansion,
-    /// In numbers that leave the conversation for it; in the record once its turn has not failed.
-    replaces: Option<RangeInclusive<u32>>,
-    /// It is not sent: what would be sent is told.
-    preview: Option<Preview>,
     /// Whether somebody answers questions about it; `None`: as in the whole session.
     asks: Option<bool>,
     started: Instant,
@@ -68,19 +54,8 @@ pub(super) struct Prompt {
 
 /// Where a prompt stands.
 enum State {
-    /// The record is being read.
-    Reading,
-    /// The runtime looks the tools up.
-    LookingUp {
-        dialog: Box<Dialog>,
-        offered: Offered,
-    },
-    /// The runtime evaluates what the prompt refers to.
-    Evaluating {
-        dialog: Box<Dialog>,
-        tools: Vec<ToolSpec>,
-        mentioned: Mentioned,
-    },
+    /// What it needs is found out.
+    Gathering(Gathering),
     /// Everything for the request is there.
     Gathered {
         dialog: Box<Dialog>,
@@ -99,17 +74,19 @@ enum State {
 impl Prompt {
     pub(super) fn new(line: u32, text: String, source: String, now: Instant) -> Self {
         Prompt {
-            line,
-            text,
+            asked: Asked {
+                line,
+                text,
+                attached: Vec::new(),
+                schema: None,
+                expansion: Expansion::default(),
+                replaces: None,
+                preview: None,
+            },
             source,
-            attached: Vec::new(),
-            schema: None,
-            expansion: Expansion::default(),
-            replaces: None,
-            preview: None,
             asks: None,
             started: now,
-            state: State::Reading,
+            state: State::Gathering(Gathering::Reading),
         }
     }
 
@@ -119,13 +96,13 @@ impl Prompt {
         attached: Vec<InputPart>,
         schema: Option<serde_json::Value>,
     ) -> Self {
-        (self.attached, self.schema) = (attached, schema);
+        (self.asked.attached, self.asked.schema) = (attached, schema);
         self
     }
 
     /// These In numbers leave the conversation for it.
     pub(super) fn replacing(mut self, lines: Option<RangeInclusive<u32>>) -> Self {
-        self.replaces = lines;
+        self.asked.replaces = lines;
         self
     }
 
@@ -137,13 +114,13 @@ impl Prompt {
 
     /// Tells what would be sent, and sends nothing.
     pub(super) fn previewing(mut self, preview: Preview) -> Self {
-        self.preview = Some(preview);
+        self.asked.preview = Some(preview);
         self
     }
 
     /// `n` of `In [n]`.
     pub(super) fn line(&self) -> u32 {
-        self.line
+        self.asked.line
     }
 
     /// Whether somebody answers questions about it, where that was said.
@@ -175,20 +152,13 @@ impl Prompt {
     /// Takes an event; says what is to be done, in order. What it does not wait for, it ignores.
     pub(super) fn on(&mut self, event: PromptEvent<'_>, around: &Around<'_>) -> Vec<PromptAction> {
         match (std::mem::replace(&mut self.state, State::Settled), event) {
-            (State::Reading, PromptEvent::RecordRead(dialog)) => self.on_record(dialog, around),
-            (State::LookingUp { dialog, offered }, PromptEvent::Answered(answer)) => {
-                self.on_tools(dialog, &offered, answer, around)
+            (State::Gathering(stage), PromptEvent::RecordRead(dialog)) => {
+                let come = stage.on_record(dialog, &mut self.asked, around);
+                self.has_come(come)
             }
-            (
-                State::Evaluating {
-                    dialog,
-                    tools,
-                    mentioned,
-                },
-                PromptEvent::Answered(answer),
-            ) => {
-                let actions = self.expand(&mentioned, answer, around);
-                self.has_gathered(dialog, tools, actions)
+            (State::Gathering(stage), PromptEvent::Answered(answer)) => {
+                let come = stage.on_answer(answer, &mut self.asked, around);
+                self.has_come(come)
             }
             (State::Gathered { dialog, tools }, PromptEvent::Compose(surroundings)) => {
                 self.compose(*dialog, tools, surroundings, around)
@@ -228,6 +198,22 @@ impl Prompt {
         }
     }
 
+    /// How far it is with what it needs.
+    fn has_come(
+        &mut self,
+        (reached, mut actions): (Reached, Vec<PromptAction>),
+    ) -> Vec<PromptAction> {
+        match reached {
+            Reached::Stage(stage) => self.state = State::Gathering(stage),
+            Reached::All { dialog, tools } => {
+                self.state = State::Gathered { dialog, tools };
+                actions.push(PromptAction::Gathered);
+            }
+            Reached::Refused(line) => actions.extend(self.refuse(line)),
+        }
+        actions
+    }
+
     /// Builds the request: it is told, held back, or handed to the agent.
     fn compose(
         &mut self,
@@ -237,13 +223,13 @@ impl Prompt {
         around: &Around<'_>,
     ) -> Vec<PromptAction> {
         let able = surroundings.able;
-        if self.schema.is_some() && !able.structured {
+        if self.asked.schema.is_some() && !able.structured {
             return self.fail(able::no_schema(able), around);
         }
-        let lacking = able::lacking(self, &dialog, &tools, surroundings);
+        let lacking = able::lacking(&self.asked, &dialog, &tools, surroundings);
         let tools = able.tools.map(|_| tools).unwrap_or_default();
-        let (mut request, sent) = request::compose(self, &dialog, tools, surroundings);
-        if let Some(preview) = &self.preview {
+        let (mut request, sent) = request::compose(&mut self.asked, &dialog, tools, surroundings);
+        if let Some(preview) = &self.asked.preview {
             let told = preview.tell(&request, able.beside_tools, &dialog, surroundings.thread);
             return vec![PromptAction::Show(told), PromptAction::Leave];
         }
@@ -252,7 +238,10 @@ impl Prompt {
         if !lacking.is_empty() {
             actions.push(PromptAction::Lacking(lacking));
         }
-        actions.push(PromptAction::Begin(request::start(self, &dialog)));
+        actions.push(PromptAction::Begin(request::start(
+            &mut self.asked,
+            &dialog,
+        )));
         if surroundings.agent_is_busy {
             self.state = State::HeldBack(Box::new((request, sent)));
         } else {
@@ -312,11 +301,11 @@ impl Prompt {
                 usage: None,
             }))),
             // Nothing was sent and nothing is recorded: the prompt goes back to the editor.
-            State::Evaluating { .. } => {
+            State::Gathering(Gathering::Evaluating { .. }) => {
                 actions.push(PromptAction::InterruptRuntime);
                 actions.extend(self.give_back());
             }
-            State::Reading | State::LookingUp { .. } | State::Gathered { .. } => {
+            State::Gathering(_) | State::Gathered { .. } => {
                 actions.extend(self.give_back());
             }
         }
@@ -338,7 +327,7 @@ impl Prompt {
         let finished = Finished {
             outcome: outcome.clone(),
             exchange: Some(Exchanged {
-                prompt: self.text.clone(),
+                prompt: self.asked.text.clone(),
                 stored,
                 thread,
                 sent,
@@ -374,7 +363,7 @@ impl Prompt {
     fn give_back(&self) -> Option<PromptAction> {
         let back =
             || PromptAction::Show(SessionEvent::After(AfterEvent::Refill(self.source.clone())));
-        self.preview.is_none().then(back)
+        self.asked.preview.is_none().then(back)
     }
 
     fn ended(
@@ -389,8 +378,4 @@ impl Prompt {
             took: around.now.saturating_duration_since(self.started),
         }))
     }
-}
-
-fn show(event: AnswerEvent) -> PromptAction {
-    PromptAction::Show(SessionEvent::Answer(event))
 }

@@ -1,7 +1,7 @@
-//! Live functions as tools: which names are offered and why, what the agent is told of them, what a call gave.
+//! Live functions as tools: which names are offered and why, what the agent is told of them.
 //!
 //! In: the prompt, the conversation, what the runtime says of the names. Out: tools in a stable order, or the one line
-//! that refuses the prompt; results for the model and for the record. Five sources: this prompt, earlier prompts,
+//! that refuses the prompt. Five sources: this prompt, earlier prompts,
 //! notes, and tool results that declare tools (skills that were loaded are such results).
 //!
 //! Invariants: a name of this prompt is offered or refused aloud, any other is offered or skipped without a word; the
@@ -11,15 +11,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::pictures::Pictures;
-use super::turn::ToolReturn;
-use crate::agent::{InputPart, ToolSpec};
+use crate::agent::ToolSpec;
 use crate::dialog::{CellEntry, Dialog, tool_records};
 use crate::input::{is_name, note_value, references};
-use crate::output::mime::MimeBundle;
-use crate::output::traceback::CellError;
 use crate::runtime::{RuntimeAnswer, ToolLookup};
 use crate::session::toolbox::is_built_in;
 use crate::text::{cut_characters, frontmatter};
@@ -156,47 +150,6 @@ pub(in crate::session) fn callable(found: Vec<ToolLookup>) -> Vec<ToolSpec> {
     };
     let found = found.into_iter().filter(own).collect();
     Offered::default().resolve(found).unwrap_or_default()
-}
-
-/// What a call gave: its text, whole, and its pictures.
-pub(in crate::session) fn returned(result: Result<MimeBundle, CellError>) -> ToolReturn {
-    let mut pictures = Pictures::default();
-    let (text, success) = match result {
-        Ok(bundle) => {
-            for (mime, base64) in bundle.images() {
-                pictures.add(format!("data:{mime};base64,{base64}"));
-            }
-            (text_of(&bundle), true)
-        }
-        Err(error) => (format!("Error: {}: {}", error.name, error.value), false),
-    };
-    // No model reads it, and some services refuse it.
-    let mut text = text.replace('\0', "\u{fffd}");
-    if let Some(missing) = pictures.missing() {
-        text = format!("{text}\n{missing}");
-    }
-    let mut content: Vec<InputPart> = pictures.into_parts().collect();
-    let only_names_it = text.starts_with("[image/") && !text.contains('\n');
-    if content.is_empty() || !only_names_it {
-        content.insert(0, InputPart::Text(text.clone()));
-    }
-    ToolReturn {
-        text,
-        content,
-        success,
-        denied: false,
-    }
-}
-
-/// A result as text: a string as it is, JSON on one line, `[image/png]` for a picture.
-fn text_of(bundle: &MimeBundle) -> String {
-    if bundle.image().is_some() {
-        return bundle.for_model();
-    }
-    bundle
-        .text("text/plain")
-        .or_else(|| bundle.get("application/json").map(Value::to_string))
-        .unwrap_or_else(|| bundle.for_model())
 }
 
 /// The tools a note or a result names: its `allowed-tools`, and those its text mentions.

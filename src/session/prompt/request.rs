@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Prompt;
+use super::asked::Asked;
 use crate::agent::{
     AgentCapabilities, Exchange, InputPart, McpServer, Offering, ThreadDigest, ToolSpec,
     TurnRequest,
@@ -70,7 +70,7 @@ impl Sent {
 
 /// The request for the agent; what was attached goes with it. `tools` are the user's functions.
 pub(super) fn compose(
-    prompt: &mut Prompt,
+    prompt: &mut Asked,
     dialog: &Dialog,
     tools: Vec<ToolSpec>,
     around: &Surroundings<'_>,
@@ -142,7 +142,7 @@ pub(super) fn compose(
 }
 
 /// What the record is told when it is sent.
-pub(super) fn start(prompt: &mut Prompt, dialog: &Dialog) -> PromptStart {
+pub(super) fn start(prompt: &mut Asked, dialog: &Dialog) -> PromptStart {
     let code = dialog.cells.iter().rev();
     let code = code.into_iter().find(|cell| !is_ours(&cell.source));
     PromptStart {

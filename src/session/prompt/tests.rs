@@ -5,8 +5,10 @@ use crate::agent::{
     AgentCapabilities, AgentEvent, AgentFailure, AgentReply, FailureKind, ToolCall, TurnId,
 };
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, ToolLookup, Variable};
+use crate::session::events::AnswerEvent;
 use crate::session::outputs::Outputs;
 use crate::session::tests::choices;
+use crate::session::tool_return::ToolReturn;
 
 const TURN: TurnId = TurnId(1);
 

@@ -20,6 +20,7 @@ use crate::agent::{
 };
 use crate::dialog::{GatheredAnswer, ToolRecord, call_line, interrupted, tool_line};
 use crate::session::events::{AnswerEvent, TurnOutcome};
+use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::shows_itself;
 
 /// What can happen to a turn.
@@ -38,19 +39,6 @@ pub(super) enum TurnEvent {
     },
     /// The user pressed Ctrl-C.
     Interrupted,
-}
-
-/// What a tool gave back.
-#[derive(Debug, Clone)]
-pub(in crate::session) struct ToolReturn {
-    /// For the record and for the eye.
-    pub text: String,
-    /// For the model.
-    pub content: Vec<InputPart>,
-    /// False for exceptions and refusals.
-    pub success: bool,
-    /// The user has just said no to it.
-    pub denied: bool,
 }
 
 /// What is to be done.

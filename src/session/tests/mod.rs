@@ -20,7 +20,7 @@ mod work;
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use std::sync::{Arc, Mutex};
 
@@ -30,9 +30,10 @@ pub(super) use words::{word, words};
 
 use crate::agent::connect::{AgentKind, AgentPlan, Patience};
 use crate::agent::scripted;
-use crate::agent::{AgentEvent, AgentReply, Sandbox, ToolCall, TurnId, WebSearchUse};
+use crate::agent::{AgentEvent, AgentReply, InputPart, Sandbox, ToolCall, TurnId, WebSearchUse};
 use crate::config::{AgentChoice, Provenance};
 use crate::history::{Begin, Opening};
+use crate::input::Mode;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::connect::RuntimePlan;

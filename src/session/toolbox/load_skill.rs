@@ -9,19 +9,17 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::arguments::Arguments;
+use super::shelf::ALREADY;
 use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::output::limits::{Rest, shorten_transcript};
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
-use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::tool_return::ToolReturn;
 use crate::skills::{Activation, LANGUAGE, Origin};
 
 /// Code points of a block's output in the result.
 const BLOCK_CHARACTERS: usize = 2_000;
-
-/// What begins the result of a call that gave nothing new.
-pub(super) const ALREADY: &str = "already loaded";
 
 /// Why code of a skill did not run.
 const NOBODY: &str = "the user has to allow it and there is nobody here to ask";

@@ -1,7 +1,7 @@
 //! The agent's calls: which of our tools a turn offers, and the one call that is being worked off.
 //!
 //! Each tool is a machine in a file of its own: it takes a [`ToolEvent`] and says what it wants next, a [`ToolStep`]. A
-//! new tool is such a file and a row of [`specs::TOOLS`]. `work.rs` does what the steps say.
+//! new tool is such a file and a row of [`table::TOOLS`]. `work.rs` does what the steps say.
 //!
 //! Invariants: one call at a time (the turn keeps the others back); a call of a name the turn does not offer reaches
 //! no function; an answer that comes after its call reaches no other; a cell of a call ends before its turn does, so
@@ -16,161 +16,27 @@ mod pyrun;
 mod run_cells;
 mod shelf;
 mod specs;
+mod table;
+mod tool;
 mod work;
 
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::Value;
-
-use crate::agent::{InputPart, ToolCall};
-use crate::config::RunCells;
-use crate::runtime::{RequestId, RuntimeAnswer, RuntimeCapabilities, RuntimeRequest, Stdin};
-use crate::session::asking::Allowed;
+use crate::agent::ToolCall;
+use crate::runtime::RequestId;
 use crate::session::cell::{CellRun, Remains};
-use crate::session::kernels::{Opened, Opening};
-use crate::session::outputs::{OutputKind, Outputs};
-use crate::session::prompt::ToolReturn;
-use crate::session::question::{About, Reply};
 use crate::session::runtimes::Role;
-use crate::session::saving::NotebookPlaces;
 use crate::session::ticket::CallId;
-use crate::skills::Activation;
 
 pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
 pub(super) use shelf::Shelf;
 pub use shelf::{FindSkills, Skills};
-pub(super) use specs::{Offer, is_built_in, shows_itself};
-
-/// What can happen to a call.
-pub(super) enum ToolEvent {
-    /// The runtime answered what was submitted.
-    Answered(RuntimeAnswer),
-    /// The user answered what was asked.
-    Replied(Reply),
-    /// The code began.
-    CodeBegan,
-    /// The code asks for input.
-    InputAsked,
-    /// It was answered.
-    InputAnswered,
-    /// The code ended; `line` is the In number it had, 0 for none.
-    CodeEnded { line: u32, remains: Box<Remains> },
-    /// The interpreter that was to be ended is gone.
-    Restarted,
-    /// The skill was read, or could not be.
-    SkillRead(Result<Box<Activation>, String>),
-    /// The kernel that was wanted is up, or why there is none.
-    Opened(Result<Opened, String>),
-    /// What came of work on a notebook file.
-    Notebook(NotebookNews),
-    /// The time that [`Tool::due`] named has come.
-    Due,
-}
-
-/// What a tool wants next.
-pub(super) enum ToolStep {
-    /// Nothing: what it asked for is still to come.
-    Wait,
-    /// Asks the runtime; [`ToolEvent::Answered`] comes.
-    Submit(RuntimeRequest),
-    /// Asks the user; [`ToolEvent::Replied`] comes.
-    Ask(About),
-    /// Finds the place and the kernel for the next cell; [`ToolEvent::Opened`] comes.
-    Open(Opening),
-    /// Runs code; [`ToolEvent::CodeEnded`] comes.
-    Run(Code),
-    /// Interrupts the code.
-    Interrupt,
-    /// Ends the interpreter at once, the code with it.
-    Kill,
-    /// Reads the skill at this path; [`ToolEvent::SkillRead`] comes.
-    ReadSkill(String),
-    /// Works on a notebook file; [`ToolEvent::Notebook`] comes.
-    Notebook(NotebookJob),
-    /// The result; nothing follows it.
-    Done(ToolReturn),
-}
-
-/// Code a tool wants run.
-pub(super) struct Code {
-    source: String,
-    shown_as: ShownAs,
-    /// Where it goes first; `None`: it stays where it is.
-    directory: Option<PathBuf>,
-}
-
-/// How the user sees it.
-enum ShownAs {
-    /// A cell of the agent: numbered and recorded.
-    Cell { title: String },
-    /// Code of this skill: neither.
-    Skill { name: String },
-    /// A cell in a kernel of the agent's own: neither.
-    Own { kernel: u32, heading: String },
-}
-
-/// One kind of call.
-pub(super) trait Tool: Send {
-    /// Takes an event; says what is wanted next. What it did not ask for, it ignores.
-    fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep;
-
-    /// When it wants [`ToolEvent::Due`].
-    fn due(&self) -> Option<Instant> {
-        None
-    }
-
-    /// The In numbers of the cells whose output is in its result.
-    fn told_cells(&self) -> Vec<u32> {
-        Vec::new()
-    }
-}
-
-/// What a tool may look at and change.
-pub(super) struct Desk<'a> {
-    pub now: Instant,
-    /// There is somebody to ask.
-    pub somebody: bool,
-    /// An interpreter is up: it may hold variables.
-    pub interpreter: bool,
-    /// What the runtime can do.
-    pub able: &'a RuntimeCapabilities,
-    /// Who answers a tool's `input()`.
-    pub stdin: Stdin,
-    pub run_cells: &'a mut RunCells,
-    /// A kernel of the agent's own lives for one call, whatever is wanted.
-    pub kernels_per_call: bool,
-    pub allowed: &'a mut Allowed,
-    pub shelf: &'a mut Shelf,
-    pub outputs: &'a Outputs,
-    /// The interpreter's directory.
-    pub cwd: &'a Path,
-    /// What names of files mean.
-    pub places: &'a NotebookPlaces,
-    /// The user wants to see each change of a file first.
-    pub approvals: bool,
-    /// The prompt's In number.
-    pub line: u32,
-}
-
-impl Desk<'_> {
-    /// The result within the model's limit; what is left out of it is kept.
-    fn done(&self, mut result: ToolReturn) -> ToolStep {
-        let cut = self.outputs.cut(OutputKind::Tool, self.line, &result.text);
-        for part in &mut result.content {
-            if let InputPart::Text(text) = part
-                && *text == result.text
-            {
-                text.clone_from(&cut);
-            }
-        }
-        result.text = cut;
-        ToolStep::Done(result)
-    }
-}
+pub(super) use table::{Offer, is_built_in, shows_itself};
+use tool::{Begun, Code, Desk, ShownAs, Tool};
+pub(super) use tool::{ToolEvent, ToolStep};
 
 /// What works for the agent at this moment.
 #[derive(Default)]
@@ -221,48 +87,10 @@ enum Running {
     },
 }
 
-impl ToolReturn {
-    /// A text, as it is.
-    pub(super) fn text(text: String) -> Self {
-        ToolReturn {
-            content: vec![InputPart::Text(text.clone())],
-            text,
-            success: true,
-            denied: false,
-        }
-    }
-
-    /// Why there is no result.
-    pub(super) fn failed(why: &str) -> Self {
-        ToolReturn {
-            success: false,
-            ..ToolReturn::text(format!("Error: {why}"))
-        }
-    }
-
-    /// The user does not want it: what did not happen, and why.
-    pub(super) fn denied(what: &str, reply: &Reply) -> Self {
-        ToolReturn {
-            denied: true,
-            ..ToolReturn::failed(&format!("{what}{}", reply.reason()))
-        }
-    }
-}
-
-impl ToolStep {
-    /// Why there is no result.
-    fn failed(why: &str) -> Self {
-        ToolStep::Done(ToolReturn::failed(why))
-    }
-}
-
-/// What a call of a tool begins with: its machine and its first step, or the result where that is all.
-type Begun = Result<(Box<dyn Tool>, ToolStep), ToolReturn>;
-
 impl Toolbox {
     /// Begins a call; its first step.
     pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> ToolStep {
-        let row = specs::TOOLS.iter().find(|row| row.name == call.name);
+        let row = table::TOOLS.iter().find(|row| row.name == call.name);
         let begun = match row {
             Some(row) => (row.begin)(&call.arguments, desk),
             None => function::begin(call, desk),
@@ -471,6 +299,3 @@ impl Running {
         }
     }
 }
-
-/// Checks the arguments of a call and begins it.
-type Begin = fn(&Value, &mut Desk<'_>) -> Begun;

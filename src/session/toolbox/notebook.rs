@@ -20,8 +20,8 @@ use crate::notebook::{TIMES, output_value, times};
 use crate::runtime::Ending;
 use crate::session::cell::Remains;
 use crate::session::opened::OpenedNotebook;
-use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, ProposedCell, QuestionChoice, Reply};
+use crate::session::tool_return::ToolReturn;
 
 mod job;
 

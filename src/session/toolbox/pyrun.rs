@@ -8,8 +8,8 @@ use crate::agent::InputPart;
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot};
-use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::tool_return::ToolReturn;
 
 /// Lines of a traceback a model gets, from its end.
 const TRACEBACK_LINES: usize = 30;

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::load_skill::ALREADY;
 use super::specs;
 use crate::dialog::{Dialog, tool_records};
 use crate::session::events::Notice;
@@ -17,6 +16,9 @@ use crate::session::run::RunSender;
 use crate::skills::{Activation, Catalog, Consent, Origin};
 use crate::text::columns;
 use crate::text::escape::visible;
+
+/// What begins the result of a call that gave nothing new.
+pub(super) const ALREADY: &str = "already loaded";
 
 /// The skills there are and what the user answered about them in earlier sessions.
 #[derive(Debug, Clone)]

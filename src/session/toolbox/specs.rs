@@ -1,15 +1,12 @@
 //! Our tools as the model sees them: names, descriptions, schemas.
 //!
 //! Written for the model: what a tool is for, what it cannot do, when another is better. Models in code mode see them
-//! as comments above TypeScript declarations. A tool is a row of [`TOOLS`]. Invariant: the same offer gives the same
-//! bytes, or threads would be seeded anew for nothing.
+//! as comments above TypeScript declarations.
 
 use serde_json::{Value, json};
 
-use super::Begin;
 use crate::agent::ToolSpec;
 use crate::runtime::RuntimeCapabilities;
-use crate::session::outputs::{Outputs, READ_OUTPUT};
 
 pub(super) const PYRUN: &str = "pyrun";
 pub(super) const RUN_CELLS: &str = "run_cells";
@@ -50,86 +47,7 @@ a mark left out deletes its cell, a mark without a number is a new cell); `run` 
 live {language} session, as run_cells does, and writes its outputs into the file). The user sees each change and is \
 asked first outside the working directory.";
 
-/// What a turn is offered beside the user's functions.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::session) struct Offer<'a> {
-    /// Cells may be run, perhaps after a question.
-    pub run_cells: bool,
-    /// There are skills.
-    pub load_skill: bool,
-    /// What the runtime can do.
-    pub able: &'a RuntimeCapabilities,
-}
-
-/// A tool of ours.
-pub(super) struct ToolRow {
-    pub name: &'static str,
-    spec: fn(&RuntimeCapabilities) -> ToolSpec,
-    is_offered: fn(Offer<'_>) -> bool,
-    /// Checks the arguments and begins.
-    pub begin: Begin,
-    /// What it makes stands on the screen by the time it returns.
-    shows_itself: bool,
-}
-
-/// Our tools, in the order the model sees them.
-pub(super) const TOOLS: &[ToolRow] = &[
-    ToolRow {
-        name: PYRUN,
-        spec: pyrun_spec,
-        is_offered: |offer| offer.able.snapshot,
-        begin: super::pyrun::begin,
-        shows_itself: false,
-    },
-    ToolRow {
-        name: RUN_CELLS,
-        spec: run_cells_spec,
-        is_offered: |offer| offer.run_cells,
-        begin: super::run_cells::begin,
-        shows_itself: true,
-    },
-    ToolRow {
-        name: READ_OUTPUT,
-        spec: |_| Outputs::spec(),
-        is_offered: |_| true,
-        begin: |arguments, desk| Err(desk.outputs.read(arguments)),
-        shows_itself: false,
-    },
-    ToolRow {
-        name: NOTEBOOK,
-        spec: notebook_spec,
-        is_offered: |_| true,
-        begin: super::notebook::begin,
-        shows_itself: false,
-    },
-    ToolRow {
-        name: LOAD_SKILL,
-        spec: load_skill_spec,
-        is_offered: |offer| offer.load_skill,
-        begin: super::load_skill::begin,
-        shows_itself: false,
-    },
-];
-
-impl Offer<'_> {
-    /// The tools, always in this order.
-    pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
-        let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));
-        offered.map(|row| (row.spec)(self.able)).collect()
-    }
-}
-
-/// True for the names that are ours whether or not they are offered.
-pub(in crate::session) fn is_built_in(name: &str) -> bool {
-    TOOLS.iter().any(|row| row.name == name)
-}
-
-/// Whether what a tool makes stands on the screen by the time it returns.
-pub(in crate::session) fn shows_itself(name: &str) -> bool {
-    TOOLS.iter().any(|row| row.name == name && row.shows_itself)
-}
-
-fn pyrun_spec(able: &RuntimeCapabilities) -> ToolSpec {
+pub(super) fn pyrun_spec(able: &RuntimeCapabilities) -> ToolSpec {
     let language = &able.language;
     spec(
         PYRUN,
@@ -140,7 +58,7 @@ fn pyrun_spec(able: &RuntimeCapabilities) -> ToolSpec {
     )
 }
 
-fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
+pub(super) fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
     let language = &able.language;
     let mut cell = json!({
         "type": "object",
@@ -177,7 +95,7 @@ fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
     )
 }
 
-fn notebook_spec(able: &RuntimeCapabilities) -> ToolSpec {
+pub(super) fn notebook_spec(able: &RuntimeCapabilities) -> ToolSpec {
     let number = |what: &str| json!({"type": "integer", "minimum": 0, "description": what});
     let flag = |what: &str| json!({"type": "boolean", "description": what});
     spec(
@@ -198,7 +116,7 @@ fn notebook_spec(able: &RuntimeCapabilities) -> ToolSpec {
     )
 }
 
-fn load_skill_spec(_: &RuntimeCapabilities) -> ToolSpec {
+pub(super) fn load_skill_spec(_: &RuntimeCapabilities) -> ToolSpec {
     spec(
         LOAD_SKILL,
         ABOUT_LOAD_SKILL,

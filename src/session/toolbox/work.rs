@@ -17,12 +17,13 @@ use crate::session::cell::{CellRun, CellStep, Remains, Whose};
 use crate::session::events::{AnswerEvent, BeginEvent, ToldEvent};
 use crate::session::floor::{FloorEvent, Holder};
 use crate::session::handle::Command;
-use crate::session::prompt::{PromptEvent, ToolReturn};
+use crate::session::prompt::PromptEvent;
 use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::{Role, RuntimeSlot};
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 use crate::session::ticket::CallId;
+use crate::session::tool_return::ToolReturn;
 use crate::skills::Catalog;
 
 /// What is said of a kernel that ended between two cells.

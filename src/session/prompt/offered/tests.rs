@@ -1,4 +1,4 @@
-//! Where the names of tools come from, what is refused, what a call gave.
+//! Where the names of tools come from, what is refused.
 
 use serde_json::json;
 
@@ -205,84 +205,4 @@ fn a_text_full_of_beginnings_is_read_in_linear_time() {
         ..Dialog::default()
     };
     assert_eq!(names("x", &dialog), "");
-}
-
-/// Text and pictures the model gets, and the text of the record.
-fn told(result: Result<MimeBundle, CellError>) -> (Vec<String>, String, bool) {
-    let returned = returned(result);
-    let parts = returned.content.into_iter().map(|part| match part {
-        InputPart::Text(text) => text,
-        InputPart::Image(url) => format!("<{url}>"),
-        InputPart::File { path, .. } => path,
-    });
-    (parts.collect(), returned.text, returned.success)
-}
-
-#[test]
-fn what_a_call_gave() {
-    let check = |entries: &[(&str, Value)], parts: &[&str], text: &str| {
-        let entries = entries
-            .iter()
-            .map(|(mime, data)| ((*mime).to_owned(), data.clone()));
-        let bundle = MimeBundle::new(entries.collect());
-        let told = told(Ok(bundle.clone()));
-        assert_eq!(
-            (told.0, told.1.as_str(), told.2),
-            (
-                parts.iter().map(|part| (*part).to_owned()).collect(),
-                text,
-                true
-            ),
-            "{bundle:?}"
-        );
-    };
-    check(&[("text/plain", json!("a\n"))], &["a\n"], "a\n");
-    check(&[("text/plain", json!(""))], &[""], "");
-    check(
-        &[("text/plain", json!("a\0b"))],
-        &["a\u{fffd}b"],
-        "a\u{fffd}b",
-    );
-    check(
-        &[("application/json", json!({"a": [1, "é"]}))],
-        &["{\"a\":[1,\"é\"]}"],
-        "{\"a\":[1,\"é\"]}",
-    );
-    check(&[("text/markdown", json!("# T"))], &["# T"], "# T");
-    check(&[], &[""], "");
-    check(
-        &[
-            ("image/png", json!("iVBORw0KGgo=")),
-            ("text/plain", json!("[image/png]")),
-        ],
-        &["<data:image/png;base64,iVBORw0KGgo=>"],
-        "[image/png]",
-    );
-    check(
-        &[
-            ("text/plain", json!("a cat")),
-            ("image/jpeg", json!(["/9j/A", "/9j/B"])),
-        ],
-        &[
-            "a cat\n[image/jpeg]",
-            "<data:image/jpeg;base64,/9j/A>",
-            "<data:image/jpeg;base64,/9j/B>",
-        ],
-        "a cat\n[image/jpeg]",
-    );
-}
-
-#[test]
-fn an_exception_is_told_as_one() {
-    let error = CellError {
-        name: "ValueError".into(),
-        value: "no\0".into(),
-        traceback: vec!["secret path".into()],
-        leaves: None,
-    };
-    let text = "Error: ValueError: no\u{fffd}";
-    assert_eq!(
-        told(Err(error)),
-        (vec![text.to_owned()], text.to_owned(), false)
-    );
 }

@@ -20,8 +20,8 @@ use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::config::RunCells;
 use crate::session::cell::Remains;
 use crate::session::kernels::{Opened, Opening, Which};
-use crate::session::prompt::ToolReturn;
 use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::tool_return::ToolReturn;
 
 use ran::{Done, Ran};
 use wanted::Wanted;

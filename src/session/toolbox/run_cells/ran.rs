@@ -7,7 +7,7 @@ use crate::output::MODEL_CHARACTERS;
 use crate::runtime::{Death, Ending};
 use crate::session::cell::Remains;
 use crate::session::outputs::Outputs;
-use crate::session::prompt::ToolReturn;
+use crate::session::tool_return::ToolReturn;
 
 /// Code points of a cell's output in the result at least, however many cells there are.
 const LEAST_CHARACTERS: usize = 2_000;

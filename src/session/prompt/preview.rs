@@ -3,14 +3,13 @@
 //! In: the request as it was built for an agent, by the way every prompt goes. Out: text. Nothing is built here a
 //! second time, so what is told is what would be sent: context, exchanges, tools, instructions and the thread.
 
-use std::time::Instant;
-
+use super::offered::named_in;
 use crate::agent::{InputPart, ThreadDigest, ToolSpec, TurnRequest};
 use crate::dialog::Dialog;
 use crate::history::RecordedThread;
 use crate::magics::ContextShown;
+use crate::output::limits::grouped;
 use crate::session::events::{SessionEvent, ToldEvent};
-use crate::session::prompt::{Prompt, named_in};
 use crate::session::toolbox::is_built_in;
 
 /// What is told.
@@ -24,25 +23,24 @@ pub(in crate::session) struct Preview {
 /// ASCII characters that count as one token; any other character is one by itself.
 const ASCII_PER_TOKEN: usize = 4;
 
-/// An empty prompt that goes as far as the agent's door.
-pub(super) fn prompt(shown: ContextShown, number: u32) -> Prompt {
-    let preview = Preview {
-        shown,
-        left_out: Vec::new(),
-    };
-    Prompt::new(number, String::new(), String::new(), Instant::now()).previewing(preview)
-}
-
 impl Preview {
+    /// Of this; nothing is left out yet.
+    pub(in crate::session) fn of(shown: ContextShown) -> Self {
+        Preview {
+            shown,
+            left_out: Vec::new(),
+        }
+    }
+
     /// These are not evaluated for it.
-    pub(in crate::session) fn leaves_out(&mut self, variables: &[String], shells: &[String]) {
+    pub(super) fn leaves_out(&mut self, variables: &[String], shells: &[String]) {
         let variables = variables.iter().map(|name| format!("$`{name}`"));
         let shells = shells.iter().map(|command| format!("!`{command}`"));
         self.left_out = variables.chain(shells).collect();
     }
 
     /// What the user is told; `beside` is what the agent adds to the instructions when there are tools.
-    pub(in crate::session) fn tell(
+    pub(super) fn tell(
         &self,
         request: &TurnRequest,
         beside: &str,
@@ -134,8 +132,8 @@ fn context(
         history = history.plus(user).plus(assistant);
         earlier.push(format!(
             "  [{line}] {} + {} characters{}",
-            count(user.characters()),
-            count(assistant.characters()),
+            grouped(user.characters() as u64),
+            grouped(assistant.characters() as u64),
             pictures(exchange.images.len())
         ));
     }
@@ -174,8 +172,8 @@ fn context(
     });
     lines.push(format!(
         "[in all {} characters, about {} tokens: {ASCII_PER_TOKEN} ASCII characters or one other are taken for one]",
-        count(total.characters()),
-        count(total.tokens())
+        grouped(total.characters() as u64),
+        grouped(total.tokens() as u64)
     ));
     lines.join("\n")
 }
@@ -247,7 +245,7 @@ fn size_of_tool(tool: &ToolSpec) -> Size {
 }
 
 fn told(size: Size) -> String {
-    format!("{} characters", count(size.characters()))
+    format!("{} characters", grouped(size.characters() as u64))
 }
 
 fn pictures(number: usize) -> String {
@@ -256,17 +254,4 @@ fn pictures(number: usize) -> String {
         1 => ", 1 picture".to_owned(),
         number => format!(", {number} pictures"),
     }
-}
-
-/// `1,234`.
-pub(super) fn count(number: impl TryInto<u64>) -> String {
-    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -1,0 +1,45 @@
+//! What a tool gives back, to the agent's turn and to the record.
+
+use crate::agent::InputPart;
+use crate::session::question::Reply;
+
+/// What a tool gave back.
+#[derive(Debug, Clone)]
+pub(super) struct ToolReturn {
+    /// For the record and for the eye.
+    pub text: String,
+    /// For the model.
+    pub content: Vec<InputPart>,
+    /// False for exceptions and refusals.
+    pub success: bool,
+    /// The user has just said no to it.
+    pub denied: bool,
+}
+
+impl ToolReturn {
+    /// A text, as it is.
+    pub(super) fn text(text: String) -> Self {
+        ToolReturn {
+            content: vec![InputPart::Text(text.clone())],
+            text,
+            success: true,
+            denied: false,
+        }
+    }
+
+    /// Why there is no result.
+    pub(super) fn failed(why: &str) -> Self {
+        ToolReturn {
+            success: false,
+            ..ToolReturn::text(format!("Error: {why}"))
+        }
+    }
+
+    /// The user does not want it: what did not happen, and why.
+    pub(super) fn denied(what: &str, reply: &Reply) -> Self {
+        ToolReturn {
+            denied: true,
+            ..ToolReturn::failed(&format!("{what}{}", reply.reason()))
+        }
+    }
+}
