@@ -85,7 +85,7 @@ use crate::agent::McpServer;
 use crate::config::{Choices, Keymap, Provenance};
 use crate::history::History;
 use crate::report::Report;
-use crate::runtime::{Place, Stdin};
+use crate::runtime::Stdin;
 
 /// Everything a session is made of.
 pub struct Parts {

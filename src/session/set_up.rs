@@ -95,7 +95,7 @@ impl Session {
         if let (Some(hash), false) = (&project.hash, *reply == Reply::Chosen(QuestionChoice::Once))
         {
             self.shelf.decide(hash.clone(), yes);
-            self.shelf.keep_answers(&self.inbox, &out);
+            self.shelf.keep_answers(&out);
         }
         self.floor.take_back();
         self.set_up(Some(&project).filter(|_| yes), out);
