@@ -11,7 +11,7 @@ mod table;
 use serde_json::{Map, Value};
 
 pub use chord::{Chord, Stroke};
-pub use table::{ActionRow, GROUPS, KeyAction};
+pub use table::{ActionRow, GROUPS, KeyAction, Shares};
 
 /// Chords and their actions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub use choice::{
 };
 pub use choices::Choices;
 pub use file::ConfigFile;
-pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Stroke};
+pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Shares, Stroke};
 pub use paths::Paths;
 pub use provenance::{Origin, Provenance};
 pub use resolve::{ConfigFlags, Settings, resolve};

@@ -134,6 +134,28 @@ pub enum RuntimeEvent {
     Notice(String),
 }
 
+impl RuntimeEvent {
+    /// The request it belongs to.
+    pub fn request(&self) -> Option<RequestId> {
+        match self {
+            RuntimeEvent::Output { id, .. }
+            | RuntimeEvent::Display { id, .. }
+            | RuntimeEvent::Comm { id, .. } => *id,
+            RuntimeEvent::Started { id }
+            | RuntimeEvent::Clear { id, .. }
+            | RuntimeEvent::Page { id, .. }
+            | RuntimeEvent::InputRequested { id, .. }
+            | RuntimeEvent::RecordRequested { id, .. }
+            | RuntimeEvent::Error { id, .. }
+            | RuntimeEvent::ExitRequested { id, .. }
+            | RuntimeEvent::NextInput { id, .. }
+            | RuntimeEvent::Finished { id, .. }
+            | RuntimeEvent::Answered { id, .. } => Some(*id),
+            _ => None,
+        }
+    }
+}
+
 /// Which of the cell's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputStream {

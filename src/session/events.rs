@@ -60,7 +60,7 @@ pub enum BeginEvent {
         line: u32,
         /// What it is for, in the agent's words; may be empty.
         title: String,
-        /// Python.
+        /// Its code.
         source: String,
     },
     /// A step of a replay: what follows up to its cell's end is the cell's. An exchange has nothing to follow.
@@ -208,7 +208,7 @@ groups! {
 /// What an input turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// Python, notes included.
+    /// Code, notes included.
     Cell,
     /// A command of the persistent shell.
     Shell,

@@ -15,6 +15,7 @@ mod events;
 mod exact_log;
 mod exchange;
 mod floor;
+mod given;
 mod handle;
 mod intake;
 mod kernels;
@@ -39,6 +40,7 @@ mod set_up;
 mod shell;
 mod shown;
 mod slots;
+mod start;
 mod submission;
 mod suggest;
 mod task;
@@ -57,6 +59,7 @@ pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, QuestionEvent, RunKind, SessionEvent,
     ToldEvent, TurnOutcome,
 };
+pub use given::AtHome;
 pub use handle::SessionHandle;
 pub use kernels::KernelWish;
 pub use loading::{Loading, missing};
@@ -69,11 +72,10 @@ pub use replay::{Replay, ReplayStep};
 pub use replayed::{ReplayStop, Replayed};
 pub use run::{Next, Run};
 pub use saving::{FileForm, NotebookPlaces, SaveTarget, read_text, write_file};
-pub use set_up::AtHome;
 pub use slots::{ConnectAgent, ConnectRuntime, PlanAgent, PlanKernel, PlannedRuntime};
+pub use start::start;
 pub use submission::{Closed, LastExchange, Submission, Surroundings};
 pub use suggest::{Draft, Suggesting, TakeSuggestion};
-pub use task::start;
 pub use toolbox::{FindSkills, Skills};
 
 use std::path::PathBuf;

@@ -64,7 +64,7 @@ pub enum About {
 /// A cell the agent wants to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedCell {
-    /// Python.
+    /// Its source.
     pub code: String,
     /// What it is for, in the agent's words; may be empty.
     pub title: String,

@@ -40,7 +40,7 @@ pub struct Replay {
 pub enum ReplayStep {
     /// A cell is run.
     Cell {
-        /// Python, as typed.
+        /// Code, as typed.
         source: String,
         /// A cell of this session's record: it runs under this In number and is not recorded again. `None`: it takes
         /// the next number and is recorded like one that was typed.

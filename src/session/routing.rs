@@ -128,7 +128,7 @@ impl Session {
 
     /// An event of a running cell, of a tool call, or of the background.
     pub(super) fn on_cell_event(&mut self, role: Role, event: RuntimeEvent) {
-        let id = request_of(&event);
+        let id = event.request();
         if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
             let step = cell.on(event, &self.history);
@@ -138,11 +138,13 @@ impl Session {
             match step {
                 CellStep::On => {}
                 CellStep::Died(mut remains) => {
-                    self.keep_ran(&mut remains);
+                    let out = self.out_or_background().clone();
+                    self.workbook.keep_ran(&mut remains, out);
                     self.on_floor(FloorEvent::CellDied(&remains));
                 }
                 CellStep::Ended(mut remains) => {
-                    self.keep_ran(&mut remains);
+                    let out = self.out_or_background().clone();
+                    self.workbook.keep_ran(&mut remains, out);
                     if let Some(cwd) = &remains.cwd {
                         self.goes_to(role, PathBuf::from(cwd));
                     }
@@ -208,24 +210,4 @@ fn tell_record(call: u64, history: History, path: PathBuf, inbox: UnboundedSende
         });
         let _ = inbox.send(Command::ReplyRecord(call, place));
     });
-}
-
-/// The request an event belongs to.
-pub(super) fn request_of(event: &RuntimeEvent) -> Option<RequestId> {
-    match event {
-        RuntimeEvent::Output { id, .. }
-        | RuntimeEvent::Display { id, .. }
-        | RuntimeEvent::Comm { id, .. } => *id,
-        RuntimeEvent::Started { id }
-        | RuntimeEvent::Clear { id, .. }
-        | RuntimeEvent::Page { id, .. }
-        | RuntimeEvent::InputRequested { id, .. }
-        | RuntimeEvent::RecordRequested { id, .. }
-        | RuntimeEvent::Error { id, .. }
-        | RuntimeEvent::ExitRequested { id, .. }
-        | RuntimeEvent::NextInput { id, .. }
-        | RuntimeEvent::Finished { id, .. }
-        | RuntimeEvent::Answered { id, .. } => Some(*id),
-        _ => None,
-    }
 }

@@ -13,15 +13,6 @@ use crate::session::run::RunSender;
 use crate::session::task::Session;
 use crate::skills::ProjectFiles;
 
-/// What is done before the first input.
-#[derive(Debug, Default)]
-pub struct AtHome {
-    /// It.
-    pub set_up: SetUp,
-    /// What a project wants done with it, until the user has been asked.
-    pub project: Option<ProjectFiles>,
-}
-
 impl Session {
     /// Begins with it, where the runtime takes it.
     pub(super) fn begin_set_up(&mut self, out: RunSender) {

@@ -10,8 +10,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::agent::McpServer;
-use crate::config::{Choices, Images, Keymap, Provenance};
+use crate::config::{Choices, Images};
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
@@ -21,7 +20,8 @@ use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
-use crate::session::handle::{Command, SessionHandle, Shared};
+use crate::session::given::Setup;
+use crate::session::handle::{Command, Shared};
 use crate::session::kernels::Kernels;
 use crate::session::numbering::Numbering;
 use crate::session::outputs::Outputs;
@@ -29,14 +29,13 @@ use crate::session::outside::Outside;
 use crate::session::prompt::PromptEvent;
 use crate::session::replay::ReplayRun;
 use crate::session::resume::{earlier, last_exchange};
-use crate::session::run::{Run, RunSender, stream};
+use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
-use crate::session::saving::NotebookPlaces;
-use crate::session::slots::{AgentSlot, PlanAgent, PlanKernel, Waiter};
+use crate::session::slots::{AgentSlot, Waiter};
 use crate::session::suggest;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
-use crate::session::{AtHome, Parts, Surroundings};
+use crate::session::{Parts, Surroundings};
 
 /// The state of the loop.
 pub(super) struct Session {
@@ -67,48 +66,8 @@ pub(super) struct Session {
     pub(super) outside: Outside,
 }
 
-/// What a session is given once and never changes.
-pub(super) struct Setup {
-    /// How another agent would be connected in place of this one.
-    pub(super) agents: PlanAgent,
-    /// How a kernel of the agent's own would be connected.
-    pub(super) kernels: PlanKernel,
-    /// How agents that take tools from a server only reach ours.
-    pub(super) own_server: Option<McpServer>,
-    /// Where exact exchanges are logged when that is chosen.
-    pub(super) exact_log: PathBuf,
-    /// The settings file.
-    pub(super) config_file: PathBuf,
-    /// Who decided the choices to begin with, and which files there are.
-    pub(super) provenance: Provenance,
-    /// What the editor's keys do.
-    pub(super) keys: Arc<Keymap>,
-    /// Where notebooks lie.
-    pub(super) notebooks: NotebookPlaces,
-    /// There is a user who can be asked.
-    pub(super) asks: bool,
-    /// What is done before the first input.
-    pub(super) at_home: AtHome,
-}
-
-/// Starts a session on a thread of its own; the second value carries what happens outside of runs.
-///
-/// # Errors
-/// When no thread can be had.
-pub fn start(parts: Parts) -> Result<(SessionHandle, Run), Report> {
-    let (commands, inbox) = tokio::sync::mpsc::unbounded_channel();
-    let (background, run_of_background) = stream();
-    let language = parts.runtime.able.language.clone();
-    let (handle, shared) = SessionHandle::new(commands.clone(), language);
-    std::thread::Builder::new()
-        .name("session".into())
-        .spawn(move || run(parts, inbox, commands, background, shared))
-        .map_err(|error| Report::failure("could not start the session's thread").because(error))?;
-    Ok((handle, run_of_background))
-}
-
 /// Runs a session until it is closed.
-fn run(
+pub(super) fn run(
     parts: Parts,
     inbox: UnboundedReceiver<Command>,
     commands: UnboundedSender<Command>,

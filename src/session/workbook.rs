@@ -5,7 +5,7 @@
 //! id; a text that has nothing to do with the cell that was brought into the editor does not replace it.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,14 +17,11 @@ use tokio::task::JoinHandle;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, Revision, Slot};
 use crate::notebook::{TIMES, output_value, times};
 use crate::output::CellOutput;
-use crate::report::Report;
 use crate::session::cell::Remains;
-use crate::session::commands::{Deed, tell};
-use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
-use crate::session::handle::Command;
+use crate::session::notice::{Notice, notice};
 use crate::session::opened::{MissingNotebook, OpenedNotebook};
 use crate::session::run::RunSender;
-use crate::session::task::Session;
+use crate::session::saving::NotebookPlaces;
 
 /// How much of a cell's text has to be in a new one for it to be the same cell.
 const SAME: f32 = 0.3;
@@ -68,11 +65,11 @@ struct Place {
 pub(super) struct BroughtCell {
     number: usize,
     id: Option<String>,
-    source: String,
+    pub(super) source: String,
 }
 
 /// A cell that was asked for.
-enum Found {
+pub(super) enum FoundCell {
     Code(BroughtCell),
     /// Prose: its text.
     Other(String),
@@ -105,100 +102,44 @@ impl Workbook {
         }
     }
 
-    /// Waits until all that ran is in the file.
-    pub(super) async fn finish(&mut self) {
-        for writing in self.writing.drain(..) {
-            // A disk that does not answer holds nobody up for ever.
-            let _ = tokio::time::timeout(PATIENCE, writing).await;
+    /// The file and name that one is to open; without a name, those of the open one.
+    pub(super) fn named(
+        &self,
+        name: &str,
+        places: &NotebookPlaces,
+        cwd: &Path,
+    ) -> Result<(PathBuf, String), Notice> {
+        match (name, &self.open) {
+            ("", None) => Err(none_is_open()),
+            ("", Some(open)) => Ok((open.path.clone(), open.name.clone())),
+            (name, _) => Ok((places.file(name, cwd), name.to_owned())),
         }
     }
-}
 
-impl Session {
-    /// Opens a notebook in place, and lists its cells; without a name, lists those of the open one.
-    pub(super) fn open_notebook(&mut self, name: &str, out: &RunSender) {
-        let (path, name) = match (name, &self.workbook.open) {
-            ("", None) => {
-                let message = "no notebook is open: `%ipycodex open FILE` opens one";
-                return out.send(Notice::warning(message));
-            }
-            ("", Some(open)) => (open.path.clone(), open.name.clone()),
-            (name, _) => (self.setup.notebooks.file(name, &self.cwd), name.to_owned()),
-        };
-        let (file, shown) = (path.clone(), name.clone());
-        let opening = tokio::task::spawn_blocking(move || {
-            OpenedNotebook::open(&file, &shown, MissingNotebook::Empty)
-        });
-        let opening = async move {
-            let failed = |error| Err(Report::failure("the file could not be read").because(error));
-            let notebook = match opening.await.unwrap_or_else(failed) {
-                Err(report) => return tell(notice(&report)),
-                Ok(notebook) => notebook,
-            };
-            let mut deeds = tell(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
-            let message = format!(
-                "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings one \
-                 into the editor, `%ipycodex close` ends it"
-            );
-            deeds.extend(tell(Notice::note(message)));
-            let at = notebook.document.len();
-            let shared = Arc::new(Shared {
-                file: Mutex::new(Place { notebook, at }),
-                waiting: Mutex::default(),
-            });
-            deeds.push(Deed::OpenNotebook(Box::new(OpenWorkbook {
-                path,
-                name,
-                shared,
-                brought: None,
-            })));
-            deeds
-        };
-        self.later(out, opening);
-    }
-
-    /// Brings a cell of the open notebook into the editor; new cells go behind it.
-    pub(super) fn bring_cell(&mut self, number: usize, out: &RunSender) {
-        let Some(open) = &self.workbook.open else {
-            let message = "no notebook is open: `%ipycodex open FILE` opens one";
-            return out.send(Notice::warning(message));
-        };
+    /// Looks a cell of the open notebook up, which may wait for the file; new cells go behind it.
+    pub(super) fn look_up(
+        &self,
+        number: usize,
+    ) -> Result<impl FnOnce() -> Result<FoundCell, String> + Send + use<>, Notice> {
+        let open = self.open.as_ref().ok_or_else(none_is_open)?;
         let shared = Arc::clone(&open.shared);
-        let looked = tokio::task::spawn_blocking(move || locked(&shared.file).bring(number));
-        self.later(out, async move {
-            match looked.await {
-                Ok(Ok(Found::Code(brought))) => {
-                    let mut deeds = tell(AfterEvent::Refill(brought.source.clone()));
-                    deeds.push(Deed::BringCell(brought));
-                    deeds
-                }
-                Ok(Ok(Found::Other(source))) => {
-                    let mut deeds = tell(ToldEvent::Verbatim(source));
-                    let note = "that cell is no code; new cells go behind it";
-                    deeds.extend(tell(Notice::note(note)));
-                    deeds
-                }
-                Ok(Err(why)) => tell(Notice::warning(why)),
-                Err(error) => tell(Notice::warning(error.to_string())),
-            }
-        });
+        Ok(move || locked(&shared.file).bring(number))
     }
 
-    /// Cells are written nowhere any more.
-    pub(super) fn close_notebook(&mut self, out: &RunSender) {
-        let message = match self.workbook.open.take() {
+    /// Cells are written nowhere any more: what is said of it.
+    pub(super) fn close(&mut self) -> Notice {
+        Notice::note(match self.open.take() {
             Some(open) => format!("{} is closed; it holds all that ran", open.name),
             None => "no notebook is open".to_owned(),
-        };
-        out.send(Notice::note(message));
+        })
     }
 
-    /// A cell has ended: one of the user goes into the open notebook.
-    pub(super) fn keep_ran(&mut self, remains: &mut Remains) {
+    /// A cell has ended: one of the user goes into the open notebook. What goes wrong is said on `out`.
+    pub(super) fn keep_ran(&mut self, remains: &mut Remains, out: RunSender) {
         let Some((line, source)) = remains.kept.take() else {
             return;
         };
-        let Some(open) = &mut self.workbook.open else {
+        let Some(open) = &mut self.open else {
             return;
         };
         let outputs = std::mem::take(&mut remains.outputs);
@@ -211,22 +152,45 @@ impl Session {
         };
         let shared = Arc::clone(&open.shared);
         locked(&shared.waiting).push_back((ran, open.brought.take()));
-        let (inbox, out) = (self.inbox.clone(), self.out_or_background().clone());
         let writing = tokio::task::spawn_blocking(move || {
             let mut place = locked(&shared.file);
             let Some((ran, brought)) = locked(&shared.waiting).pop_front() else {
                 return;
             };
-            for told in place.write(&ran, brought.as_ref()) {
-                // The session may have ended.
-                let _ = inbox.send(Command::Do(tell(told), out.clone()));
-            }
+            let told = place.write(&ran, brought.as_ref());
+            told.into_iter().for_each(|told| out.send(told));
         });
-        self.workbook
-            .writing
-            .retain(|writing| !writing.is_finished());
-        self.workbook.writing.push(writing);
+        self.writing.retain(|writing| !writing.is_finished());
+        self.writing.push(writing);
     }
+
+    /// Waits until all that ran is in the file.
+    pub(super) async fn finish(&mut self) {
+        for writing in self.writing.drain(..) {
+            // A disk that does not answer holds nobody up for ever.
+            let _ = tokio::time::timeout(PATIENCE, writing).await;
+        }
+    }
+}
+
+impl OpenWorkbook {
+    /// New cells go to the end of it.
+    pub(super) fn new(path: PathBuf, name: String, notebook: OpenedNotebook) -> Self {
+        let at = notebook.document.len();
+        OpenWorkbook {
+            path,
+            name,
+            shared: Arc::new(Shared {
+                file: Mutex::new(Place { notebook, at }),
+                waiting: Mutex::default(),
+            }),
+            brought: None,
+        }
+    }
+}
+
+fn none_is_open() -> Notice {
+    Notice::warning("no notebook is open: `%ipycodex open FILE` opens one")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -235,7 +199,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Place {
     /// The cell of this number; new cells go behind it.
-    fn bring(&mut self, number: usize) -> Result<Found, String> {
+    fn bring(&mut self, number: usize) -> Result<FoundCell, String> {
         let document = &self.notebook.document;
         let Some(cell) = document.cell(number) else {
             return Err(match document.len() {
@@ -246,10 +210,10 @@ impl Place {
         self.at = number + 1;
         let source = cell.source();
         if cell.kind() != Some(CellKind::Code) {
-            return Ok(Found::Other(source));
+            return Ok(FoundCell::Other(source));
         }
         let id = cell.id();
-        Ok(Found::Code(BroughtCell { number, id, source }))
+        Ok(FoundCell::Code(BroughtCell { number, id, source }))
     }
 
     /// Where one stands in the file as it is now: behind the same cell.

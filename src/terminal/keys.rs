@@ -23,7 +23,7 @@ use reedline::{
     ValidationResult, Validator,
 };
 
-use crate::config::{self, KeyAction, Keymap, Meaning, Stroke};
+use crate::config::{self, KeyAction, Keymap, Meaning, Shares, Stroke};
 use crate::input::{Completeness, Mode};
 use crate::terminal::action::Action;
 use crate::terminal::complete;
@@ -251,9 +251,10 @@ impl Keys {
     }
 
     fn act(&mut self, actions: &[KeyAction]) -> ReedlineEvent {
-        let shared = actions.len() > 1;
         let mut actions = actions.to_vec();
-        actions.retain(|action| !shared || self.is_empty() || *action != KeyAction::Copy);
+        if actions.len() > 1 && !self.is_empty() {
+            actions.retain(|action| action.shares() != Shares::WhereNothingIsTyped);
+        }
         let mut events: Vec<ReedlineEvent> =
             actions.iter().map(|action| self.action(*action)).collect();
         self.selecting = actions.iter().any(|action| does::selects(*action));

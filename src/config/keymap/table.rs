@@ -7,7 +7,9 @@
 
 /// A headline, and the actions under it.
 macro_rules! actions {
-    ($($title:literal { $($action:ident $name:literal [$($chord:literal)*] $help:literal)* })*) => {
+    ($($title:literal {
+        $($action:ident $name:literal [$($chord:literal)*] $(shares $when:ident)? $help:literal)*
+    })*) => {
         /// Something a key can do in the editor.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum KeyAction {
@@ -20,6 +22,7 @@ macro_rules! actions {
                 action: KeyAction::$action,
                 name: $name,
                 chords: &[$($chord),*],
+                shares: [$(Shares::$when,)? Shares::Never][0],
                 help: $help,
             }),*]),)*
         ];
@@ -35,8 +38,21 @@ pub struct ActionRow {
     pub name: &'static str,
     /// Its default chords.
     pub chords: &'static [&'static str],
+    /// When it has its turn at a chord it shares with another action.
+    pub shares: Shares,
     /// One line.
     pub help: &'static str,
+}
+
+/// When an action comes before another of the same chord.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shares {
+    /// It shares none.
+    Never,
+    /// Where it has something to do.
+    WhereItCan,
+    /// Where nothing is typed.
+    WhereNothingIsTyped,
 }
 
 actions! {
@@ -54,9 +70,9 @@ actions! {
     }
     "The agent" {
         Suggest "suggest" ["alt-."] "ask the model how the text goes on"
-        AcceptSuggestion "accept_suggestion" ["right" "ctrl-f" "end" "ctrl-e"] "take the grey text; where there is \
-                                                                                none, the key's other meaning"
-        AcceptWord "accept_word" ["alt-f" "alt-right" "ctrl-right"] "take a word of it"
+        AcceptSuggestion "accept_suggestion" ["right" "ctrl-f" "end" "ctrl-e"] shares WhereItCan
+            "take the grey text; where there is none, the key's other meaning"
+        AcceptWord "accept_word" ["alt-f" "alt-right" "ctrl-right"] shares WhereItCan "take a word of it"
         Blocks "blocks" ["alt-shift-w"] "insert all Python blocks of the last answer"
         Block1 "block_1" ["alt-!" "alt-shift-1"] "insert its first block"
         Block2 "block_2" ["alt-@" "alt-shift-2"] "insert its second block"
@@ -70,8 +86,8 @@ actions! {
         BlockNext "block_next" ["alt-shift-down"] "put its next block in place of the text"
         BlockPrevious "block_previous" ["alt-shift-up"] "put the block before in place of the text"
         Recall "recall" ["alt-r"] "edit the last prompt and replace its answer"
-        Copy "copy" ["alt-c"] "put the last answer into the clipboard; where the key has another meaning, \
-                                 when nothing is typed"
+        Copy "copy" ["alt-c"] shares WhereNothingIsTyped
+            "put the last answer into the clipboard; where the key has another meaning, when nothing is typed"
         Unfold "unfold" ["ctrl-o"] "show in full what was shown shortened"
         Answer "answer" ["alt-a"] "show what an MCP client asks, and answer it"
     }
@@ -148,11 +164,15 @@ impl KeyAction {
             .map_or("", |row| row.name)
     }
 
-    /// True for what may share a chord with another action, which has its turn where this one has nothing to do.
+    /// When it has its turn at a chord it shares with another action.
+    pub fn shares(self) -> Shares {
+        KeyAction::rows()
+            .find(|row| row.action == self)
+            .map_or(Shares::Never, |row| row.shares)
+    }
+
+    /// True for what may share a chord with another action, which has its turn where this one has not.
     pub fn gives_way(self) -> bool {
-        matches!(
-            self,
-            KeyAction::AcceptSuggestion | KeyAction::AcceptWord | KeyAction::Copy
-        )
+        self.shares() != Shares::Never
     }
 }

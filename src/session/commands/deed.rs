@@ -41,7 +41,7 @@ pub(in crate::session) enum Deed {
         whose: Whose,
         stops: bool,
     },
-    /// Steps run; the last line of the session that is Python is `last_code`.
+    /// Steps run; the last line of the session that is code is `last_code`.
     Replay {
         replay: Replay,
         last_code: u32,

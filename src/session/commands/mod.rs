@@ -143,9 +143,15 @@ impl Session {
                 let language = self.runtimes.user.able().language.clone();
                 self.later(out, loading::load(loading, history, language));
             }
-            MagicOrder::Open(name) => self.open_notebook(&name, out),
-            MagicOrder::Bring(number) => self.bring_cell(number, out),
-            MagicOrder::Close => self.close_notebook(out),
+            MagicOrder::Open(name) => match notebooks::open(&self.workbook, &name, places) {
+                Ok(opening) => self.later(out, opening),
+                Err(why) => out.send(why),
+            },
+            MagicOrder::Bring(number) => match notebooks::bring(&self.workbook, number) {
+                Ok(looked) => self.later(out, looked),
+                Err(why) => out.send(why),
+            },
+            MagicOrder::Close => out.send(self.workbook.close()),
             MagicOrder::Export { file, force } => {
                 let exported = notebooks::export(history, file, force, places, out.clone());
                 self.later(out, exported);

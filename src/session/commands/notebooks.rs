@@ -1,21 +1,74 @@
-//! `save` and `export`: files are read and written on another thread.
+//! `save`, `export` and the notebook that is worked on in place: files are read and written on another thread.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::deed::{Later, tell, warn};
+use super::deed::{Deed, Later, tell, warn};
 use crate::history::History;
 use crate::notebook::SavedSession;
 use crate::report::Report;
-use crate::session::events::{Notice, ToldEvent, notice};
+use crate::session::events::{AfterEvent, Notice, ToldEvent, notice};
+use crate::session::opened::{MissingNotebook, OpenedNotebook};
 use crate::session::run::RunSender;
 use crate::session::saving::{FileForm, NotebookPlaces, SaveTarget, write_file};
+use crate::session::workbook::{FoundCell, OpenWorkbook, Workbook};
 
 /// How long an export may take before it says how far it is, and how often it does from then on.
 const PATIENT: Duration = Duration::from_secs(2);
 
 /// Cells that are named when a replay of them would fail.
 const NAMED: usize = 5;
+
+/// Opens a notebook in place, and lists its cells; without a name, lists those of the open one.
+pub(super) fn open(
+    workbook: &Workbook,
+    name: &str,
+    (places, cwd): (&NotebookPlaces, &Path),
+) -> Result<Later, Notice> {
+    let (path, name) = workbook.named(name, places, cwd)?;
+    let (file, shown) = (path.clone(), name.clone());
+    let opening = tokio::task::spawn_blocking(move || {
+        OpenedNotebook::open(&file, &shown, MissingNotebook::Empty)
+    });
+    Ok(Box::pin(async move {
+        let failed = |error| Err(Report::failure("the file could not be read").because(error));
+        let notebook = match opening.await.unwrap_or_else(failed) {
+            Err(report) => return tell(notice(&report)),
+            Ok(notebook) => notebook,
+        };
+        let mut deeds = tell(ToldEvent::Text(notebook.listing().trim_end().to_owned()));
+        let message = format!(
+            "cells that run are written into {name} at once, new ones at its end; `%ipycodex cell N` brings one into \
+             the editor, `%ipycodex close` ends it"
+        );
+        deeds.extend(tell(Notice::note(message)));
+        let open = OpenWorkbook::new(path, name, notebook);
+        deeds.push(Deed::OpenNotebook(Box::new(open)));
+        deeds
+    }))
+}
+
+/// Brings a cell of the open notebook into the editor; new cells go behind it.
+pub(super) fn bring(workbook: &Workbook, number: usize) -> Result<Later, Notice> {
+    let looked = tokio::task::spawn_blocking(workbook.look_up(number)?);
+    Ok(Box::pin(async move {
+        match looked.await {
+            Ok(Ok(FoundCell::Code(brought))) => {
+                let mut deeds = tell(AfterEvent::Refill(brought.source.clone()));
+                deeds.push(Deed::BringCell(brought));
+                deeds
+            }
+            Ok(Ok(FoundCell::Other(source))) => {
+                let mut deeds = tell(ToldEvent::Verbatim(source));
+                let note = "that cell is no code; new cells go behind it";
+                deeds.extend(tell(Notice::note(note)));
+                deeds
+            }
+            Ok(Err(why)) => warn(why),
+            Err(error) => warn(error.to_string()),
+        }
+    }))
+}
 
 /// Saves the session as a notebook: `file` as typed, with its suffix; `None`: the startup notebook.
 pub(super) fn save(

@@ -105,7 +105,7 @@ impl Session {
                 self.out_or_background().send(notice);
             }
             event => {
-                if let Some(id) = crate::session::routing::request_of(&event) {
+                if let Some(id) = event.request() {
                     // What comes after its cell was asked for by nobody.
                     drop(self.on_code(role, id, event));
                 }

@@ -6,7 +6,7 @@
 //! Invariants: one call at a time (the turn keeps the others back); a call of a name the turn does not offer reaches
 //! no function; an answer that comes after its call reaches no other; a cell of a call ends before its turn does, so
 //! that nobody else gets its terminal. Absent on purpose: what functions of the user look like to the model
-//! (`session/tools.rs`).
+//! (`prompt/offered.rs`).
 
 mod arguments;
 mod function;
