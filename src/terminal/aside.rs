@@ -46,6 +46,19 @@ impl Aside {
         self.show_background()
     }
 
+    /// Shows what asks before the first input, then what guests want.
+    pub(super) fn let_all_in(
+        &mut self,
+        showing: &mut Showing,
+        editor: &Editor,
+    ) -> Result<(), Report> {
+        if self.guests.startup_asks() {
+            self.finish_startup(showing)?;
+            editor.type_ahead(&std::mem::take(&mut showing.early));
+        }
+        self.let_in(showing, editor)
+    }
+
     /// Shows what guests want, to its end.
     pub(super) fn let_in(&self, showing: &mut Showing, editor: &Editor) -> Result<(), Report> {
         while let Some(visit) = self.guests.let_in() {

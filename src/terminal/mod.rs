@@ -350,12 +350,7 @@ impl Shell {
                 Edited::Cleared => {}
                 Edited::Aside(replaces) => {
                     replacing = replaces;
-                    if self.aside.guests.startup_asks() {
-                        self.aside.finish_startup(&mut self.showing)?;
-                        let typed = std::mem::take(&mut self.showing.early);
-                        self.editor.type_ahead(&typed);
-                    }
-                    self.aside.let_in(&mut self.showing, &self.editor)?;
+                    self.aside.let_all_in(&mut self.showing, &self.editor)?;
                 }
                 Edited::Left if self.leaving.may(&self.session, &self.screen)? => return Ok(0),
                 Edited::Left => {}
