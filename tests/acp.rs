@@ -4,6 +4,7 @@
 mod bench;
 mod faults;
 mod program;
+mod real;
 mod recorded;
 mod servers;
 mod turns;

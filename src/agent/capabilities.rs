@@ -5,6 +5,7 @@
 //! then, and makes up for what is not there itself.
 
 use super::news::Offering;
+use crate::text::escape::visible;
 
 /// What an agent can and cannot do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +74,33 @@ pub enum Login {
         more: String,
     },
     /// By [`Agent::log_in`](super::Agent::log_in) with one of these.
-    Methods(Vec<Offering>),
+    Methods(Vec<LoginMethod>),
+}
+
+/// A way to log in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoginMethod {
+    /// What it is called.
+    pub of: Offering,
+    /// Asks the user in a terminal, once the agent has been told; `None`: the agent does it by itself.
+    pub program: Option<LoginProgram>,
+}
+
+/// A program that logs in; one that ends well has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginProgram {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Set in its environment.
+    pub variables: Vec<(String, String)>,
+}
+
+impl LoginProgram {
+    /// As one types it; safe to show.
+    pub fn line(&self) -> String {
+        let line = shlex::try_join(self.words.iter().map(String::as_str));
+        visible(&line.unwrap_or_default()).into_owned()
+    }
 }
 
 impl AgentCapabilities {

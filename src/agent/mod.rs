@@ -41,7 +41,7 @@ use tokio::sync::oneshot;
 /// A command the agent ran: what the record keeps of it.
 pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
-pub use capabilities::{AgentCapabilities, Login, ToolRoute};
+pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
 pub use digest::ThreadDigest;
 pub use event::AgentEvent;
 pub use facts::{Facts, Kept, Limit, Lookup, Model};

@@ -25,7 +25,7 @@ use crate::runtime::{Ending, InputReply};
 use crate::screen::Screen;
 use crate::session::{
     AfterEvent, CellEvent, EditorWish, EndEvent, Loading, NO_SHELL, Next, PICK_USAGE, Run,
-    SessionEvent, SessionHandle, Submission, TurnOutcome,
+    SessionEvent, SessionHandle, Submission, TurnOutcome, log_in_elsewhere,
 };
 use json::Json;
 pub use kept::Kept;
@@ -138,6 +138,7 @@ pub fn run(
                         .screen
                         .notice(&copied(&options.screen, &what, &text))?;
                 }
+                EditorWish::LogIn(program) => options.screen.notice(&log_in_elsewhere(&program))?,
                 // Nobody is there to pick.
                 EditorWish::PickSession(_) => options.screen.notice(PICK_USAGE)?,
             }

@@ -223,6 +223,7 @@ impl AnswerView {
     ) -> Result<(), ScreenError> {
         self.work.clear();
         self.settle()?;
+        self.plan_stays()?;
         match outcome {
             TurnOutcome::Complete => {
                 let seconds = format!("{:.1} s", took.as_secs_f64());
@@ -289,10 +290,13 @@ impl AnswerView {
         };
         let mut frame = MarkdownFrame::default();
         let mut live = Vec::new();
+        let plan = self.work.plan_rows(columns);
+        let rows_beside = rows.saturating_sub(plan.len()).max(1);
         if let Some((_, stream)) = &mut self.stream {
-            frame = stream.frame(usize::from(size.columns), rows.max(1));
+            frame = stream.frame(usize::from(size.columns), rows_beside);
             live = std::mem::take(&mut frame.live);
         }
+        live.extend(plan);
         live.extend(self.work.rows(columns, rows));
         if live.is_empty() && self.stream.is_none() && !self.printed {
             let waited = self.started.elapsed();
@@ -379,11 +383,19 @@ impl AnswerView {
         self.line(&format!("🔧 {text}"), Style::new())
     }
 
-    /// The plan, when it is another than before.
+    /// The plan: a block below the answer while it goes on, lines that stay when it does not. Where nothing can be
+    /// drawn again, lines each time it is another.
     fn plan(&mut self, steps: &[PlanStep]) -> Result<(), ScreenError> {
-        let rows = self.work.planned(steps);
-        rows.iter()
-            .try_for_each(|(row, style)| self.line(row, *style))
+        let other = self.work.planned(steps);
+        match other && !(self.screen.rich() && self.work.plan_goes_on()) {
+            true => self.plan_stays(),
+            false => Ok(()),
+        }
+    }
+
+    fn plan_stays(&mut self) -> Result<(), ScreenError> {
+        let mut lines = self.work.take_plan().into_iter();
+        lines.try_for_each(|(line, style)| self.line(&line, style))
     }
 
     /// Work of the agent's own: live while it goes on, then a line.

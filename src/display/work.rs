@@ -1,10 +1,12 @@
 //! What goes on beside the text of an answer: commands, tools, work of the agent's own, and its plan.
 //!
 //! In: beginnings, output, ends. Out: rows that are redrawn while something runs, lines that stay when it has ended.
-//! Pure; all text in it is foreign: whoever prints a line makes it safe.
+//! The plan is one block: redrawn while there is something left to do, and left to stand when there is not. Pure; all
+//! text in it is foreign: whoever prints a line makes it safe.
 
 use nu_ansi_term::{Color, Style};
 
+use super::rows::Rows;
 use crate::agent::{Activity, PlanStep, WorkStatus};
 use crate::text::escape::visible;
 use crate::text::{Line, cut};
@@ -15,11 +17,17 @@ const COMMAND_LINES: usize = 8;
 /// Bytes of a running command's output that are looked at for them.
 const COMMAND_TAIL: usize = 4096;
 
-/// What runs at this moment, and the plan as it was shown last.
+/// Steps of a plan that are shown while it is worked off.
+const PLAN_STEPS: usize = 12;
+
+/// What runs at this moment, and the plan.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     running: Vec<Running>,
-    plan: Vec<(String, Style)>,
+    /// As it was told last.
+    plan: Vec<PlanStep>,
+    /// It stands among the lines that stay.
+    plan_stays: bool,
 }
 
 #[derive(Debug)]
@@ -102,24 +110,66 @@ impl Work {
         Some((line, style))
     }
 
-    /// Takes the plan; its lines, a box each, when they are others than before.
-    pub(super) fn planned(&mut self, steps: &[PlanStep]) -> Vec<(String, Style)> {
-        let lines = steps.iter().map(|step| {
-            let (mark, style) = match step.status {
-                WorkStatus::Waiting => ("☐", Style::new()),
-                WorkStatus::Running => ("▸", Style::new().bold()),
-                WorkStatus::Done => ("☑", Style::new().dimmed()),
-                WorkStatus::Failed => ("✗", Color::Red.normal()),
-            };
-            (format!("{mark} {}", step.text), style)
-        });
-        let lines: Vec<(String, Style)> = lines.collect();
-        if self.plan == lines {
+    /// Takes the plan; false when it is the same as before.
+    pub(super) fn planned(&mut self, steps: &[PlanStep]) -> bool {
+        let other = self.plan != steps;
+        if other {
+            self.plan = steps.to_vec();
+            self.plan_stays = false;
+        }
+        other
+    }
+
+    /// Some step of the plan is still to be done.
+    pub(super) fn plan_goes_on(&self) -> bool {
+        let open =
+            |step: &PlanStep| matches!(step.status, WorkStatus::Waiting | WorkStatus::Running);
+        self.plan.iter().any(open)
+    }
+
+    /// The lines of the plan that stay, once: a box for each step.
+    pub(super) fn take_plan(&mut self) -> Vec<(String, Style)> {
+        match std::mem::replace(&mut self.plan_stays, true) {
+            true => Vec::new(),
+            false => self.plan.iter().map(step_line).collect(),
+        }
+    }
+
+    /// A row for each step of the plan while it goes on; of a long one, those around the first that is not done.
+    pub(super) fn plan_rows(&self, columns: usize) -> Vec<Line> {
+        if self.plan_stays || !self.plan_goes_on() {
             return Vec::new();
         }
-        self.plan.clone_from(&lines);
-        lines
+        let done = |step: &PlanStep| step.status == WorkStatus::Done;
+        let at = self.plan.iter().take_while(|step| done(step)).count();
+        let from = at.saturating_sub(2);
+        let from = from.min(self.plan.len().saturating_sub(PLAN_STEPS));
+        let to = self.plan.len().min(from + PLAN_STEPS);
+        let mut rows = Rows::new(columns);
+        let left_out = |rows: &mut Rows, count: usize| {
+            if count > 0 {
+                let text = format!("… {count} more steps");
+                rows.text(0, &cut(&text, columns), Style::new().dimmed());
+            }
+        };
+        left_out(&mut rows, from);
+        for step in &self.plan[from..to] {
+            let (line, style) = step_line(step);
+            rows.text(0, &cut(&visible(&line), columns), style);
+        }
+        left_out(&mut rows, self.plan.len() - to);
+        rows.into_rows()
     }
+}
+
+fn step_line(step: &PlanStep) -> (String, Style) {
+    let (mark, style) = match step.status {
+        WorkStatus::Waiting => ("☐", Style::new()),
+        WorkStatus::Running => ("▸", Style::new().bold()),
+        WorkStatus::Done => ("☑", Style::new().dimmed()),
+        WorkStatus::Failed => ("✗", Color::Red.normal()),
+    };
+    (format!("{mark} {}", step.text), style)
 }
 
 #[cfg(test)]
@@ -128,24 +178,34 @@ mod tests {
     use crate::agent::{ActivityKind, InputPart};
 
     #[test]
-    fn a_plan_has_a_box_for_each_step_and_is_shown_when_it_has_changed() {
-        let step = |text: &str, status| PlanStep {
-            text: text.into(),
-            status,
+    fn a_plan_is_one_block_until_nothing_is_left_to_do() {
+        use WorkStatus::{Done, Failed, Running, Waiting};
+        let plan = |all: &[WorkStatus]| -> Vec<PlanStep> {
+            let step = |(at, status): (usize, &WorkStatus)| PlanStep {
+                text: format!("{at}"),
+                status: *status,
+            };
+            all.iter().enumerate().map(step).collect()
         };
-        let steps = [
-            step("a", WorkStatus::Done),
-            step("b", WorkStatus::Running),
-            step("c", WorkStatus::Waiting),
-            step("d", WorkStatus::Failed),
-        ];
         let mut work = Work::default();
-        let lines = |rows: Vec<(String, Style)>| -> Vec<String> {
-            rows.into_iter().map(|(row, _)| row).collect()
+        let rows =
+            |work: &Work| -> Vec<String> { work.plan_rows(20).iter().map(Line::plain).collect() };
+        let stays = |work: &mut Work| -> Vec<String> {
+            work.take_plan().into_iter().map(|(line, _)| line).collect()
         };
-        assert_eq!(lines(work.planned(&steps)), ["☑ a", "▸ b", "☐ c", "✗ d"]);
-        assert_eq!(lines(work.planned(&steps)), [""; 0]);
-        assert_eq!(lines(work.planned(&steps[..1])), ["☑ a"]);
+        assert!(work.planned(&plan(&[Done, Running, Waiting, Failed])));
+        assert_eq!(rows(&work), ["☑ 0", "▸ 1", "☐ 2", "✗ 3"]);
+        assert!(!work.planned(&plan(&[Done, Running, Waiting, Failed])));
+        assert!(work.planned(&plan(&[Done, Done])) && !work.plan_goes_on());
+        assert_eq!(rows(&work), [""; 0]);
+        assert_eq!(stays(&mut work), ["☑ 0", "☑ 1"]);
+        assert_eq!(stays(&mut work), [""; 0]);
+        let mut long = [Done; 20];
+        long[15..].fill(Waiting);
+        work.planned(&plan(&long));
+        let shown = rows(&work);
+        assert_eq!((shown[0].as_str(), shown.len()), ("… 8 more steps", 13));
+        assert_eq!(shown[12], "☐ 19");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
+use crate::agent::LoginProgram;
 use crate::markdown::Theme;
 use crate::session::events::{Notice, SessionEvent, ToldEvent};
 use crate::session::run::RunSender;
@@ -24,6 +25,8 @@ pub enum EditorWish {
     },
     /// Shell mode is to be turned on or off.
     ToggleShell,
+    /// This program is to ask the user in the terminal.
+    LogIn(LoginProgram),
     /// The themes for code are to be shown, this one being in force.
     ShowThemes(String),
 }
@@ -76,6 +79,9 @@ impl Wishing {
             Some(EditorWish::Copy { .. }) => {
                 SessionEvent::Notice(Notice::warning("there is no clipboard here"))
             }
+            Some(EditorWish::LogIn(program)) => {
+                SessionEvent::Notice(Notice::warning(log_in_elsewhere(&program)))
+            }
             Some(EditorWish::ToggleShell) => SessionEvent::Notice(Notice::warning(NO_SHELL)),
             Some(EditorWish::ShowThemes(in_force)) => {
                 let names: Vec<&str> = Theme::names().collect();
@@ -91,6 +97,12 @@ impl Wishing {
 
 /// What is said where there is no editor for commands.
 pub const NO_SHELL: &str = "there is no shell mode here: a line that starts with `!` is a command";
+
+/// What is said where no program can have the terminal.
+pub fn log_in_elsewhere(program: &LoginProgram) -> String {
+    let line = program.line();
+    format!("there is no terminal here: run `{line}` in one; the next prompt uses the new login")
+}
 
 /// What is said where nobody can pick.
 pub const PICK_USAGE: &str = "Usage: %ipycodex resume ID (`%ipycodex sessions` lists them)";

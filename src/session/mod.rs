@@ -54,7 +54,7 @@ mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
 pub use commands::listing;
-pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick};
+pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick, log_in_elsewhere};
 pub use events::{
     AfterEvent, AnswerEvent, BeginEvent, CellEvent, EndEvent, QuestionEvent, RunKind, SessionEvent,
     ToldEvent, TurnOutcome,

@@ -13,6 +13,7 @@ use crossterm::cursor::SetCursorStyle;
 use crossterm::event::Event;
 use reedline::{CursorConfig, EditCommand, ExternalPrinter, Prompt, Reedline, Signal};
 
+use crate::agent::LoginProgram;
 use crate::config::{EditMode, Keymap};
 use crate::display::copied;
 use crate::history::Recall;
@@ -370,6 +371,11 @@ impl Editor {
             Ok(None) => {}
             Err(why) => self.background.say(&why),
         }
+    }
+
+    /// Lets a program log the user in; how that went.
+    pub(super) fn log_in(&self, program: &LoginProgram) -> String {
+        self.external.log_in(program)
     }
 
     /// Where keys wait for the editor.

@@ -1,4 +1,4 @@
-//! The user's own editor on the text being typed.
+//! Programs that get the terminal for a while: the user's own editor on the text being typed, an agent's login.
 //!
 //! In: a command line, a text. Out: the text as the editor left it, without its last line end; `None` when the editor
 //! says that it was not to be (it ended with something else than 0). The text lies in a directory of its own that
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 
+use crate::agent::LoginProgram;
 use crate::input::Mode;
 use crate::process;
 use crate::screen::guard::TerminalGuard;
@@ -45,9 +46,12 @@ impl External {
             text.starts_with('.') || (mode == Mode::Prompts && !text.starts_with([';', '!', '%']));
         let file = place.0.join(if prompt { "prompt.md" } else { "cell.py" });
         write(&file, text).map_err(|error| format!("no temporary file: {error}"))?;
-        let status = self.run(&words, &file).map_err(|error| {
-            format!("`{command}` could not be started ({error}); set VISUAL or EDITOR")
-        })?;
+        let mut editor = Command::new(&words[0]);
+        let status = self
+            .run(editor.args(&words[1..]).arg(&file))
+            .map_err(|error| {
+                format!("`{command}` could not be started ({error}); set VISUAL or EDITOR")
+            })?;
         if !status.success() {
             return Err(format!(
                 "`{command}` ended with {status}: nothing is changed"
@@ -76,13 +80,26 @@ impl External {
         }
     }
 
+    /// Lets a program log the user in; how that went.
+    pub(super) fn log_in(&self, program: &LoginProgram) -> String {
+        let line = program.line();
+        let Some((first, rest)) = program.words.split_first() else {
+            return "the agent names no program that logs in".to_owned();
+        };
+        let variables = program.variables.iter().map(|(name, value)| (name, value));
+        match self.run(Command::new(first).args(rest).envs(variables)) {
+            Ok(status) if status.success() => "Logged in: the next prompt uses it.".to_owned(),
+            Ok(status) => format!("`{line}` ended with {status}: nothing is known of a login"),
+            Err(error) => format!("`{line}` could not be started ({error})"),
+        }
+    }
+
     /// Gives it the terminal until it ends.
-    fn run(&self, words: &[String], file: &Path) -> std::io::Result<ExitStatus> {
+    fn run(&self, command: &mut Command) -> std::io::Result<ExitStatus> {
         if let Some(guard) = &self.guard {
             guard.restore();
         }
-        let mut command = Command::new(&words[0]);
-        let ended = process::run_in_front(command.args(&words[1..]).arg(file), None);
+        let ended = process::run_in_front(command, None);
         if let Some(guard) = &self.guard {
             guard.host_mode();
             if ended.as_ref().is_ok_and(|status| status.code().is_none()) {

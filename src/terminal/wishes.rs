@@ -54,6 +54,7 @@ impl Wishes {
             EditorWish::Copy { what, text } => {
                 self.print(&format!("{}\n", copied(&self.screen, &what, &text)))?;
             }
+            EditorWish::LogIn(program) => self.print(&format!("{}\n", editor.log_in(&program)))?,
             EditorWish::PickSession(among) => return self.pick(&among),
         }
         Ok(None)

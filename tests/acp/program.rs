@@ -16,10 +16,20 @@ pub(super) fn command(fault: &str) -> String {
 #[test]
 fn a_session_with_an_agent_that_asks_and_is_stopped() {
     let shell = Shell::start(Home::new(), &["--agent", &command("")], SIZE);
-    shell.cell(1, ".think plan hello");
+    shell.at(1);
+    shell.pty.send_line(".think plan hello");
     shell.shows("> hm");
     shell.shows("▸ look");
     shell.shows("☑ look");
+    shell.at(2);
+    // One block, drawn over until the turn is over.
+    let text = shell.text();
+    let count = |part: &str| text.matches(part).count();
+    assert_eq!(
+        (count("▸ look"), count("☑ look"), count("☐ tell")),
+        (0, 1, 1),
+        "{text}"
+    );
     shell.pty.send_line(".permission");
     shell.shows("touch x");
     shell.shows("reject once");
@@ -46,6 +56,35 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
         stored[2].1.ends_with("<system>user interrupted</system>"),
         "{stored:?}"
     );
+}
+
+#[test]
+fn an_agent_that_logs_in_by_a_program_gets_the_terminal_for_it() {
+    let mut home = Home::new();
+    let login = home.path().join("login");
+    home.set("ACP_LOGIN", &login);
+    let shell = Shell::start(home, &["--agent", &command("'terminal login'")], SIZE);
+    shell.at(1);
+    shell.pty.send_line(".hello there");
+    shell.shows("log in with `%ipycodex login tui` (In the terminal)");
+    shell.at_with(2, ".hello there");
+    shell.pty.send("\x15%ipycodex login\r");
+    shell.shows("%ipycodex login tui  In the terminal");
+    shell.pty.send_line("%ipycodex login tui");
+    shell.shows("who are you?");
+    shell.pty.send_line("");
+    shell.shows("ended with exit status: 3");
+    std::fs::remove_file(&login).unwrap();
+    shell.pty.send_line("%ipycodex login tui");
+    shell.pty.wait_until("the question again", |screen| {
+        screen.contents().matches("who are you?").count() == 2
+    });
+    shell.pty.send_line("ada");
+    shell.shows("Logged in: the next prompt uses it.");
+    assert_eq!(std::fs::read_to_string(login).unwrap(), "ada");
+    shell.pty.send_line(".hello again");
+    shell.shows("hello again");
+    shell.leave();
 }
 
 #[test]

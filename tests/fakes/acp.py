@@ -108,6 +108,7 @@ def perform(blocks):
         elif word == "plan":
             for first in ["in_progress", "completed"]:
                 update("plan", entries=[{"content": "look", "status": first}, {"content": "tell", "status": "pending"}])
+                time.sleep(0.3)
         elif word == "read":
             text(json.dumps(ask("fs/read_text_file", path=os.path.abspath("a.txt"), line=2, limit=1)))
         elif word == "write":
@@ -213,7 +214,19 @@ def prompt(message):
     update("session_info_update", title="A title")
 
 
+def log_in():
+    """Our other face: a login in a terminal, kept in the file named by ACP_LOGIN."""
+    name = input("who are you? ")
+    with open(os.environ["ACP_LOGIN"], "w") as login:
+        login.write(name)
+    sys.exit(0 if name else 3)
+
+
 def main():
+    if sys.argv[-1] == "--login":
+        log_in()
+    if FAULT == "terminal login":
+        state["authenticated"] = os.path.exists(os.environ["ACP_LOGIN"])
     if FAULT == "silent":
         time.sleep(1000)
     if FAULT == "stdout logs":
@@ -231,12 +244,14 @@ def main():
                 able = {}
             if FAULT == "load only":
                 able = {"loadSession": True}
+            tui = {"id": "tui", "name": "In the terminal", "type": "terminal", "args": ["--login"]}
+            ways = {"login": [{"id": "key", "name": "A key"}], "terminal login": [tui]}
             result = {"protocolVersion": params["protocolVersion"], "agentCapabilities": able,
-                      "authMethods": [{"id": "key", "name": "A key"}] if FAULT == "login" else []}
+                      "authMethods": ways.get(FAULT, [])}
         elif method == "authenticate":
             state["authenticated"] = params["methodId"] == "key"
         elif method == "session/new":
-            if FAULT == "login" and not state["authenticated"]:
+            if "login" in FAULT and not state["authenticated"]:
                 say({"id": mine, "error": {"code": -32000, "message": "Authentication required"}})
                 continue
             if FAULT == "nonsense session":

@@ -40,6 +40,9 @@ const KERNELS: [&str; 4] = [
     "jupyter_kernel_gateway==3.0.1",
 ];
 
+/// An agent of the Agent Client Protocol that works with the pinned Codex.
+const CODEX_ACP: &str = "@agentclientprotocol/codex-acp@2.6.0";
+
 /// What reads, checks and runs notebooks.
 const NOTEBOOKS: [&str; 4] = [
     "nbformat==5.11.1",
@@ -72,6 +75,18 @@ const STRANGERS: [&str; 4] = [
 pub fn codex() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_codex);
     have("the pinned Codex", &FOUND)
+}
+
+/// codex-acp as npm ships it, without a Codex of its own: it takes the one `CODEX_PATH` names.
+pub fn codex_acp() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let folder = peers_folder().join("codex-acp");
+        fetched(&folder, CODEX_ACP, || {
+            install_packages(&folder, &["--omit=optional", CODEX_ACP])
+        })?;
+        Ok(folder.join("node_modules/.bin/codex-acp"))
+    });
+    have("codex-acp", &FOUND)
 }
 
 /// The Python of an environment with IPython, ipykernel, jupyter_client and Rich.

@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use crate::agent::{AgentCapabilities, Login, Offering, ToolRoute};
+use super::program::Program;
+use crate::agent::{AgentCapabilities, Login, LoginMethod, LoginProgram, Offering, ToolRoute};
 
 /// The version of the protocol that is spoken here.
 pub(super) const VERSION: u64 = 1;
@@ -20,7 +21,7 @@ pub(super) struct Agreed {
     pub(super) list: bool,
     pub(super) close: bool,
     /// How to log in.
-    pub(super) methods: Vec<Offering>,
+    pub(super) methods: Vec<LoginMethod>,
 }
 
 impl Agreed {
@@ -28,7 +29,7 @@ impl Agreed {
     ///
     /// # Errors
     /// The version it speaks instead, in words.
-    pub(super) fn read(answer: &Value) -> Result<Agreed, String> {
+    pub(super) fn read(answer: &Value, program: &Program) -> Result<Agreed, String> {
         match &answer["protocolVersion"] {
             Value::Null => return Err("no version at all".into()),
             version if version.as_u64() == Some(VERSION) => {}
@@ -39,10 +40,13 @@ impl Agreed {
         let session = &able["sessionCapabilities"];
         let methods = answer["authMethods"].as_array();
         let methods = methods.into_iter().flatten().filter_map(|method| {
-            Some(Offering {
-                id: method["id"].as_str()?.to_owned(),
-                name: text(&method["name"]),
-                description: text(&method["description"]),
+            Some(LoginMethod {
+                of: Offering {
+                    id: method["id"].as_str()?.to_owned(),
+                    name: text(&method["name"]),
+                    description: text(&method["description"]),
+                },
+                program: login_program(method, program),
             })
         });
         Ok(Agreed {
@@ -92,6 +96,40 @@ pub(super) fn unknown(name: &str) -> AgentCapabilities {
     }
 }
 
+/// What logs in by `method` in a terminal: the agent's own command with more words behind it, or, as agents said before
+/// that was agreed on, a command of its own.
+fn login_program(method: &Value, program: &Program) -> Option<LoginProgram> {
+    let list = |value: &Value| -> Vec<String> {
+        let words = value.as_array().into_iter().flatten();
+        words.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let older = &method["_meta"]["terminal-auth"];
+    let (mut words, own) = match older["command"].as_str() {
+        _ if method["type"] == "terminal" => (program.command.clone(), method),
+        Some(command) => (vec![command.to_owned()], older),
+        None => return None,
+    };
+    words.extend(list(&own["args"]));
+    let pair =
+        |name: &Value, value: &Value| Some((name.as_str()?.to_owned(), value.as_str()?.to_owned()));
+    let set: Vec<_> = match &own["env"] {
+        Value::Array(all) => {
+            let pairs = all.iter().map(|it| pair(&it["name"], &it["value"]));
+            pairs.collect()
+        }
+        Value::Object(all) => {
+            let pairs = all
+                .iter()
+                .map(|(name, value)| pair(&name.as_str().into(), value));
+            pairs.collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut variables = program.variables.clone();
+    variables.extend(set.into_iter().flatten());
+    Some(LoginProgram { words, variables })
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -101,6 +139,31 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn program() -> Program {
+        Program {
+            name: "x".into(),
+            command: vec!["agent".into(), "--acp".into()],
+            variables: vec![("A".into(), "1".into())],
+        }
+    }
+
+    #[test]
+    fn a_login_in_a_terminal_is_the_agents_command_with_more_words() {
+        let login = |method: Value| login_program(&method, &program());
+        let told = login(json!({"id": "t", "type": "terminal", "args": ["--login"],
+            "env": {"B": "2"}}))
+        .expect("a program");
+        assert_eq!(told.words, ["agent", "--acp", "--login"]);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(told.variables, [pair("A", "1"), pair("B", "2")]);
+        let told = login(json!({"id": "t", "_meta": {"terminal-auth":
+            {"command": "other", "args": ["login", 7], "env": [{"name": "B", "value": "2"}]}}}))
+        .expect("a program");
+        assert_eq!(told.words, ["other", "login"]);
+        assert_eq!(told.variables[1], pair("B", "2"));
+        assert_eq!(login(json!({"id": "k", "args": ["--login"]})), None);
+    }
+
     #[test]
     fn another_version_is_named() {
         for (answer, expected) in [
@@ -109,18 +172,18 @@ mod tests {
             (json!({}), "no version at all"),
             (json!([]), "no version at all"),
         ] {
-            assert_eq!(Agreed::read(&answer), Err(expected.to_owned()));
+            assert_eq!(Agreed::read(&answer, &program()), Err(expected.to_owned()));
         }
     }
 
     #[test]
     fn what_is_not_said_cannot_be_done() {
-        let bare = Agreed::read(&json!({"protocolVersion": 1})).expect("version 1");
+        let bare = Agreed::read(&json!({"protocolVersion": 1}), &program()).expect("version 1");
         assert_eq!(bare, Agreed::default());
         assert!(!bare.capabilities("x").resumes);
         let strange = json!({"protocolVersion": 1, "agentCapabilities": 7, 
             "authMethods": [{"name": "?"}, {"id": "k"}]});
-        let strange = Agreed::read(&strange).expect("version 1");
+        let strange = Agreed::read(&strange, &program()).expect("version 1");
         assert_eq!(strange.methods.len(), 1);
     }
 }

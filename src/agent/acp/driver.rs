@@ -6,7 +6,7 @@
 //! is not told.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -112,6 +112,11 @@ impl Driver {
             }
             Command::Reply(_, AgentReply::ToolResult { .. }) => {}
             Command::Cancel(turn) => self.cancel(turn).await,
+            Command::LogIn(way, done) if self.current.is_none() && self.known.elsewhere(&way) => {
+                // The next process finds the new login; how this one ends matters to nobody.
+                drop(self.unlink().map(Link::end_soon));
+                let _ = done.send(Ok(()));
+            }
             beside => {
                 let options = &self.sessions.options;
                 if self.asides.take(&self.program.name, beside, options) {
@@ -182,7 +187,7 @@ impl Driver {
     async fn answered(&mut self, purpose: Purpose, outcome: Result<Value, RpcError>) {
         let name = self.program.name.clone();
         match purpose {
-            Purpose::Initialize => match sessions::greeted(&name, outcome) {
+            Purpose::Initialize => match sessions::greeted(&self.program, outcome) {
                 Ok(agreed) => {
                     self.known.set(agreed.capabilities(&name));
                     self.agreed = Some(agreed);
@@ -419,8 +424,7 @@ impl Driver {
     async fn bury(&mut self) {
         if let Some(link) = self.unlink() {
             let junk = link.junk();
-            let grace = self.plan.patience.end.min(Duration::from_millis(200));
-            let failure = trouble::died(&self.program.name, link.end(grace), junk);
+            let failure = trouble::died(&self.program.name, link.end_soon(), junk);
             self.fail(failure).await;
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::current::Current;
 use super::{failure, telling};
-use crate::agent::{AgentEvent, AgentFailure, FailureKind, Offering, Threads, TurnId};
+use crate::agent::{AgentEvent, AgentFailure, FailureKind, LoginMethod, Threads, TurnId};
 use crate::rpc::RpcError;
 
 /// The agent has answered the prompt.
@@ -14,7 +14,7 @@ pub(super) fn answered(
     name: &str,
     mut current: Current,
     outcome: Result<Value, RpcError>,
-    methods: &[Offering],
+    methods: &[LoginMethod],
 ) -> Vec<AgentEvent> {
     let turn = current.turn;
     let mut events = current.telling.close();

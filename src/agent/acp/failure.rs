@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use super::agreed::VERSION;
 use crate::agent::trouble::joined_and_cut;
-use crate::agent::{AgentFailure, FailureKind, Offering};
+use crate::agent::{AgentFailure, FailureKind, LoginMethod};
 use crate::rpc::{RpcError, SpawnFailure};
 
 /// The code of an agent that nobody is logged in to.
@@ -48,11 +48,11 @@ pub(super) fn another_version(name: &str, speaks: &str) -> AgentFailure {
 }
 
 /// Nobody is logged in.
-pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[Offering]) -> AgentFailure {
+pub(super) fn logged_out(name: &str, error: &RpcError, methods: &[LoginMethod]) -> AgentFailure {
     let why = joined_and_cut(&error.message);
     let ways = methods.iter().map(|method| {
-        let about = method.about();
-        let line = format!("log in with `%ipycodex login {}`", method.id);
+        let about = method.of.about();
+        let line = format!("log in with `%ipycodex login {}`", method.of.id);
         match about.is_empty() {
             true => line,
             false => format!("{line} ({})", joined_and_cut(&about)),

@@ -19,6 +19,9 @@ use crate::rpc::{
 /// A turn has no limit of time.
 const EVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
+/// How long an end may take that somebody waits for.
+const SOON: Duration = Duration::from_millis(200);
+
 /// What an open request was for. Those of a turn carry it: an answer for another turn means nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -93,6 +96,9 @@ impl Link {
             "clientCapabilities": {
                 "fs": {"readTextFile": true, "writeTextFile": true},
                 "terminal": true,
+                "auth": {"terminal": true},
+                // Agents of the time before that was agreed on.
+                "_meta": {"terminal-auth": true},
             },
             "clientInfo": {
                 "name": "ipycodex",
@@ -160,6 +166,11 @@ impl Link {
     /// Ends the process; its status and last words.
     pub(super) fn end(self, grace: Duration) -> io::Result<(ExitStatus, String)> {
         self.peer.end(grace)
+    }
+
+    /// As [`Link::end`], where it has ended already or is not needed any more.
+    pub(super) fn end_soon(self) -> io::Result<(ExitStatus, String)> {
+        self.end(SOON)
     }
 
     /// Kills the process with all it started.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::AgentCapabilities;
+use crate::agent::{AgentCapabilities, Login};
 
 /// What is run, and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,17 @@ impl Known {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// True for a way to log in that is a program of its own, in a terminal.
+    pub(super) fn elsewhere(&self, method: &str) -> bool {
+        match self.get().login {
+            Login::Methods(methods) => {
+                let mut methods = methods.iter();
+                methods.any(|it| it.of.id == method && it.program.is_some())
+            }
+            Login::Unneeded | Login::Command { .. } => false,
+        }
     }
 
     pub(super) fn set(&self, able: AgentCapabilities) {

@@ -12,6 +12,7 @@ use super::current::Current;
 use super::failure;
 use super::link::Purpose;
 use super::options::Options;
+use super::program::Program;
 use crate::agent::trouble::joined_and_cut;
 use crate::agent::{AgentEvent, AgentFailure, McpServer, News, Threads, TurnId};
 use crate::rpc::RpcError;
@@ -156,11 +157,12 @@ impl Sessions {
 
 /// What the agent said to the greeting.
 pub(super) fn greeted(
-    name: &str,
+    program: &Program,
     outcome: Result<Value, RpcError>,
 ) -> Result<Agreed, AgentFailure> {
+    let name = &program.name;
     let answer = outcome.map_err(|error| failure::refused(name, "initialize", &error))?;
-    Agreed::read(&answer).map_err(|speaks| failure::another_version(name, &speaks))
+    Agreed::read(&answer, program).map_err(|speaks| failure::another_version(name, &speaks))
 }
 
 /// An MCP server that speaks over its standard streams.

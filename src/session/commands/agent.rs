@@ -11,6 +11,7 @@ use crate::agent::{
 };
 use crate::history::{History, TurnRow};
 use crate::output::limits::grouped;
+use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, ToldEvent};
 use crate::session::offers::Offers;
 use crate::text::similar::did_you_mean;
@@ -172,13 +173,17 @@ pub(super) fn log_in(agent: &mut dyn Agent, method: Option<String>) -> Later {
         Login::Unneeded | Login::Command { .. } => &[],
     };
     let wanted = method.filter(|_| !known.is_empty());
-    let is_known = |wanted: &String| known.iter().any(|known| known.id == *wanted);
-    let done = wanted.as_ref().filter(|wanted| is_known(wanted));
-    let done = done.map(|wanted| agent.log_in(wanted));
+    let of = |wanted: &String| known.iter().find(|known| known.of.id == *wanted);
+    let found = wanted.as_ref().and_then(of);
+    let program = found.and_then(|found| found.program.clone());
+    let done = found.map(|found| agent.log_in(&found.of.id));
     Box::pin(async move {
         match (wanted, done) {
             (_, Some(done)) => match done.await {
-                Ok(Ok(())) => tell(ToldEvent::Text("Logged in.".to_owned())),
+                Ok(Ok(())) => match program {
+                    Some(program) => vec![Deed::Wish(EditorWish::LogIn(program))],
+                    None => tell(ToldEvent::Text("Logged in.".to_owned())),
+                },
                 Ok(Err(failure)) => tell(refused(failure)),
                 Err(_) => warn("the agent ended before it had logged in"),
             },
@@ -220,7 +225,7 @@ fn ways_in(able: &AgentCapabilities) -> String {
         Login::Methods(methods) => {
             let lines = methods
                 .iter()
-                .map(|method| format!("%ipycodex login {}  {}", method.id, method.about()));
+                .map(|method| format!("%ipycodex login {}  {}", method.of.id, method.of.about()));
             lines.collect::<Vec<_>>().join("\n")
         }
     }

@@ -2,7 +2,7 @@
 
 use super::agents::connecting;
 use super::*;
-use crate::agent::{AgentCapabilities, Login, Offering};
+use crate::agent::{AgentCapabilities, Login, LoginMethod, LoginProgram, Offering};
 
 /// A session with such an agent.
 fn stage_for(able: AgentCapabilities, turns: Vec<Vec<AgentEvent>>) -> Stage {
@@ -168,18 +168,33 @@ fn a_thread_of_another_process_is_for_agents_that_resume() {
 #[test]
 fn ways_to_log_in_are_told_and_taken() {
     let able = AgentCapabilities {
-        login: Login::Methods(vec![Offering {
-            id: "key".into(),
-            name: "API key".into(),
-            description: "of the account".into(),
-        }]),
+        login: Login::Methods(vec![
+            LoginMethod {
+                of: Offering {
+                    id: "key".into(),
+                    name: "API key".into(),
+                    description: "of the account".into(),
+                },
+                program: None,
+            },
+            LoginMethod {
+                of: Offering {
+                    id: "terminal".into(),
+                    ..Offering::default()
+                },
+                program: Some(LoginProgram {
+                    words: vec!["agent".into(), "log in".into()],
+                    variables: Vec::new(),
+                }),
+            },
+        ]),
         ..AgentCapabilities::full("able")
     };
     let stage = stage_for(able, Vec::new());
     let said = |line: &str| stage.run(line)[1..].to_vec();
     assert_eq!(
         said("%ipycodex login"),
-        ["%ipycodex login key  API key: of the account"]
+        ["%ipycodex login key  API key: of the account\n%ipycodex login terminal  "]
     );
     assert_eq!(
         said("%ipycodex login kye"),
@@ -187,6 +202,12 @@ fn ways_to_log_in_are_told_and_taken() {
     );
     assert_eq!(said("%ipycodex login key"), ["Logged in."]);
     assert_eq!(stage.agent.logins(), ["key"]);
+    assert_eq!(
+        said("%ipycodex login terminal"),
+        [
+            "there is no terminal here: run `agent 'log in'` in one; the next prompt uses the new login"
+        ]
+    );
     let stage = stage_for(
         AgentCapabilities {
             login: Login::Command {

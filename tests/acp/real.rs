@@ -1,0 +1,81 @@
+//! A real agent of the protocol: codex-acp from npm, which works with the pinned Codex, on the scripted model.
+
+use serde_json::{Value, json};
+
+use crate::repl::shell::{CTRL_C, Shell};
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::support::pty::SIZE;
+use crate::support::responses::reply::Event;
+use crate::support::responses::{Endpoint, Reply};
+
+/// A shell whose agent it is; `None` (and a passed test) where it cannot be had.
+fn shell(endpoint: &Endpoint) -> Option<Shell> {
+    let (codex, agent) = (peers::codex()?, peers::codex_acp()?);
+    let mut home = Home::new();
+    endpoint.write_home(&home.codex(), "gpt-5.5");
+    home.set("CODEX_PATH", codex);
+    home.set("INITIAL_AGENT_MODE", "agent-full-access");
+    let command = format!("acp:{}", agent.display());
+    let shell = Shell::start(home, &["--agent", &command], SIZE);
+    shell.at(1);
+    Some(shell)
+}
+
+/// The model calls a tool of ours.
+fn call(tool: &str, arguments: Value) -> Reply {
+    let call = Event::NamespaceCall("c1".into(), "mcp__ipycodex".into(), tool.into(), arguments);
+    Reply::Stream(vec![call, Event::Completed([100, 40, 10, 2])])
+}
+
+#[test]
+fn it_answers_looks_at_the_variables_and_goes_on_with_the_conversation() {
+    // It asks the model for more than answers: a title for the conversation, too.
+    let endpoint = Endpoint::answering(|_, request| {
+        let input = request["input"].to_string();
+        match input.contains("function_call_output") {
+            true => Reply::text("it is done"),
+            false if input.contains("and x?") => call("pyrun", json!({"code": "x + 1"})),
+            false => Reply::text("good *morning*"),
+        }
+    });
+    let Some(shell) = shell(&endpoint) else {
+        return;
+    };
+    shell.cell(1, ".hello");
+    shell.shows("good morning");
+    shell.cell(2, "x = 41");
+    shell.cell(3, ".and x?");
+    shell.shows("pyrun(code='x + 1') => 42");
+    shell.shows("it is done");
+    let answers = shell.answers(2);
+    assert_eq!(answers[0].1, "good *morning*");
+    assert_eq!(answers[1].1.matches("<details").count(), 1, "{answers:?}");
+    let mut requests = endpoint.requests().into_iter().rev();
+    let told = requests.find(|it| it["input"].to_string().contains("function_call_output"));
+    let last = told.expect("it was told the result")["input"].to_string();
+    for part in ["good *morning*", "<code>x = 41</code>", "42"] {
+        assert!(last.contains(part), "{part}: {last}");
+    }
+    shell.cell(4, "%ipycodex agent");
+    shell.shows("mode: agent-full-access");
+    shell.leave();
+}
+
+#[test]
+fn it_is_stopped_and_answers_the_next_prompt() {
+    let endpoint = Endpoint::answering(|index, _| match index {
+        0 => Reply::Stream(vec![Event::Begun(vec!["begun".into()]), Event::Hold]),
+        _ => Reply::text("here again"),
+    });
+    let Some(shell) = shell(&endpoint) else {
+        return;
+    };
+    shell.pty.send_line(".hello");
+    shell.shows("begun");
+    shell.pty.send(CTRL_C);
+    shell.shows("stopped");
+    shell.cell(2, ".hello?");
+    shell.shows("here again");
+    shell.leave();
+}
