@@ -20,6 +20,7 @@ mod first_result;
 mod keys;
 mod lines;
 mod markdown;
+mod mcp;
 mod notebook;
 mod output;
 mod round_trip;
@@ -37,7 +38,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 12] = [
+const BENCHES: [Bench; 13] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -46,6 +47,7 @@ const BENCHES: [Bench; 12] = [
     ("streaming", streaming::rows),
     ("turn", turn::rows),
     ("dialog", dialog::rows),
+    ("mcp", mcp::rows),
     ("save", saving::rows),
     ("notebook", notebook::rows),
     ("keys", keys::rows),

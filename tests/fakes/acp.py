@@ -178,7 +178,7 @@ def perform(blocks):
             say({"id": "q", "method": "from/the_future", "params": {}})
             text(json.dumps(wait("q")["code"]))
         elif word == "big":
-            text("x" * 20_000_000)
+            text("x" * 100_000_000)
         elif word == "noise":
             out.write(b"a log line\n\xff\xfe{]\n[1]\n")
             out.flush()
