@@ -4,6 +4,7 @@
 //! wrong later arrives as an event or a report.
 
 mod home;
+mod kernels;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +18,7 @@ use crate::history::{self, Begin, History, Opening, Recall};
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::connect::{
-    Confinement, JupyterPlan, JupyterTarget, ManagedPython, PythonPlan, RuntimePlan, STARTS,
-    ScriptRun, ShellPlan, interpreters,
+    Confinement, ManagedPython, PythonPlan, RuntimePlan, ScriptRun, ShellPlan, interpreters,
 };
 use crate::runtime::{IpythonFlags, Stdin};
 use crate::screen::Screen;
@@ -229,12 +229,13 @@ fn runtime_plan(
     match &settings.choices.runtime {
         RuntimeChoice::Embedded => {}
         RuntimeChoice::Jupyter(name) => {
-            let plan = jupyter_plan(environment, settings, name, cwd);
+            let python = python_plan(environment, settings, cwd.clone());
+            let python = first_interpreter(&RuntimePlan::Embedded(python));
+            let plan = kernels::jupyter_plan(environment, settings, name, cwd, python.as_deref());
             return Ok(RuntimePlan::Jupyter(plan));
         }
-        other => {
-            let known = "embedded, jupyter:NAME, jupyter:CONNECTION_FILE";
-            return Err(unavailable("runtime", &other.to_string(), known));
+        RuntimeChoice::Gateway(address) => {
+            return kernels::gateway_plan(environment, address).map(RuntimePlan::Gateway);
         }
     }
     Ok(RuntimePlan::Embedded(PythonPlan {
@@ -278,36 +279,6 @@ fn plan_shell(environment: &Environment, screen: &Screen, cwd: PathBuf) -> Plann
     PlannedRuntime {
         able: crate::runtime::connect::capabilities(&plan),
         connect: Box::new(move || crate::runtime::connect::connect(plan)),
-    }
-}
-
-/// A kernel of this machine: the installed one of this name, or the running one whose connection file this is.
-fn jupyter_plan(
-    environment: &Environment,
-    settings: &Settings,
-    name: &str,
-    cwd: PathBuf,
-) -> JupyterPlan {
-    let python = python_plan(environment, settings, cwd.clone());
-    let python = first_interpreter(&RuntimePlan::Embedded(python));
-    let prefix = python
-        .as_deref()
-        .and_then(|program| program.parent()?.parent());
-    let target = if name.contains('/') || name.ends_with(".json") {
-        let home = environment.home.as_ref();
-        let at_home = name.strip_prefix("~/").zip(home);
-        let path = at_home.map_or_else(|| cwd.join(name), |(rest, home)| home.join(rest));
-        JupyterTarget::Running(path)
-    } else {
-        JupyterTarget::Installed(name.to_owned())
-    };
-    JupyterPlan {
-        target,
-        folders: crate::jupyter::data_folders(&environment.variables, prefix),
-        variables: environment.variables.clone(),
-        connections: settings.paths.state_dir.join("kernels"),
-        patience: STARTS,
-        cwd,
     }
 }
 
@@ -395,11 +366,6 @@ fn agent_plan(
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         patience: Patience::default(),
     })
-}
-
-fn unavailable(what: &str, chosen: &str, known: &str) -> Report {
-    Report::usage(format!("this version has no {what} `{chosen}`"))
-        .hint(format!("choose one of: {known}"))
 }
 
 fn no_such_agent(name: &str, settings: &Settings) -> Report {

@@ -51,7 +51,7 @@
 //! | [`agent`] | 2, 3 | the contract; `codex/`, `acp/`, `demo/` and `scripted` behind it, `connect` chooses |
 //! | [`process`] | 3 | child processes and their guards; the one folder with `unsafe` |
 //! | [`rpc`] | 3 | JSON-RPC with a child, over our own standard streams, over a socket |
-//! | [`jupyter`] | 3 | the wire of Jupyter: kernelspecs, connection files, signed messages, sockets |
+//! | [`jupyter`] | 3 | the wire of Jupyter: kernelspecs, connection files, messages, sockets, gateways |
 //! | [`history`] | 3 | the record, its list of sessions, the search in it |
 //! | [`files`] | 3 | whole files or none; files as they were found, not overwritten when they have changed |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
@@ -76,6 +76,7 @@
 //! | `history` | the SQLite connection | the close of its session |
 //! | `python` | the interpreter: spawns it, polls its pipes, outlives it | dropping the runtime |
 //! | `shell` | the user's shell, once a command was typed in shell mode: as above | as above |
+//! | `gateway` | nothing: one question to a gateway over HTTP | its answer |
 //! | `jupyter`, `kernel's end`, `kernel's words` | a kernel: its sockets, process, last words | dropping the runtime |
 //! | agent driver, reader, writer, stderr | the agent's process | dropping the agent |
 //! | `agent terminal` | a command an agent runs through us | its end, or that of the turn |
@@ -122,8 +123,6 @@
 //!
 //! Each is a folder behind a contract that stands, and one arm.
 //!
-//! - **Gateway runtimes**: `runtime/gateway/{rest,socket}.rs`, one more [`runtime`] kernel behind the conversation of
-//!   `runtime/jupyter`, and an arm in `runtime/connect.rs`.
 //! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
 //!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
 //!   converted in [`text`].

@@ -316,7 +316,7 @@ pub(super) struct Common {
     #[arg(long, global = true, value_name = "PATH")]
     pub python: Option<PathBuf>,
     /// What runs cells: `embedded`; `jupyter:NAME`, an installed kernel of any language; `jupyter:FILE`, the
-    /// connection file of one that runs
+    /// connection file of one that runs; `gateway:URL`, a kernel behind a gateway of Jupyter
     #[arg(long, global = true, value_name = "WHAT")]
     pub runtime: Option<String>,
     /// Use the built-in engine even where IPython is installed

@@ -46,7 +46,7 @@ pub enum ConnectionFault {
 }
 
 /// A name that nothing else has.
-pub(super) fn fresh_name() -> String {
+pub fn fresh_name() -> String {
     let mut bytes = [0; 16];
     // Without random bytes the names of one process still differ: they count.
     if getrandom::fill(&mut bytes).is_err() {

@@ -20,6 +20,29 @@ pub enum Channel {
     Iopub,
 }
 
+impl Channel {
+    /// As gateways call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Channel::Shell => "shell",
+            Channel::Control => "control",
+            Channel::Stdin => "stdin",
+            Channel::Iopub => "iopub",
+        }
+    }
+
+    /// The one that gateways call so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let all = [
+            Channel::Shell,
+            Channel::Control,
+            Channel::Stdin,
+            Channel::Iopub,
+        ];
+        all.into_iter().find(|channel| channel.name() == name)
+    }
+}
+
 /// A message of ours.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
@@ -51,6 +74,20 @@ impl Outgoing {
             parent: None,
             buffers: Vec::new(),
         }
+    }
+
+    /// Header, header of what it answers, metadata, content: of a client with this name.
+    pub(super) fn values(&self, session: &str) -> [Value; 4] {
+        let header = json!({
+            "msg_id": self.id,
+            "session": session,
+            "username": "ipycodex",
+            "date": chrono::Utc::now().to_rfc3339(),
+            "msg_type": self.kind,
+            "version": "5.3",
+        });
+        let parent = self.parent.clone().unwrap_or_else(|| json!({}));
+        [header, parent, self.metadata.clone(), self.content.clone()]
     }
 
     /// The same, in the words of the crate; its contents with types would lose what they do not know.

@@ -1,4 +1,5 @@
-//! The wire of Jupyter, as clients and kernels share it: kernelspecs, connection files, signed messages, sockets.
+//! The wire of Jupyter, as clients and kernels share it: kernelspecs, connection files, signed messages, sockets; and
+//! the same over HTTP and a websocket, as gateways have it.
 //!
 //! In: files of this machine, messages of kernels. Out: the same as values; a message that is signed wrongly or cannot
 //! be read is no message. Version 5.3 of the messaging protocol. Words are those of `jupyter-protocol`, sockets and
@@ -7,11 +8,16 @@
 
 mod channels;
 mod connection;
+mod frames;
 mod kernelspec;
 mod message;
+mod rest;
+mod socket;
 
 pub use channels::{Channels, Heard, open};
-pub use connection::{ConnectionFault, answers, for_new_kernel, read, write};
+pub use connection::{ConnectionFault, answers, for_new_kernel, fresh_name, read, write};
 pub use jupyter_protocol::ConnectionInfo;
 pub use kernelspec::{Kernelspec, KernelspecFault, data_folders, find};
 pub use message::{Channel, Incoming, Outgoing};
+pub use rest::{Gateway, GatewayFault};
+pub use socket::{Socket, open as open_socket};

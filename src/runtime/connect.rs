@@ -9,7 +9,7 @@ use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
-pub use super::jupyter::{JupyterPlan, JupyterTarget, STARTS};
+pub use super::jupyter::{GatewayPlan, JupyterPlan, JupyterTarget, STARTS};
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
     interpreters,
@@ -31,6 +31,8 @@ pub enum RuntimePlan {
     Shell(ShellPlan),
     /// A kernel of Jupyter on this machine.
     Jupyter(JupyterPlan),
+    /// A kernel of Jupyter behind a gateway.
+    Gateway(GatewayPlan),
     /// Plays a script; for tests.
     Scripted(Script),
 }
@@ -41,6 +43,7 @@ pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
         RuntimePlan::Shell(_) => super::shell::capabilities(),
         RuntimePlan::Jupyter(plan) => super::jupyter::capabilities(plan),
+        RuntimePlan::Gateway(_) => super::jupyter::capabilities_of_served(),
         RuntimePlan::Scripted(script) => script.able.clone(),
     }
 }
@@ -52,6 +55,7 @@ pub fn connect(plan: RuntimePlan) -> (Box<dyn Runtime>, RuntimeEvents) {
         RuntimePlan::Embedded(plan) => Box::new(PythonRuntime::start(plan, sender)),
         RuntimePlan::Shell(plan) => Box::new(ShellRuntime::start(plan, sender)),
         RuntimePlan::Jupyter(plan) => Box::new(JupyterRuntime::start(plan, sender)),
+        RuntimePlan::Gateway(plan) => Box::new(JupyterRuntime::serve(plan, sender)),
         RuntimePlan::Scripted(script) => Box::new(ScriptedRuntime::start(script, sender)),
     };
     (runtime, events)

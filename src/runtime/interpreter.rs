@@ -48,6 +48,8 @@ pub enum Death {
     NotStarted(StartFailure),
     /// It broke the protocol; what it sent.
     Confused(String),
+    /// As whoever runs it says.
+    Told(String),
 }
 
 impl From<io::Result<ExitStatus>> for Death {
@@ -71,6 +73,7 @@ impl fmt::Display for Death {
             Death::Signalled(signal) => write!(f, "signal {}", signal_name(*signal)),
             Death::Killed => f.write_str("killed on request"),
             Death::NotStarted(failure) => f.write_str(&failure.message),
+            Death::Told(what) => f.write_str(what),
             Death::Confused(what) => write!(f, "it broke the protocol: {what}"),
         }
     }

@@ -60,7 +60,12 @@ impl Bench {
     }
 
     pub(super) fn with(plan: JupyterPlan, folder: tempfile::TempDir) -> Self {
-        let (runtime, events) = connect(RuntimePlan::Jupyter(plan));
+        Bench::of(RuntimePlan::Jupyter(plan), folder)
+    }
+
+    /// Of any plan.
+    pub(super) fn of(plan: RuntimePlan, folder: tempfile::TempDir) -> Self {
+        let (runtime, events) = connect(plan);
         let waiter = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()

@@ -21,10 +21,12 @@ use crate::runtime::{
 
 /// Requests that have ended and whose tasks may still show something.
 const REMEMBERED: usize = 256;
-/// A request of which one end has come ends without the other after this time without any word of it. ipykernel sends
-/// no reply to a cell whose interrupt met it outside of the user's code (89 of 600 that were interrupted at any moment,
-/// with `jupyter_client` the same), and everybody's channel drops what a flood leaves no room for.
+/// A request that is idle without a reply, or was interrupted, ends after this time without any word of it. ipykernel
+/// sends no reply to a cell whose interrupt met it outside of the user's code (89 of 600 that were interrupted at any
+/// moment, with `jupyter_client` the same), and everybody's channel drops what a flood leaves no room for.
 const QUIET: Duration = Duration::from_secs(1);
+/// The same, of one that has replied and was not interrupted: a large message takes its time behind the reply.
+const LONG: Duration = Duration::from_secs(30);
 
 /// What is under way with one kernel.
 #[derive(Debug, Default)]
@@ -221,8 +223,13 @@ impl Conversation {
 
     /// The ends of requests of which one of the two ends did not come.
     pub(in crate::runtime) fn overdue(&mut self) -> Vec<RuntimeEvent> {
-        let late =
-            |one: &Underway| (one.reply.is_some() || one.idle) && one.heard.elapsed() > QUIET;
+        let late = |one: &Underway| {
+            let patience = match one.idle || one.interrupted {
+                true => QUIET,
+                false => LONG,
+            };
+            (one.reply.is_some() || one.idle) && one.heard.elapsed() > patience
+        };
         let names: Vec<String> = self
             .underway
             .iter()

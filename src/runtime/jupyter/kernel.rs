@@ -18,6 +18,8 @@ pub(in crate::runtime) enum News {
     Heard(Heard),
     /// There is none.
     Failed(StartFailure),
+    /// There is no way to it any more; it may run on.
+    Lost(String),
     /// It has ended.
     Died(Death),
 }
@@ -51,6 +53,6 @@ pub(in crate::runtime) trait Kernel: Send {
     /// What it said last outside of its messages.
     fn last_words(&self) -> String;
 
-    /// Waits for the end of one of ours that was asked to leave, and ends it if it does not.
-    fn end(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    /// Ends one of ours and waits for its end; one that can be spoken to (`up`) is asked to leave first.
+    fn end(&mut self, up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }

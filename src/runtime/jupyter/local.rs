@@ -14,14 +14,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::json;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
 
 use super::kernel::{Kernel, News};
 use super::plan::{JupyterPlan, JupyterTarget};
 use crate::jupyter::{
-    Channels, ConnectionInfo, Kernelspec, Outgoing, answers, find, for_new_kernel, open, read,
-    write,
+    Channel, Channels, ConnectionInfo, Kernelspec, Outgoing, answers, find, for_new_kernel, open,
+    read, write,
 };
 use crate::process::{Child, Group, Leadership, Plan, Tail, spawn};
 use crate::runtime::{Death, StartFailure};
@@ -275,7 +276,13 @@ impl Kernel for LocalKernel {
         child.tail.text()
     }
 
-    fn end(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn end(&mut self, up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        if up {
+            let content = json!({"restart": false});
+            self.send(Outgoing::new(Channel::Control, "shutdown_request", content));
+        } else {
+            self.kill();
+        }
         Box::pin(async move {
             let Some(mut child) = self.child.take() else {
                 return;

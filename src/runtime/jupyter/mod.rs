@@ -1,12 +1,13 @@
-//! Kernels of Jupyter as runtimes: started from a kernelspec, or found running.
+//! Kernels of Jupyter as runtimes: started from a kernelspec, found running, or had from a gateway.
 //!
 //! In: requests of the contract. Out: its events. One thread (`owner.rs`) owns the conversation (`conversation.rs`) and
-//! the kernel (`kernel.rs`, `local.rs`), and outlives the kernel's deaths; what Python kernels lack of our runner is
-//! sent to them as code (`guest.rs`). Invariants: what was started ends with the handle, what was found stays; cells
+//! the kernel (`kernel.rs`, `local.rs`, `gateway.rs`), and outlives the kernel's deaths; what Python kernels lack of
+//! our runner is sent to them as code (`guest.rs`). Invariants: what was started ends with the handle, what was found stays; cells
 //! own no terminal. Absent on purpose: the wire (`crate::jupyter`).
 
 mod able;
 mod conversation;
+mod gateway;
 mod guest;
 mod kernel;
 mod local;
@@ -25,6 +26,9 @@ use super::{
     RuntimeRequest, StartFailure,
 };
 use able::{Able, capabilities_of};
+use gateway::GatewayKernel;
+pub use gateway::GatewayPlan;
+use kernel::Kernel;
 use local::LocalKernel;
 use owner::{Order, Owner};
 pub use plan::{JupyterPlan, JupyterTarget, STARTS};
@@ -53,14 +57,34 @@ pub(super) fn capabilities(plan: &JupyterPlan) -> RuntimeCapabilities {
     capabilities_of(&language, attached)
 }
 
+/// What a kernel behind a gateway can do, as far as nobody has asked it.
+pub(super) fn capabilities_of_served() -> RuntimeCapabilities {
+    // Most are; what it is turns out before the first cell.
+    capabilities_of("Python", false)
+}
+
 impl JupyterRuntime {
     /// Starts a kernel, or finds one, and tells `events`.
     pub(super) fn start(plan: JupyterPlan, events: Sender<RuntimeEvent>) -> Self {
-        let able = Arc::new(Mutex::new(capabilities(&plan)));
+        let able = capabilities(&plan);
+        Self::of(Box::new(LocalKernel::new(plan)), able, events)
+    }
+
+    /// Has a kernel started by a gateway, and tells `events`.
+    pub(super) fn serve(plan: GatewayPlan, events: Sender<RuntimeEvent>) -> Self {
+        let kernel = GatewayKernel::new(plan);
+        Self::of(Box::new(kernel), capabilities_of_served(), events)
+    }
+
+    fn of(
+        kernel: Box<dyn Kernel>,
+        able: RuntimeCapabilities,
+        events: Sender<RuntimeEvent>,
+    ) -> Self {
+        let able = Arc::new(Mutex::new(able));
         let (orders, taken) = unbounded_channel();
         let told = events.clone();
-        let kernel = LocalKernel::new(plan);
-        let owner = Owner::new(Box::new(kernel), events, Arc::clone(&able), taken);
+        let owner = Owner::new(kernel, events, Arc::clone(&able), taken);
         let thread = std::thread::Builder::new()
             .name("jupyter".into())
             .spawn(move || owner.run());

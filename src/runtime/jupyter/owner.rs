@@ -294,7 +294,7 @@ impl Owner {
             },
             // One of ours tells of its end itself, and how it ended.
             News::Heard(Heard::Lost(_)) if !self.kernel.attached() => {}
-            News::Heard(Heard::Lost(why)) => self.on_loss(why),
+            News::Heard(Heard::Lost(why)) | News::Lost(why) => self.on_loss(why),
             News::Failed(failure) => self.on_failure(failure),
             News::Died(death) => self.on_death(death),
         }
@@ -429,14 +429,8 @@ impl Owner {
         if self.kernel.attached() {
             return;
         }
-        if matches!(self.stage, Stage::Up) {
-            let content = json!({"restart": false});
-            self.kernel
-                .send(Outgoing::new(Channel::Control, "shutdown_request", content));
-        } else {
-            self.kernel.kill();
-        }
-        self.kernel.end().await;
+        let up = matches!(self.stage, Stage::Up);
+        self.kernel.end(up).await;
         self.stage = Stage::Away;
     }
 }

@@ -1,0 +1,297 @@
+//! A gateway of Jupyter, as it is asked over HTTP: which kernels it has, start one, interrupt it, end it.
+//!
+//! In: its address and token. Out: answers, or why there is none, in words a user can act on. Calls block, each with a
+//! limit. Invariant: the token goes to the gateway alone and is shown nowhere. Absent on purpose: TLS; proxies.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long an answer about what is there already may take.
+const ANSWERS: Duration = Duration::from_secs(10);
+
+/// A gateway: where it is, and what opens it.
+#[derive(Clone)]
+pub struct Gateway {
+    /// `http://HOST:PORT/PATH`, without a slash at its end.
+    url: String,
+    token: Option<String>,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Gateway({})", self.url)
+    }
+}
+
+/// Why a gateway gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayFault {
+    /// No connection, or one that broke or fell silent.
+    #[error("the gateway at {url} does not answer: {why}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// Why not.
+        why: String,
+    },
+    /// It wants another token, or one at all.
+    #[error("the gateway at {url} refuses us (HTTP {status})")]
+    Refused {
+        /// Where.
+        url: String,
+        /// 401 or 403.
+        status: u16,
+    },
+    /// There is no such kernel, or nothing there that is a gateway.
+    #[error("the gateway at {url} knows nothing of `{what}` (HTTP 404)")]
+    Missing {
+        /// Where.
+        url: String,
+        /// What was asked for.
+        what: String,
+    },
+    /// It says that it cannot.
+    #[error("the gateway at {url} answers HTTP {status}: {said}")]
+    Failed {
+        /// Where.
+        url: String,
+        /// The status.
+        status: u16,
+        /// What it says.
+        said: String,
+    },
+    /// It says what no gateway says.
+    #[error("what answers at {url} is no gateway of Jupyter: {why}")]
+    Strange {
+        /// Where.
+        url: String,
+        /// What was expected.
+        why: String,
+    },
+}
+
+impl GatewayFault {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            GatewayFault::Refused { .. } => {
+                "set IPYCODEX_GATEWAY_TOKEN to the token it was started with"
+            }
+            GatewayFault::Unreachable { .. } => {
+                "start it, or mend the address: `--runtime gateway:http://HOST:PORT`"
+            }
+            GatewayFault::Missing { .. } | GatewayFault::Strange { .. } => {
+                "name its address as it is before `/api`, and one of its kernels behind a `#`"
+            }
+            GatewayFault::Failed { .. } => "its own log says more",
+        }
+    }
+}
+
+impl Gateway {
+    /// The one at this address; `None`: it is no address of one. A token in it (`?token=T`) counts before this one.
+    pub fn at(address: &str, token: Option<String>) -> Option<Self> {
+        let (url, query) = address.split_once('?').unwrap_or((address, ""));
+        let rest = url.strip_prefix("http://")?;
+        let host = rest.split('/').next().unwrap_or_default();
+        let fine = |letter: char| !letter.is_whitespace() && !letter.is_control() && letter != '@';
+        if host.is_empty() || !rest.chars().all(fine) {
+            return None;
+        }
+        let own = query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("token="));
+        let token = own.map(str::to_owned).or(token);
+        Some(Gateway {
+            url: url.trim_end_matches('/').to_owned(),
+            token: token.filter(|token| !token.is_empty()),
+        })
+    }
+
+    /// Its address, without its token.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What it is told of the token: the value of `Authorization`.
+    pub(super) fn authorization(&self) -> Option<String> {
+        self.token.as_ref().map(|token| format!("token {token}"))
+    }
+
+    /// The names of its kernels, that of its default first.
+    ///
+    /// # Errors
+    /// It gives no answer, or none of a gateway.
+    pub fn kernels(&self) -> Result<Vec<String>, GatewayFault> {
+        let told = self.json(self.call("GET", "/api/kernelspecs", None, ANSWERS)?)?;
+        let specs = told["kernelspecs"]
+            .as_object()
+            .ok_or_else(|| GatewayFault::Strange {
+                url: self.url.clone(),
+                why: "`/api/kernelspecs` lists no `kernelspecs`".to_owned(),
+            })?;
+        let first = told["default"].as_str().unwrap_or_default();
+        let mut names: Vec<String> = specs.keys().cloned().collect();
+        names.sort_by_key(|name| name != first);
+        Ok(names)
+    }
+
+    /// Starts a kernel of this name, within this time; its id. A gateway that stumbles is asked once more.
+    ///
+    /// # Errors
+    /// It does not start one.
+    pub fn start(&self, name: &str, within: Duration) -> Result<String, GatewayFault> {
+        let wanted = json!({"name": name});
+        let once = || self.call("POST", "/api/kernels", Some(&wanted), within);
+        let told = match once() {
+            Err(GatewayFault::Failed { status: 500.., .. }) => once()?,
+            told => told?,
+        };
+        let told = self.json(told)?;
+        let id = told["id"].as_str().filter(|id| {
+            !id.is_empty()
+                && id
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+        });
+        id.map(str::to_owned).ok_or_else(|| GatewayFault::Strange {
+            url: self.url.clone(),
+            why: "it names no `id` of the kernel it was to start".to_owned(),
+        })
+    }
+
+    /// Whether a kernel is there still.
+    ///
+    /// # Errors
+    /// It gives no answer.
+    pub fn has(&self, id: &str) -> Result<bool, GatewayFault> {
+        match self.call("GET", &format!("/api/kernels/{id}"), None, ANSWERS) {
+            Ok(_) => Ok(true),
+            Err(GatewayFault::Missing { .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Interrupts a kernel.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn interrupt(&self, id: &str) -> Result<(), GatewayFault> {
+        let place = format!("/api/kernels/{id}/interrupt");
+        self.call("POST", &place, Some(&json!({})), ANSWERS)
+            .map(drop)
+    }
+
+    /// Ends a kernel; one that is gone is no fault.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn end(&self, id: &str) -> Result<(), GatewayFault> {
+        match self.call("DELETE", &format!("/api/kernels/{id}"), None, ANSWERS) {
+            Err(GatewayFault::Missing { .. }) => Ok(()),
+            told => told.map(drop),
+        }
+    }
+
+    fn json(&self, text: String) -> Result<Value, GatewayFault> {
+        crate::text::json::parse(text.as_bytes()).map_err(|error| GatewayFault::Strange {
+            url: self.url.clone(),
+            why: format!("its answer is no JSON: {error}"),
+        })
+    }
+
+    fn call(
+        &self,
+        method: &str,
+        place: &str,
+        body: Option<&Value>,
+        within: Duration,
+    ) -> Result<String, GatewayFault> {
+        let unreachable = |why: String| GatewayFault::Unreachable {
+            url: self.url.clone(),
+            why,
+        };
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .timeout_global(Some(within))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .build()
+            .into();
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{place}", self.url));
+        if let Some(value) = self.authorization() {
+            request = request.header("Authorization", value);
+        }
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let request = request
+            .header("Content-Type", "application/json")
+            .body(body)
+            .map_err(|error| unreachable(error.to_string()))?;
+        let mut answer = agent
+            .run(request)
+            .map_err(|error| unreachable(error.to_string()))?;
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().read_to_string();
+        match status {
+            200..=299 => text.map_err(|error| unreachable(error.to_string())),
+            401 | 403 => Err(GatewayFault::Refused {
+                url: self.url.clone(),
+                status,
+            }),
+            404 => Err(GatewayFault::Missing {
+                url: self.url.clone(),
+                what: place.to_owned(),
+            }),
+            _ => {
+                let text = text.unwrap_or_default();
+                let told = crate::text::json::parse(text.as_bytes()).unwrap_or_default();
+                let said = told["message"]
+                    .as_str()
+                    .or(told["reason"].as_str())
+                    .unwrap_or(&text);
+                Err(GatewayFault::Failed {
+                    url: self.url.clone(),
+                    status,
+                    said: crate::text::escape::visible(said)
+                        .chars()
+                        .take(300)
+                        .collect(),
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_tokens_are_not_shown() {
+        let of = |address: &str| Gateway::at(address, Some("other".into()));
+        let own = of("http://h:1/base/?a=b&token=secret").unwrap();
+        assert_eq!(
+            (own.url(), own.authorization().unwrap().as_str()),
+            ("http://h:1/base", "token secret")
+        );
+        assert!(!format!("{own:?}").contains("secret"));
+        assert_eq!(
+            of("http://h").unwrap().authorization().unwrap(),
+            "token other"
+        );
+        for wrong in [
+            "",
+            "h:1",
+            "https://h",
+            "http://",
+            "http:///x",
+            "http://a b",
+            "http://u:p@h",
+        ] {
+            assert!(of(wrong).is_none(), "{wrong}");
+        }
+    }
+}

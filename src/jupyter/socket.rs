@@ -1,0 +1,183 @@
+//! The websocket of one kernel behind a gateway: messages in, messages out.
+//!
+//! In: a gateway and the id of a kernel. Out: what it says. Invariants: the form is the newer one where the gateway
+//! agrees to it; a connection on which nothing came for a while although we asked is one that broke.
+
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, Response};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use super::channels::Heard;
+use super::frames::{self, Frame, V1};
+use super::message::{Incoming, Outgoing};
+use super::rest::{Gateway, GatewayFault};
+
+/// How long a connection may take.
+const OPENS: Duration = Duration::from_secs(10);
+/// How often it is asked whether it is there.
+const ASKS: Duration = Duration::from_secs(15);
+/// It is gone when nothing came for so long.
+const SILENT: Duration = Duration::from_secs(50);
+/// Bytes of a message at most.
+const MOST: usize = 512 << 20;
+
+/// An open connection.
+#[derive(Debug)]
+pub struct Socket {
+    stream: WebSocketStream<TcpStream>,
+    session: String,
+    newer: bool,
+}
+
+/// Opens the connection to a kernel, for the client of this name: whoever opens another one with the same name gets
+/// what was said in between.
+///
+/// # Errors
+/// There is none.
+pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Socket, GatewayFault> {
+    let unreachable = |why: String| GatewayFault::Unreachable {
+        url: gateway.url().to_owned(),
+        why,
+    };
+    let opening = async {
+        match connect(gateway, kernel, session, true).await {
+            // Of a gateway that knows the older form only.
+            Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_))) => {
+                connect(gateway, kernel, session, false).await
+            }
+            opened => opened,
+        }
+    };
+    match timeout(OPENS, opening).await {
+        Ok(Ok(socket)) => Ok(socket),
+        Ok(Err(Error::Http(answer))) => Err(refusal(gateway, kernel, &answer)),
+        Ok(Err(error)) => Err(unreachable(error.to_string())),
+        Err(_) => Err(unreachable(format!(
+            "no websocket within {} s",
+            OPENS.as_secs()
+        ))),
+    }
+}
+
+fn refusal(gateway: &Gateway, kernel: &str, answer: &Response<Option<Vec<u8>>>) -> GatewayFault {
+    let url = gateway.url().to_owned();
+    match answer.status().as_u16() {
+        status @ (401 | 403) => GatewayFault::Refused { url, status },
+        404 => GatewayFault::Missing {
+            url,
+            what: kernel.to_owned(),
+        },
+        status => GatewayFault::Failed {
+            url,
+            status,
+            said: "it opens no websocket".to_owned(),
+        },
+    }
+}
+
+async fn connect(
+    gateway: &Gateway,
+    kernel: &str,
+    session: &str,
+    newer: bool,
+) -> Result<Socket, Error> {
+    let address = gateway.url().trim_start_matches("http://");
+    let host = address.split('/').next().unwrap_or_default();
+    let bare = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let place = match bare {
+        true => host.to_owned(),
+        false => format!("{host}:80"),
+    };
+    let stream = TcpStream::connect(place).await?;
+    stream.set_nodelay(true)?;
+    let url = format!("ws://{address}/api/kernels/{kernel}/channels?session_id={session}");
+    let mut request = url.into_client_request()?;
+    let headers = request.headers_mut();
+    if newer {
+        headers.insert("Sec-WebSocket-Protocol", HeaderValue::from_static(V1));
+    }
+    if let Some(value) = gateway.authorization() {
+        headers.insert("Authorization", HeaderValue::from_str(&value)?);
+    }
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MOST))
+        .max_frame_size(Some(MOST));
+    let (stream, _) = client_async_with_config(request, stream, Some(limits)).await?;
+    Ok(Socket {
+        stream,
+        session: session.to_owned(),
+        newer,
+    })
+}
+
+impl Socket {
+    /// Carries messages both ways until the connection breaks, and why it did; `None`: one of us left.
+    pub async fn carry(
+        mut self,
+        orders: &mut UnboundedReceiver<Outgoing>,
+        heard: &Sender<Heard>,
+    ) -> Option<String> {
+        let mut clock = interval(ASKS);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = Instant::now();
+        loop {
+            let out = tokio::select! {
+                order = orders.recv() => self.framed(&order?),
+                _ = clock.tick() => {
+                    if last.elapsed() > SILENT {
+                        return Some(format!("it was silent for {} s", SILENT.as_secs()));
+                    }
+                    Message::Ping(Bytes::new())
+                }
+                frame = self.stream.next() => {
+                    last = Instant::now();
+                    match frame {
+                        None | Some(Ok(Message::Close(_))) => return Some("the gateway closed it".to_owned()),
+                        Some(Err(error)) => return Some(error.to_string()),
+                        Some(Ok(frame)) => if let Some(message) = self.read(&frame) {
+                            heard.send(Heard::Message(Box::new(message))).await.ok()?;
+                        },
+                    }
+                    continue;
+                }
+            };
+            match timeout(SILENT, self.stream.send(out)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return Some(error.to_string()),
+                Err(_) => return Some("the gateway takes nothing any more".to_owned()),
+            }
+        }
+    }
+
+    fn framed(&self, message: &Outgoing) -> Message {
+        let frame = match self.newer {
+            true => frames::v1(message, &self.session),
+            false => frames::legacy(message, &self.session),
+        };
+        match frame {
+            Frame::Text(text) => Message::Text(text.into()),
+            Frame::Binary(bytes) => Message::Binary(bytes.into()),
+        }
+    }
+
+    /// What is no message is left out, as on the sockets of a kernel.
+    fn read(&self, frame: &Message) -> Option<Incoming> {
+        match frame {
+            Message::Text(text) => frames::of_text(text),
+            Message::Binary(bytes) if self.newer => frames::of_v1(bytes),
+            Message::Binary(bytes) => frames::of_legacy(bytes),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Kernels behind the real `jupyter_kernel_gateway`, and behind gateways that refuse, lie, hang and close.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ipycodex::jupyter::Gateway;
+use ipycodex::runtime::connect::{GatewayPlan, RuntimePlan};
+use ipycodex::runtime::{
+    CommAct, CommMessage, Death, Ending, InputReply, RuntimeEvent, RuntimeRequest, StartFailure,
+    Stdin,
+};
+use serde_json::{Map, json};
+
+use super::bench::{Bench, kernels};
+use crate::support::home::Home;
+use crate::support::{await_true, peers};
+
+const TOKEN: &str = "sesame";
+
+/// A gateway of its own, ended with this.
+struct Served {
+    child: Child,
+    address: String,
+    _home: tempfile::TempDir,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(more: &[&str]) -> Option<Self> {
+        let python = peers::kernels()?;
+        let home = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let mut command = Command::new(python);
+        command
+            .args(["-m", "kernel_gateway", "--KernelGatewayApp.ip=127.0.0.1"])
+            .arg(format!("--KernelGatewayApp.port={port}"))
+            .arg(format!("--KernelGatewayApp.auth_token={TOKEN}"))
+            .arg("--KernelGatewayApp.port_retries=0")
+            .args(more)
+            .envs([("HOME", home.path()), ("IPYTHONDIR", home.path())])
+            .env(
+                "PATH",
+                format!(
+                    "{}/bin:{}",
+                    kernels()?.display(),
+                    std::env::var("PATH").unwrap()
+                ),
+            )
+            .current_dir(home.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let served = Served {
+            child: command.spawn().unwrap(),
+            address: format!("127.0.0.1:{port}"),
+            _home: home,
+        };
+        await_true("the gateway listens", || {
+            TcpStream::connect(&served.address).is_ok()
+        });
+        Some(served)
+    }
+
+    fn gateway(&self) -> Gateway {
+        gateway(&self.address, TOKEN)
+    }
+
+    /// How many kernels it runs.
+    fn running(&self) -> usize {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let children =
+            |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children"));
+        let children = tasks.flatten().filter_map(|task| children(task).ok());
+        children.map(|pids| pids.split_whitespace().count()).sum()
+    }
+}
+
+fn gateway(address: &str, token: &str) -> Gateway {
+    Gateway::at(&format!("http://{address}"), Some(token.to_owned())).unwrap()
+}
+
+fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
+    let plan = GatewayPlan {
+        gateway,
+        kernel: kernel.map(str::to_owned),
+        patience: Duration::from_secs(60),
+    };
+    Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
+}
+
+fn ok(text: &str) -> (String, Ending) {
+    (text.to_owned(), Ending::Ok)
+}
+
+fn works(more: &[&str]) {
+    let Some(served) = Served::start(more) else {
+        return;
+    };
+    let mut bench = bench(served.gateway(), None);
+    let info = bench.ready();
+    assert_eq!(info.language, "Python");
+    assert!(info.place.starts_with("http://127.0.0.1:"), "{info:?}");
+    assert_eq!(
+        bench.run("x = 41; print('\u{e9}'); x + 1"),
+        ok("\u{e9}\n<Out[7] 42>")
+    );
+    let id = bench.submit("input('name? ')", Stdin::Ask);
+    let call = bench.until(|event| match event {
+        RuntimeEvent::InputRequested { call, .. } => Some(*call),
+        _ => None,
+    });
+    let reply = InputReply::Line("n\u{e9}".into());
+    bench
+        .runtime()
+        .submit(RuntimeRequest::ReplyInput { call, reply });
+    assert_eq!(bench.told(id), ok("<Out[7] 'n\u{e9}'>"));
+    bench.run(
+        "import comm\ndef opened(c, m): c.send({'n': 1}, buffers=[bytes(m['buffers'][0])[::-1]])\n\
+         comm.get_comm_manager().register_target('t', opened)",
+    );
+    bench.runtime().submit(RuntimeRequest::Comm(CommMessage {
+        comm: "one".into(),
+        act: CommAct::Open { target: "t".into() },
+        data: json!([1]),
+        metadata: Map::new(),
+        buffers: vec![vec![0, 255]],
+    }));
+    let told = bench.until(|event| match event {
+        RuntimeEvent::Comm { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    assert_eq!(
+        (told.data, told.buffers),
+        (json!({"n": 1}), vec![vec![255, 0]])
+    );
+    let id = bench.submit(
+        "import time; print('on', flush=True); time.sleep(100)",
+        Stdin::Refuse,
+    );
+    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+    std::thread::sleep(Duration::from_millis(300));
+    bench.calls().interrupt();
+    assert_eq!(bench.told(id).1, Ending::Interrupted);
+    assert_eq!(bench.run("x"), ok("<Out[7] 41>"));
+    bench.calls().kill();
+    let death = bench.until(|event| match event {
+        RuntimeEvent::Died { death, .. } => Some(death.clone()),
+        _ => None,
+    });
+    assert_eq!(death, Death::Killed);
+    assert!(bench.ready().restarted);
+    assert_eq!(bench.run("x").1, Ending::Error);
+    await_true("the old kernel ends", || served.running() == 1);
+    bench.runtime = None;
+    await_true("the kernel ends", || served.running() == 0);
+}
+
+#[test]
+fn a_kernel_behind_a_gateway_does_what_others_do() {
+    works(&[]);
+}
+
+#[test]
+fn the_older_form_of_messages_does_the_same() {
+    works(&[
+        "--GatewayWebSocketConnection.kernel_ws_protocol=",
+        "--ZMQChannelsWebsocketConnection.kernel_ws_protocol=",
+    ]);
+}
+
+#[test]
+fn a_hundred_megabytes_come_in_one_message() {
+    // It leaves out what comes faster than a megabyte a second, unless it is told not to.
+    let Some(served) = Served::start(&["--ZMQChannelsWebsocketConnection.limit_rate=False"]) else {
+        return;
+    };
+    let mut bench = bench(served.gateway(), None);
+    bench.ready();
+    let id = bench.submit(
+        "display({'text/plain': 'x' * 100_000_000}, raw=True)",
+        Stdin::Refuse,
+    );
+    let shown = bench.told(id).0;
+    assert_eq!(shown.len(), 100_000_000 + "<show >".len(), "{:.300}", shown);
+    assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+}
+
+#[test]
+fn a_kernel_that_dies_behind_a_gateway_is_told_and_replaced() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    let mut bench = bench(served.gateway(), None);
+    bench.ready();
+    let (_, ending) = bench.run("import os; os._exit(3)");
+    assert!(
+        matches!(&ending, Ending::Died(Death::Told(why)) if why.contains("restarting")),
+        "{ending:?}"
+    );
+    assert_eq!(bench.run("1 + 1"), ok("<Out[7] 2>"));
+}
+
+/// Carries bytes between us and a gateway; its connections can be cut.
+fn between(served: &Served) -> (String, Arc<Mutex<Vec<TcpStream>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let cut: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+    let (there, kept) = (served.address.clone(), Arc::clone(&cut));
+    std::thread::spawn(move || {
+        for ours in listener.incoming().flatten() {
+            let Ok(theirs) = TcpStream::connect(&there) else {
+                continue;
+            };
+            kept.lock().unwrap().push(ours.try_clone().unwrap());
+            for (mut from, mut to) in [
+                (ours.try_clone().unwrap(), theirs.try_clone().unwrap()),
+                (theirs, ours),
+            ] {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                });
+            }
+        }
+    });
+    (address, cut)
+}
+
+#[test]
+fn what_is_said_while_the_connection_is_broken_still_comes() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    let (address, cut) = between(&served);
+    let mut bench = bench(gateway(&address, TOKEN), None);
+    bench.ready();
+    let id = bench.submit(
+        "import time; print('on', flush=True); time.sleep(1); 'kept'",
+        Stdin::Refuse,
+    );
+    bench.until(|event| matches!(event, RuntimeEvent::Output { .. }).then_some(()));
+    for stream in cut.lock().unwrap().drain(..) {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+    assert_eq!(bench.told(id), ok("<Out[7] 'kept'>"));
+    assert_eq!(bench.run("1"), ok("<Out[7] 1>"));
+}
+
+fn failure(bench: &mut Bench) -> StartFailure {
+    bench.until(|event| match event {
+        RuntimeEvent::StartFailed(failure) => Some(failure.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_token_that_is_wrong_names_the_variable_to_set() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    let refused = failure(&mut bench(gateway(&served.address, "wrong"), None));
+    assert!(
+        refused.message.contains("refuses us (HTTP 40"),
+        "{refused:?}"
+    );
+    assert!(
+        refused.hint.contains("IPYCODEX_GATEWAY_TOKEN"),
+        "{refused:?}"
+    );
+    let unknown = failure(&mut bench(served.gateway(), Some("nobody")));
+    assert!(
+        unknown
+            .message
+            .contains("has no kernel `nobody`; it has: python3, bash"),
+        "{unknown:?}"
+    );
+}
+
+/// What is said of a gateway that answers every request with this and closes.
+fn answering(answer: &'static str) -> StartFailure {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    failure(&mut bench(gateway(&address, TOKEN), None))
+}
+
+#[test]
+fn gateways_that_lie_close_and_fail_are_told_apart() {
+    for (answer, said) in [
+        ("", "does not answer"),
+        ("SSH-2.0-OpenSSH\r\n", "does not answer"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "is no gateway of Jupyter",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+            "lists no `kernelspecs`",
+        ),
+        (
+            "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            "HTTP 404",
+        ),
+        (
+            "HTTP/1.1 503 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nno\x1b",
+            "answers HTTP 503: no",
+        ),
+    ] {
+        let failure = answering(answer);
+        assert!(failure.message.contains(said), "{answer:?}: {failure:?}");
+        assert!(!failure.message.contains('\x1b'), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_gateway_that_hangs_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let began = Instant::now();
+    let mut bench = bench(gateway(&address, TOKEN), None);
+    let failure = failure(&mut bench);
+    assert!(failure.message.contains("does not answer"), "{failure:?}");
+    assert!(began.elapsed() < Duration::from_secs(30));
+    bench.runtime = None;
+    assert!(began.elapsed() < Duration::from_secs(35));
+}
+
+#[test]
+fn the_program_runs_cells_behind_a_gateway() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    let mut home = Home::new();
+    home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);
+    let url = format!("gateway:http://{}", served.address);
+    let ran = home.run(&["--runtime", &url, "-c", "print(1 + 1)"], "");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "2\n"), "{ran:?}");
+    let ran = home.run(
+        &["--runtime", &format!("{url}#bash"), "-c", "x=4; echo $x"],
+        "",
+    );
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "4\n"), "{ran:?}");
+    await_true("the kernel ends", || served.running() == 0);
+    let ran = home.run(&["--runtime", "gateway:https://example.org", "-c", "1"], "");
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert!(ran.stderr.contains("is no address of a gateway"), "{ran:?}");
+    home.set("IPYCODEX_GATEWAY_URL", format!("http://{}", served.address));
+    let ran = home.run(&["--runtime", "gateway:auto", "-c", "print('auto')"], "");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "auto\n"), "{ran:?}");
+}
