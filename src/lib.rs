@@ -56,7 +56,7 @@
 //! | [`files`] | 3 | whole files or none; files as they were found, not overwritten when they have changed |
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings: a row each in one table |
-//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; start-up files of a project; the user's answers about them |
+//! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; a project's start-up files; the user's answers |
 //! | [`screen`] | 3 | the one writer to the terminal, the alternate screen, the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands: a row each; below the session, which carries them out |

@@ -79,7 +79,7 @@ pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFault> {
     Err(ConnectionFault::Signed { file, scheme })
 }
 
-/// Somebody takes connections where the kernel should listen; blocks for [`TAKES`] at most.
+/// Somebody takes connections where the kernel should listen; blocks for `TAKES` at most.
 ///
 /// # Errors
 /// Nobody does.

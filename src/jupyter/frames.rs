@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn both_forms_carry_a_message_and_its_buffers() {
-        for buffers in [&[][..], &[b"\x00\xff", b"", b"abc"]] {
+        for buffers in [&[] as &[&[u8]], &[b"\x00\xff", b"", b"abc"]] {
             let Frame::Binary(frame) = v1(&message(buffers), "s") else {
                 panic!("a text");
             };

@@ -59,7 +59,7 @@ mod tests {
                 "-w",
                 "sh",
                 "-c",
-                "sleep 1001 & sleep 1002 & echo $$; read line; kill %1 %2",
+                "sleep 1001 & one=$!; sleep 1002 & echo $$; read line; kill $one $!",
             ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

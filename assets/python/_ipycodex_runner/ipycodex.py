@@ -15,7 +15,9 @@ __all__ = ["display", "env", "output", "read", "write"]
 _ADDRESS = "artifact://"
 _ID = _re.compile(r"[a-z0-9-]{1,80}\Z")
 _STEP = _re.compile(r"""\.?([^\W\d]\w*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]""")
-_ESCAPES = _re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
+_ESCAPES = _re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+)
 
 
 def display(*values, **options):
@@ -121,7 +123,8 @@ def _recorded(name):
 
     db = record.connect(record.Place(path, session))
     try:
-        rows = db.execute("SELECT output FROM output_history WHERE session = ? AND line = ?", (session, line)).fetchall()
+        select = "SELECT output FROM output_history WHERE session = ? AND line = ?"
+        rows = db.execute(select, (session, line)).fetchall()
     finally:
         db.close()
     return "\n".join(row[0] for row in rows) if rows else None

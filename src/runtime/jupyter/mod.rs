@@ -2,8 +2,8 @@
 //!
 //! In: requests of the contract. Out: its events. One thread (`owner.rs`) owns the conversation (`conversation.rs`) and
 //! the kernel (`kernel.rs`, `local.rs`, `gateway.rs`), and outlives the kernel's deaths; what Python kernels lack of
-//! our runner is sent to them as code (`guest.rs`). Invariants: what was started ends with the handle, what was found stays; cells
-//! own no terminal. Absent on purpose: the wire (`crate::jupyter`).
+//! our runner is sent to them as code (`guest.rs`). Invariants: what was started ends with the handle, what was found
+//! stays; cells own no terminal. Absent on purpose: the wire (`crate::jupyter`).
 
 mod able;
 mod conversation;
