@@ -148,7 +148,9 @@ fn a_folder_that_others_can_write_is_refused_on_both_sides() {
         code == 1 && said.contains("can be written by other users"),
         "{said}"
     );
-    let shell = Shell::of(home);
+    // Wide enough: where a terminal is slow to tell its cursor, a message of two rows may be painted over.
+    let shell = Shell::start(home, &["--agent", "demo"], (240, 24));
+    shell.at(1);
     shell.shows("can be written by other users");
     shell.leave();
 }
