@@ -27,6 +27,16 @@ fn the_built_in_engine_shows_what_ipython_shows() {
 }
 
 #[test]
+fn ipythons_own_tests_pass_in_the_engine_that_has_it() {
+    if let Some((python, sources)) = peers::ipythons_tests() {
+        let mut command = runners_command("test_upstream.py", Some(&python));
+        command.env("IPYCODEX_TEST_IPYTHON_SOURCES", sources);
+        let said = passes(&mut command);
+        assert!(!said.contains("skipped"), "{said}");
+    }
+}
+
+#[test]
 fn what_users_have_at_home_counts_with_ipython_8_and_9() {
     for python in [peers::python(), peers::ipython_8()].into_iter().flatten() {
         runners_tests("test_home.py", Some(&python));
@@ -36,18 +46,27 @@ fn what_users_have_at_home_counts_with_ipython_8_and_9() {
 
 /// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
 fn runners_tests(pattern: &str, ipython: Option<&Path>) {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    passes(&mut runners_command(pattern, ipython));
+}
+
+fn runners_command(pattern: &str, ipython: Option<&Path>) -> Command {
     let mut command = Command::new("python3");
     command
         .args(["-m", "unittest", "discover", "-p", pattern])
         .args(["-s", "tests/runner", "-t", "tests/runner"])
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(root);
+        .current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     if let Some(python) = ipython {
         command.env("IPYCODEX_TEST_IPYTHON", python);
     }
+    command
+}
+
+/// Gives what was said.
+fn passes(command: &mut Command) -> String {
     let outcome = command.output().unwrap();
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert!(outcome.status.success(), "{said}");
     assert!(!said.contains("Ran 0 tests"), "{said}");
+    said.into_owned()
 }

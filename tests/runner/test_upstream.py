@@ -1,8 +1,9 @@
 """IPython's own tests of its magics, history and shell, against the engine that has IPython.
 
 They are in IPython's source distribution (`pip download --no-deps --no-binary :all: ipython==9.18.1`):
-`IPYCODEX_TEST_IPYTHON_SOURCES` names its unpacked folder, and `IPYCODEX_TEST_IPYTHON` an interpreter with IPython and
-pytest. Each file runs inside a cell of the runner, on pipes, where `get_ipython()` is the engine's shell.
+`IPYCODEX_TEST_IPYTHON_SOURCES` names its unpacked folder, and `IPYCODEX_TEST_IPYTHON` an interpreter with IPython,
+pytest and pytest-asyncio; `cargo test` fetches both. Each file runs inside a cell of the runner, on pipes, where
+`get_ipython()` is the engine's shell.
 """
 
 import json
@@ -105,7 +106,8 @@ class Upstream(Engine, unittest.TestCase):
                 host.run(CELL.format(sources=SOURCES, name=name, report=report))
                 with open(report) as file:
                     failed, passed = json.load(file)
-                self.assertEqual({test: failed[test] for test in failed if test not in left_out}, {})
+                unexpected = [text for test, text in failed.items() if test not in left_out]
+                self.assertEqual(unexpected, [], "\n".join(unexpected))
                 self.assertEqual(set(left_out) - set(failed), set(), "left out, and passes or is gone")
                 self.assertTrue(passed)
 

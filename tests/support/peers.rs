@@ -43,6 +43,14 @@ const KERNELS: [&str; 4] = [
 /// An agent of the Agent Client Protocol that works with the pinned Codex.
 const CODEX_ACP: &str = "@agentclientprotocol/codex-acp@2.6.0";
 
+/// What IPython's own tests run in; they are in its source distribution only.
+const IPYTHONS_TESTS: [&str; 4] = [
+    "ipython==9.18.1",
+    "pytest==9.2.0",
+    "pytest-asyncio==1.5.0",
+    "testpath==0.6.0",
+];
+
 /// What reads, checks and runs notebooks.
 const NOTEBOOKS: [&str; 4] = [
     "nbformat==5.11.1",
@@ -99,6 +107,17 @@ pub fn ipython_8() -> Option<PathBuf> {
     static FOUND: LazyLock<Result<PathBuf, String>> =
         LazyLock::new(|| fetch_environment("ipython-8", &["ipython==8.37.0"], "IPython"));
     have("Python with IPython 8", &FOUND)
+}
+
+/// The Python of an environment that can run IPython's own tests, and the folder of IPython's sources they are in.
+pub fn ipythons_tests() -> Option<(PathBuf, PathBuf)> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("ipython-tests", &IPYTHONS_TESTS, "IPython, pytest"));
+    static SOURCES: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch_ipythons_sources);
+    Some((
+        have("Python with pytest", &FOUND)?,
+        have("the sources of IPython", &SOURCES)?,
+    ))
 }
 
 /// The Python of an environment with matplotlib, pandas, Pillow, SymPy and IPython.
@@ -286,6 +305,23 @@ fn fetch_environment(name: &str, packages: &[&str], modules: &str) -> Result<Pat
     })?;
     output(Command::new(&python).args(["-c", &format!("import {modules}")]))?;
     Ok(python)
+}
+
+fn fetch_ipythons_sources() -> Result<PathBuf, String> {
+    let folder = peers_folder().join("ipython-sources");
+    let package = IPYTHONS_TESTS[0];
+    let name = package.replace("==", "-");
+    fetched(&folder, package, || {
+        run(Command::new("python3")
+            .args(["-m", "pip", "download", "--quiet"])
+            .args(["--disable-pip-version-check", "--no-deps"])
+            .args(["--no-binary", ":all:", "--dest"])
+            .args([&folder.display().to_string(), package]))?;
+        run(Command::new("tar")
+            .current_dir(&folder)
+            .args(["-xzf", &format!("{name}.tar.gz")]))
+    })?;
+    Ok(folder.join(name))
 }
 
 /// The wheels unpacked, and nothing they would need to run.
