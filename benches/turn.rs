@@ -1,5 +1,6 @@
-//! Enter to `turn/start` on the wire, and a delta to the screen: the real program on a pseudo-terminal, with an
-//! app-server that answers at once (`peers/fake_app_server.py`) and tells us on a socket when something passes it.
+//! Enter to the turn on the wire, and a delta to the screen: the real program on a pseudo-terminal, with an agent of
+//! each protocol that answers at once (`peers/fake_app_server.py`, `peers/fake_acp.py`) and tells us on a socket when
+//! something passes it.
 
 use std::os::unix::net::UnixDatagram;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,41 +16,65 @@ const RUNS: usize = 20;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// An agent: its protocol, its file in `peers`, and what it calls the begin of a turn.
+type Agent = (&'static str, &'static str, &'static str);
+
+const AGENTS: [Agent; 2] = [
+    ("codex", "fake_app_server.py", "turn/start"),
+    ("ACP", "fake_acp.py", "session/prompt"),
+];
+
 pub fn rows() -> Vec<Row> {
+    AGENTS.into_iter().flat_map(rows_of).collect()
+}
+
+fn rows_of(agent: Agent) -> [Row; 2] {
     let mut wire = Vec::new();
     let mut screen = Vec::new();
-    let result = guarded(|| measure(&mut wire, &mut screen)).and_then(|result| result);
-    let row = |what: &str, figures: Vec<f64>, most| {
+    let result = guarded(|| measure(agent, &mut wire, &mut screen)).and_then(|result| result);
+    let row = |what: String, figures: Vec<f64>, most| {
         let ours: Figures = result.clone().map(|()| figures);
         Row {
-            what: what.into(),
+            what,
             unit: "ms",
             ours,
             peer: None,
             target: Target::AtMost(most),
         }
     };
-    vec![
-        row("Enter to turn/start on the wire", wire, 2.0),
-        row("delta on the wire to the screen", screen, 16.0),
+    let (protocol, _, begin) = agent;
+    [
+        row(format!("Enter to {begin} on the wire"), wire, 2.0),
+        row(
+            format!("delta on the wire to the screen, {protocol}"),
+            screen,
+            16.0,
+        ),
     ]
 }
 
-fn measure(wire: &mut Vec<f64>, screen: &mut Vec<f64>) -> Result<(), String> {
+fn measure(
+    (protocol, file, begin): Agent,
+    wire: &mut Vec<f64>,
+    screen: &mut Vec<f64>,
+) -> Result<(), String> {
     let mut home = Home::new();
     let python = peers::plain_python();
     let socket = home.path().join("s");
     let passed = listen(&socket)?;
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/benches/peers/fake_app_server.py"
-    );
-    let words = [python.to_str(), Some(script), socket.to_str()]
+    let script = format!("{}/benches/peers/{file}", env!("CARGO_MANIFEST_DIR"));
+    let words = [python.to_str(), Some(&script), socket.to_str()]
         .map(|word| word.expect("our paths are UTF-8"));
     let command = shlex::try_join(words).expect("paths have no NUL");
-    home.set("IPYAI_CODEX_CMD", command);
+    let agent = match protocol {
+        "ACP" => format!("acp:{command}"),
+        _ => {
+            home.set("IPYAI_CODEX_CMD", command);
+            protocol.into()
+        }
+    };
 
-    let mut pty = Pty::spawn(&home, &["--no-ipython", "--agent", "codex"], (100, 30));
+    let mut pty = Pty::spawn(&home, &["--no-ipython", "--agent", &agent], (100, 30));
     pty.patience = DEADLINE;
     pty.wait_for("In [1]:");
     for number in 0..=RUNS {
@@ -58,14 +83,14 @@ fn measure(wire: &mut Vec<f64>, screen: &mut Vec<f64>) -> Result<(), String> {
         pty.wait_for(&prompt);
         let enter = Instant::now();
         pty.send("\r");
-        let turn = wait(&passed, "turn/start")?;
+        let turn = wait(&passed, begin)?;
         let delta = wait(&passed, "delta")?;
         pty.wait_for(&format!("answer{number}."));
         let seen = Instant::now();
         wait(&passed, "completed")?;
         let next = format!("In [{}]:", number + 2);
         pty.wait_for(&next);
-        // The first one starts the app-server.
+        // The first one starts the agent.
         if number > 0 {
             wire.push((turn - enter).as_secs_f64() * 1e3);
             screen.push(seen.saturating_duration_since(delta).as_secs_f64() * 1e3);

@@ -49,6 +49,13 @@ fn a_session_with_an_agent_that_asks_and_is_stopped() {
     shell.cell(6, "%ipycodex agent");
     shell.shows("title: A title");
     shell.shows("./review");
+    shell.cell(7, "%ipycodex model large");
+    shell.cell(8, ".model");
+    shell.shows("large");
+    shell.pty.send("./re\t");
+    shell.shows("./review");
+    shell.pty.send_line("the change");
+    shell.at(10);
     assert_eq!(shell.leave(), 0);
     let stored = shell.answers(4);
     assert!(stored[0].1.contains("plan: 1 of 2 done"), "{stored:?}");

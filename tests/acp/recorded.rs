@@ -1,7 +1,8 @@
 //! Recorded sessions of real agents, played again: what each said in a turn arrives, and what it asked is asked.
 
-use ipycodex::agent::{AgentEvent, AgentReply, QuestionAnswer};
+use ipycodex::agent::{AgentEvent, AgentReply, Facts, Lookup, News, QuestionAnswer};
 use serde_json::Value;
+use std::path::Path;
 
 use super::bench::{careful, fake, plan};
 use crate::codex::bench::{Bench, Told, folder};
@@ -53,13 +54,19 @@ fn recorded(name: &str) -> (Vec<Turn>, Option<String>) {
     (turns, login)
 }
 
+/// The agent of a recording, without the recorded requests of these methods.
+fn player(name: &str, left_out: &[&str], folder: &Path) -> Bench {
+    let path = format!("{}/tests/data/acp/{name}", env!("CARGO_MANIFEST_DIR"));
+    let replay = fake("replay.py").display().to_string();
+    let arguments: Vec<&str> = [&[&*replay, &*path], left_out].concat();
+    Bench::new(plan(&arguments, folder))
+}
+
 /// Plays a recording; what our side was told in each turn.
 fn play(name: &str) -> Vec<Told> {
     let (turns, login) = recorded(name);
     let folder = folder();
-    let path = format!("{}/tests/data/acp/{name}", env!("CARGO_MANIFEST_DIR"));
-    let replay = fake("replay.py").display().to_string();
-    let mut bench = Bench::new(plan(&[&replay, &path], folder.path()));
+    let mut bench = player(name, &[], folder.path());
     if let Some(method) = login {
         let done = bench.agent.log_in(&method).blocking_recv().unwrap();
         assert_eq!(done, Ok(()), "{name}");
@@ -148,4 +155,71 @@ fn so_do_an_older_codex_acp_and_gemini() {
     let asked = &all[0].questions[0];
     assert_eq!(asked.options[0].id, "proceed_always");
     play("gemini-cli-0.61.0_fs_permission.ndjson");
+}
+
+/// What an agent says of itself before the first prompt, up to its commands, and its models.
+fn introduction(name: &str) -> (Vec<News>, Facts) {
+    let folder = folder();
+    let mut bench = player(name, &[], folder.path());
+    bench.agent.start(careful("as it was", folder.path()));
+    let mut news = Vec::new();
+    while !matches!(news.last(), Some(News::Commands(_))) {
+        if let AgentEvent::News(one) = bench.next() {
+            news.push(one);
+        }
+    }
+    let models = bench.look_up(Lookup::Models).unwrap();
+    (news, models)
+}
+
+#[test]
+fn what_claude_code_and_opencode_offer_is_known() {
+    let (news, models) = introduction("claude-agent-acp-0.49.0_init_new.ndjson");
+    let modes = news.iter().find_map(|one| match one {
+        News::Modes(modes) => Some(modes.current.as_str()),
+        _ => None,
+    });
+    assert_eq!(modes, Some("default"), "{news:?}");
+    let Some(News::Commands(commands)) = news.last() else {
+        panic!("{news:?}");
+    };
+    assert_eq!(commands[0].id, "deep-research");
+    let Facts::Models(models) = models else {
+        panic!("{models:?}");
+    };
+    assert!(models.iter().any(|model| model.is_default), "{models:?}");
+
+    let (news, models) = introduction("opencode-1.18.33_init_new.ndjson");
+    let Some(News::Commands(commands)) = news.last() else {
+        panic!("{news:?}");
+    };
+    assert_eq!(commands[0].id, "customize-opencode");
+    let Facts::Models(models) = models else {
+        panic!("{models:?}");
+    };
+    let current = models.iter().find(|model| model.is_default);
+    assert_eq!(
+        current.map(|model| model.name.as_str()),
+        Some("opencode/big-pickle")
+    );
+}
+
+#[test]
+fn sessions_of_codex_acp_are_listed_and_one_is_gone_on_with() {
+    let folder = folder();
+    let name = "codex-acp-2.6.0_list_load_resume_delete.ndjson";
+    let mut bench = player(name, &["session/load", "session/close"], folder.path());
+    let Ok(Facts::Sessions(kept)) = bench.look_up(Lookup::Sessions) else {
+        panic!("no sessions");
+    };
+    assert_eq!(kept[0].title, "escalate now");
+    let mut asked = careful("hello after resume", folder.path());
+    asked.thread = Some(kept[0].id.clone());
+    let turn = bench.agent.start(asked);
+    let told = bench.finish(turn, |_, _, _| {});
+    assert!(
+        told.text().contains("You said: hello after resume"),
+        "{told:?}"
+    );
+    assert_eq!(told.thread(), kept[0].id);
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::bench::fake;
 use super::program::command;
+use crate::codex::faults::python;
 use crate::repl::shell::Shell;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
@@ -73,6 +75,26 @@ fn our_tools_reach_an_agent_that_is_asked_without_a_terminal() {
     let cells = r#"mcp:run_cells:{"cells":[{"code":"1"}]}"#;
     let ran = home.run(&["--agent", &command(""), "ask", cells], "");
     assert!(ran.stdout.contains("nobody here to ask"), "{ran:?}");
+}
+
+#[test]
+fn the_agents_calls_of_other_servers_are_shown_and_recorded() {
+    let shell = shell();
+    let elicits = shell.home.path().join("elicits.json");
+    std::fs::write(&elicits, "{}").unwrap();
+    let line = format!(
+        "%ipycodex mcp add asker -- {} {} {}",
+        python(),
+        fake("mcp.py").display(),
+        elicits.display()
+    );
+    shell.cell(2, &line);
+    shell.cell(3, ".server:asker:survey");
+    shell.shows("mcp__asker__survey");
+    let stored = shell.answers(1);
+    assert!(stored[0].1.contains("survey of survey"), "{stored:?}");
+    assert_eq!(stored[0].1.matches("<details").count(), 1, "{stored:?}");
+    shell.leave();
 }
 
 #[test]

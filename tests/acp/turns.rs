@@ -84,13 +84,15 @@ fn files_are_read_and_written_where_the_sandbox_allows_it() {
     let folder = folder();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
     let mut bench = Bench::new(scripted("", folder.path()));
-    let told = bench.run(careful("read write outside", folder.path()));
+    let told = bench.run(careful("read write outside peek", folder.path()));
     let text = told.text();
     assert!(text.contains(r#"{"content": "two\n"}{}"#), "{text}");
     assert!(
         text.contains("do not allow writing `/tmp/outside-of-it.txt`"),
         "{text}"
     );
+    // Reading is free, as it is for commands.
+    assert!(text.ends_with("['\"\"\"An', 'agent'] -32002"), "{text}");
     let written = std::fs::read_to_string(folder.path().join("new/b.txt"));
     assert_eq!(written.unwrap(), "written\n");
 }
@@ -233,7 +235,7 @@ fn commands_modes_and_titles_are_news_and_a_mode_is_set() {
     let told = bench.run(request("commands mode", folder.path()));
     assert_eq!(told.text(), "code");
     assert!(matches!(&told.news[0], News::Modes(modes) if modes.current == "code"));
-    assert!(matches!(&told.news[1], News::Commands(all) if all[0].id == "review"));
+    assert!(matches!(told.news.last(), Some(News::Commands(all)) if all[0].id == "review"));
     let done = bench.agent.choose("mode", "plan");
     assert_eq!(done.blocking_recv().unwrap(), Ok(()));
     let refused = bench

@@ -8,7 +8,8 @@ import json, os, subprocess, sys, time
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 out, lines = sys.stdout.buffer, sys.stdin.buffer
 LOG = os.environ.get("ACP_LOG")
-state = {"id": 100, "session": None, "prompts": 0, "held": [], "authenticated": False, "mode": "code", "servers": []}
+state = {"id": 100, "session": None, "prompts": 0, "held": [], "authenticated": False, "mode": "code", "model": "small",
+         "servers": []}
 
 
 def say(message):
@@ -67,27 +68,35 @@ def options(*kinds):
 MODES = {"currentModeId": "code", "availableModes": [{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}]}
 
 
-def call_mcp(tool, arguments):
-    """A call of a tool of ours, through the server we were told of; the client hears of it from us, too."""
-    ours = [server for server in state["servers"] if server["name"] == "ipycodex"][0]
+MODELS = {"currentModelId": "small", "availableModels": [{"modelId": "small", "name": "Small"},
+                                                        {"modelId": "large", "name": "Large"}]}
+
+
+def call_mcp(server, tool, arguments):
+    """A call of a tool of a server we were told of; the client hears of it from us, too."""
+    ours = [each for each in state["servers"] if each["name"] == server][0]
     variables = {**os.environ, **{each["name"]: each["value"] for each in ours["env"]}}
     running = subprocess.Popen([ours["command"], *ours["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env=variables)
     asked = []
 
+    def send(**message):
+        running.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        running.stdin.flush()
+
     def request(method, **params):
         asked.append(method)
-        message = {"jsonrpc": "2.0", "id": len(asked), "method": method, "params": params}
-        running.stdin.write(json.dumps(message).encode() + b"\n")
-        running.stdin.flush()
+        send(id=len(asked), method=method, params=params)
         while True:
             answer = json.loads(running.stdout.readline())
-            if answer.get("id") == len(asked):
+            if answer.get("method") == "elicitation/create":
+                send(id=answer["id"], result={"action": "decline"})
+            elif answer.get("id") == len(asked):
                 return answer.get("result", answer.get("error"))
 
     request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "fake", "version": "1"})
     names = [each["name"] for each in request("tools/list")["tools"]]
-    told = {"toolCallId": "m1", "title": "mcp__ipycodex__" + tool, "kind": "execute", "rawInput": arguments}
+    told = {"toolCallId": "m1", "title": "mcp__%s__%s" % (server, tool), "kind": "execute", "rawInput": arguments}
     update("tool_call", status="in_progress", **told)
     result = request("tools/call", name=tool, arguments=arguments)
     said = result["content"][0]["text"] if "content" in result else result["message"]
@@ -115,6 +124,10 @@ def perform(blocks):
             text(json.dumps(ask("fs/write_text_file", path=os.path.abspath("new/b.txt"), content="written\n")))
         elif word == "outside":
             text(json.dumps(ask("fs/write_text_file", path="/tmp/outside-of-it.txt", content="x")))
+        elif word == "peek":
+            found = ask("fs/read_text_file", path=os.path.abspath(__file__))
+            missing = ask("fs/read_text_file", path="/no/such/file")
+            text("%s %s" % (found["content"].split()[0:2], missing["code"]))
         elif word == "permission":
             update("tool_call", toolCallId="c1", title="touch x", kind="execute", status="pending",
                    rawInput={"command": "touch x"})
@@ -154,7 +167,10 @@ def perform(blocks):
             text(json.dumps(state["servers"]))
         elif word.startswith("mcp:"):
             _, tool, arguments = word.split(":", 2)
-            text(call_mcp(tool, json.loads(arguments)))
+            text(call_mcp("ipycodex", tool, json.loads(arguments)))
+        elif word.startswith("server:"):
+            _, server, tool = word.split(":")
+            text(call_mcp(server, tool, {}))
         elif word == "slow":
             text("begun")
             wait("never")
@@ -165,6 +181,8 @@ def perform(blocks):
             update("available_commands_update", availableCommands=[{"name": "review", "description": "look over it"}])
         elif word == "mode":
             text(state["mode"])
+        elif word == "model":
+            text(state["model"])
         elif word == "blocks":
             text(json.dumps([block["type"] for block in blocks]))
         elif word == "all":
@@ -260,7 +278,7 @@ def main():
             say({"method": "_auth/status_update", "params": {"authStatus": 1}})
             state["servers"] = params["mcpServers"]
             state["session"] = "s%d-%d" % (os.getpid(), state["prompts"])
-            result = {"sessionId": state["session"], "modes": MODES}
+            result = {"sessionId": state["session"], "modes": MODES, "models": MODELS}
         elif method == "session/resume":
             state["session"] = params["sessionId"]
         elif method == "session/load":
@@ -272,6 +290,8 @@ def main():
             result = {"sessions": [kept]}
         elif method == "session/set_mode":
             state["mode"] = params["modeId"]
+        elif method == "session/set_model":
+            state["model"] = params["modelId"]
         elif method == "session/prompt":
             prompt(message)
             continue

@@ -1,7 +1,8 @@
-"""Plays the agent's side of a recorded session: `replay.py FILE`.
+"""Plays the agent's side of a recorded session: `replay.py FILE [METHOD…]`.
 
 A request of the recorded client is waited for (any request of that method, whatever its words), then what the agent
-said next follows, with the ids of the running client in its answers. Answers of the client are waited for, too.
+said next follows, with the ids of the running client in its answers. Answers of the client are waited for, too. The
+recorded client's requests of these METHODs are left out, and what was said until its next one.
 """
 import json, sys
 
@@ -28,9 +29,14 @@ def client(wanted):
         waiting.append(read())
 
 
+left_out = False
 for line in open(sys.argv[1]):
     entry = json.loads(line)
     message = entry.get("message")
+    if entry["direction"] == "client->agent":
+        left_out = message.get("method") in sys.argv[2:]
+    if left_out:
+        continue
     if entry["direction"] == "client->agent":
         client(message)
     elif entry["direction"] == "agent->client":
