@@ -8,6 +8,7 @@ use crate::cli::args::{Arguments, Run};
 use crate::cli::door::door;
 use crate::cli::work::{Keep, Work, work_of};
 use crate::cli::{load, resume, script};
+use crate::config::RuntimeChoice;
 use crate::environment::Environment;
 use crate::input::Mode;
 use crate::report::Report;
@@ -88,17 +89,6 @@ fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
-    let mut kept = match work.keep {
-        Some(keep) => {
-            let Keep {
-                document,
-                cells,
-                output,
-            } = keep;
-            Some(Kept::begin(document, cells, output.as_deref())?)
-        }
-        None => None,
-    };
     let ipython = arguments.common.ipython();
     let wanted = Wanted {
         flags: arguments.common.flags(arguments.prompt_mode)?,
@@ -126,6 +116,20 @@ fn run(
         reports,
         ..
     } = assemble(environment, wanted)?;
+    if let (Some(report), RuntimeChoice::Embedded) = (work.foreign, &settings.choices.runtime) {
+        return Err(report);
+    }
+    let mut kept = match work.keep {
+        Some(keep) => {
+            let Keep {
+                document,
+                cells,
+                output,
+            } = keep;
+            Some(Kept::begin(document, cells, output.as_deref())?)
+        }
+        None => None,
+    };
     let _door = door(&session, &settings, environment);
     work.left_out
         .iter()

@@ -10,7 +10,7 @@ use crate::files::FoundFile;
 use crate::input::split_piped;
 use crate::notebook::document::{CellKind, Document, Draft, NewCell, NotebookError, Slot};
 use crate::notebook::{
-    LARGEST, broken_cells, cell_fault, read_script, saved_prompt, with_parameters,
+    LARGEST, broken_cells, cell_fault, foreign, read_script, saved_prompt, with_parameters,
 };
 use crate::report::Report;
 use crate::runtime::Place;
@@ -33,6 +33,8 @@ pub(super) struct Work {
     pub stdin_is_free: bool,
     /// A command line or a text that is nowhere else.
     pub once: bool,
+    /// What is wrong with it, unless a kernel was chosen that may be of its language.
+    pub foreign: Option<Report>,
     /// Where what the cells show is kept.
     pub keep: Option<Keep>,
 }
@@ -189,15 +191,7 @@ fn notebook(what: &Run) -> Result<Work, Report> {
 fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Report> {
     let wrong = |error: NotebookError| Report::failure(format!("`{name}` {error}"));
     let mut document = Document::parse(text).map_err(wrong)?;
-    if let Some(language) = document.language().filter(|language| !is_python(language)) {
-        let report = Report::failure(format!(
-            "`{name}` is a notebook of {language}, not of Python"
-        ));
-        return Err(match document.kernel() {
-            Some(kernel) => report.hint(format!("its kernel is `{kernel}`")),
-            None => report,
-        });
-    }
+    let foreign = foreign(&document, name, "Python");
     let mut untagged = false;
     if !what.parameters.is_empty() {
         let pairs = what.parameters.chunks(2);
@@ -235,13 +229,10 @@ fn of_notebook(text: String, name: &str, what: &Run) -> Result<(Work, bool), Rep
     let work = Work {
         left_out,
         keep,
+        foreign,
         ..Work::of(texts)
     };
     Ok((work, untagged))
-}
-
-fn is_python(language: &str) -> bool {
-    language.to_ascii_lowercase().contains("python")
 }
 
 /// The notebook of a draft.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::history::History;
 use crate::input::is_ours;
 use crate::notebook::{
-    Document, SavedCell, SavedEntry, SavedSession, broken_cells, read_events, read_script,
+    Document, SavedCell, SavedEntry, SavedSession, broken_cells, foreign, read_events, read_script,
     read_session,
 };
 use crate::report::Report;
@@ -209,17 +209,9 @@ fn parse(path: &Path, shown: &str, text: &str, language: &str) -> Result<Parsed,
         }),
         _ => {
             let notebook = Document::parse(text.to_owned()).map_err(wrong)?;
-            let ours = language.to_ascii_lowercase();
-            match notebook.language() {
-                Some(other) if !other.to_ascii_lowercase().contains(&ours) => {
-                    let message = format!("`{shown}` is a notebook of {other}, not of {language}");
-                    let report = Report::failure(message);
-                    Err(match notebook.kernel() {
-                        Some(kernel) => report.hint(format!("its kernel is `{kernel}`")),
-                        None => report,
-                    })
-                }
-                _ => Ok(Parsed {
+            match foreign(&notebook, shown, language) {
+                Some(report) => Err(report),
+                None => Ok(Parsed {
                     session: read_session(&notebook),
                     broken: broken_cells(&notebook),
                     ..Parsed::default()

@@ -74,6 +74,35 @@ fn what_another_language_lacks_is_said_and_the_rest_works() {
 }
 
 #[test]
+fn a_notebook_of_another_language_is_offered_its_kernel_and_runs_there() {
+    let Some(home) = home() else {
+        return;
+    };
+    let text = r#"{"cells": [{"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [],
+        "source": "x=5; echo $x"}], "metadata": {"kernelspec": {"display_name": "Bash", "language": "bash",
+        "name": "bash"}}, "nbformat": 4, "nbformat_minor": 4}"#;
+    let notebook = home.work().join("shell.ipynb");
+    std::fs::write(&notebook, text).unwrap();
+    let bash = ["--runtime", "jupyter:bash", "--agent", "demo"];
+    let ways = [vec!["run", "shell.ipynb"], vec!["-l", "shell.ipynb"]];
+    for arguments in ways {
+        let ran = home.run(&arguments, "");
+        assert_eq!((ran.code(), ran.stdout.as_str()), (1, ""), "{ran:?}");
+        let said = "`shell.ipynb` is a notebook of bash, not of Python";
+        assert!(ran.stderr.contains(said), "{ran:?}");
+        assert!(ran.stderr.contains("`--runtime jupyter:bash`"), "{ran:?}");
+        let ran = home.run(&[&bash, &*arguments].concat(), "");
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        assert!(ran.stdout.contains("5\n"), "{ran:?}");
+    }
+    let python = text.replace("bash", "python").replace("Bash", "Python");
+    std::fs::write(home.work().join("p.ipynb"), python).unwrap();
+    let ran = home.run(&[&bash[..], &["-l", "p.ipynb"]].concat(), "");
+    let said = "`p.ipynb` is a notebook of python, not of Bash";
+    assert!(ran.code() == 1 && ran.stderr.contains(said), "{ran:?}");
+}
+
+#[test]
 fn a_kernel_that_is_not_there_costs_an_exit_code_and_a_hint() {
     let home = Home::new();
     let ran = home.run(&["--runtime", "jupyter:nobody", "-c", "1"], "");

@@ -1,0 +1,26 @@
+//! Whether a notebook's code is for the runtime at hand.
+
+use super::Document;
+use crate::report::Report;
+
+/// What is wrong with a notebook, called `shown`, for a runtime of `language`: nothing when it is of the same one or
+/// does not say.
+pub fn foreign(document: &Document, shown: &str, language: &str) -> Option<Report> {
+    let other = document.language()?;
+    let [ours, theirs] = [language, &other].map(str::to_ascii_lowercase);
+    // Python has many names: `python3`, `ipython`.
+    if ours == theirs || ours == "python" && theirs.contains(&ours) {
+        return None;
+    }
+    let report = Report::failure(format!(
+        "`{shown}` is a notebook of {other}, not of {language}"
+    ));
+    Some(match document.kernel() {
+        Some(kernel) => report.hint(format!(
+            "its kernel is `{kernel}`: `--runtime jupyter:{kernel}` starts ipycodex with it"
+        )),
+        None => {
+            report.hint("`--runtime jupyter:NAME` starts ipycodex with a kernel of that language")
+        }
+    })
+}
