@@ -28,6 +28,7 @@ use crate::session::{
 };
 use crate::skills::{Catalog, Consent, Roots};
 use crate::text::similar::did_you_mean;
+use crate::trace::STARTUP;
 
 /// What a front-end wants.
 pub struct Wanted {
@@ -85,6 +86,7 @@ pub struct Assembly {
 /// When a thread or standard output cannot be had, or the settings name what does not exist yet.
 pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, Report> {
     let (settings, reports) = resolve(&wanted.flags, environment);
+    log::trace!(target: STARTUP, "the settings are read");
     let paths = &settings.paths;
     let screen = Screen::open(environment, settings.color)?;
     let cwd = environment
@@ -160,6 +162,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         notebooks: NotebookPlaces::new(paths, environment.home.clone()),
     };
     let (session, background) = session::start(parts)?;
+    log::trace!(target: STARTUP, "the session is started");
     if wanted.resume.is_some() {
         let start = session.started()?;
         if start.number == 0 {

@@ -57,6 +57,7 @@
 //! | [`artifacts`] | 3 | texts too long for a model, kept whole: files, since a record is read with every prompt |
 //! | [`config`] | 3 | settings: a row each in one table |
 //! | [`skills`] | 3 | agent skills: found, frozen, told, loaded; a project's start-up files; the user's answers |
+//! | [`trace`] | 3 | a log of what passes, where one is asked for |
 //! | [`screen`] | 3 | the one writer to the terminal, the alternate screen, the guard that gives the terminal back |
 //! | [`session`] | 4 | the turn, the numbering, the queue |
 //! | [`magics`] | 4 | `%ipycodex` commands: a row each; below the session, which carries them out |
@@ -156,3 +157,4 @@ pub mod session;
 pub mod skills;
 pub mod terminal;
 pub mod text;
+pub mod trace;

@@ -9,3 +9,4 @@ mod failures;
 mod piped;
 mod scripts;
 mod search;
+mod trace;

@@ -12,6 +12,7 @@ use super::facts::{Facts, Lookup};
 use super::failure::{AgentFailure, FailureKind};
 use super::suggest::{SuggestRequest, Suggested};
 use super::turn::{AgentReply, TurnId, TurnRequest};
+use crate::trace::STARTUP;
 
 /// Events that wait for the session before the driver waits.
 const ROOM: usize = 1024;
@@ -130,6 +131,7 @@ impl Handle {
 
     pub(super) fn tell(&mut self, command: Command) {
         if let Some(drive) = self.idle.take() {
+            log::trace!(target: STARTUP, "the agent {} is started", self.name);
             let started = thread::Builder::new()
                 .name(format!("{}-driver", self.name))
                 .spawn(drive);

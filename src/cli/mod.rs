@@ -23,17 +23,28 @@ mod skills;
 mod version;
 mod work;
 
+use std::time::Instant;
+
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::config::Paths;
 use crate::environment::Environment;
 use crate::report::{Report, ReportKind};
+use crate::screen::{ColorChoice, Screen};
+use crate::trace::{self, STARTUP};
 use args::{Arguments, Subcommands};
 
 /// Runs the program; returns its exit code. What went wrong is printed.
 pub fn main() -> i32 {
+    let began = Instant::now();
     let environment = Environment::capture();
     crash::report_panics(&environment);
+    if let Some(wanted) = environment.variable(trace::VARIABLE)
+        && let Err(report) = traced(wanted, began, &environment)
+    {
+        return ended(&report, &environment);
+    }
     let (typed, rest) = script::without_arguments(std::env::args_os().collect());
     let (typed, traits) = args::without_traits(typed.into_iter());
     let arguments = match Arguments::try_parse_from(&typed) {
@@ -62,11 +73,20 @@ pub fn main() -> i32 {
     }
 }
 
+/// Begins the log of what passes, and says where it is.
+fn traced(wanted: &str, began: Instant, environment: &Environment) -> Result<(), Report> {
+    let folder = Paths::new(environment, None, None).state_dir;
+    let path = trace::begin(wanted, &folder, began)?;
+    let said = format!("{} is written to {}", trace::VARIABLE, path.display());
+    Screen::open(environment, ColorChoice::Auto)?.notice(&said)?;
+    log::trace!(target: STARTUP, "ipycodex {}", env!("CARGO_PKG_VERSION"));
+    Ok(())
+}
+
 /// Says what went wrong; the exit code it means.
 fn ended(report: &Report, environment: &Environment) -> i32 {
     if report.kind != ReportKind::BrokenPipe
-        && let Ok(screen) =
-            crate::screen::Screen::open(environment, crate::screen::ColorChoice::Auto)
+        && let Ok(screen) = Screen::open(environment, ColorChoice::Auto)
     {
         // Without standard error the exit code has to say it.
         let _ = screen.report(report);

@@ -12,6 +12,7 @@ use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::session::report_notice;
 use crate::terminal::{self, Greeting};
+use crate::trace::STARTUP;
 
 /// Runs the REPL; returns its exit status.
 pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
@@ -53,6 +54,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
     let (host, run_dir) = (session.clone(), settings.paths.run_dir.clone());
     let started_in = environment.cwd.clone().unwrap_or_default();
     let ready: terminal::Ready = Box::new(move |say| {
+        log::trace!(target: STARTUP, "the prompt stands");
         let trouble = move |report: Report| say(&report_notice(&report));
         let door = Door::open(&run_dir, host, started_in, trouble);
         *opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(door);

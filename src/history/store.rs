@@ -20,6 +20,7 @@ use super::values::{Begin, Opening, SessionStart};
 use super::waiting::WaitingWrites;
 use super::{entries, fault, index, listing, sessions};
 use crate::report::Report;
+use crate::trace::STARTUP;
 
 /// Writes of one transaction, when many wait.
 const BATCH: usize = 256;
@@ -125,6 +126,7 @@ impl Store {
         self.tried = Instant::now();
         self.shared.stuck.store(self.failing(), Ordering::Relaxed);
         self.shared.opened.store(true, Ordering::Relaxed);
+        log::trace!(target: STARTUP, "the record is open");
     }
 
     fn attempt(&mut self, patience: Duration) {

@@ -16,6 +16,7 @@ use zeromq::{DealerSendHalf, Socket, SocketEvent, SocketRecv};
 
 use super::connection::fresh_name;
 use super::message::{Channel, Incoming, Outgoing};
+use crate::trace::WIRE;
 
 /// What comes over the sockets.
 #[derive(Debug)]
@@ -96,9 +97,11 @@ async fn read<S: SocketRecv>(
             continue;
         };
         let parts = raw.jparts.iter().map(AsRef::as_ref);
-        if let Some(message) = Incoming::of_parts(channel, parts)
-            && heard.send(Heard::Message(Box::new(message))).await.is_err()
-        {
+        let Some(message) = Incoming::of_parts(channel, parts) else {
+            continue;
+        };
+        log::trace!(target: WIRE, "from the kernel: {}", message.label());
+        if heard.send(Heard::Message(Box::new(message))).await.is_err() {
             return;
         }
     }
@@ -112,6 +115,7 @@ async fn write(
     heard: Sender<Heard>,
 ) {
     while let Some(message) = orders.recv().await {
+        log::trace!(target: WIRE, "to the kernel: {}", message.label());
         let connection = match message.channel {
             Channel::Control => &mut control,
             Channel::Stdin => &mut stdin,

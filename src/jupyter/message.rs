@@ -76,6 +76,11 @@ impl Outgoing {
         }
     }
 
+    /// What it is, without what it says.
+    pub(super) fn label(&self) -> String {
+        format!("{} {} {}", self.channel.name(), self.kind, self.id)
+    }
+
     /// Header, header of what it answers, metadata, content: of a client with this name.
     pub(super) fn values(&self, session: &str) -> [Value; 4] {
         let header = json!({
@@ -159,6 +164,12 @@ impl Incoming {
             metadata,
             buffers,
         })
+    }
+
+    /// What it is, without what it says.
+    pub(super) fn label(&self) -> String {
+        let parent = self.parent.as_deref().unwrap_or("nothing");
+        format!("{} {} of {parent}", self.channel.name(), self.kind)
     }
 
     /// A text of its content; empty where there is none.

@@ -20,6 +20,7 @@ use super::channels::Heard;
 use super::frames::{self, Frame, V1};
 use super::message::{Incoming, Outgoing};
 use super::rest::{Gateway, GatewayFault};
+use crate::trace::WIRE;
 
 /// How long a connection may take.
 const OPENS: Duration = Duration::from_secs(10);
@@ -146,6 +147,7 @@ impl Socket {
                         None | Some(Ok(Message::Close(_))) => return Some("the gateway closed it".to_owned()),
                         Some(Err(error)) => return Some(error.to_string()),
                         Some(Ok(frame)) => if let Some(message) = self.read(&frame) {
+                            log::trace!(target: WIRE, "from the gateway: {}", message.label());
                             heard.send(Heard::Message(Box::new(message))).await.ok()?;
                         },
                     }
@@ -161,6 +163,7 @@ impl Socket {
     }
 
     fn framed(&self, message: &Outgoing) -> Message {
+        log::trace!(target: WIRE, "to the gateway: {}", message.label());
         let frame = match self.newer {
             true => frames::v1(message, &self.session),
             false => frames::legacy(message, &self.session),

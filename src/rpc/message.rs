@@ -112,6 +112,18 @@ impl RpcMessage {
         Some(RpcMessage::Response { id, outcome })
     }
 
+    /// What it is, without what it says.
+    pub fn label(&self) -> String {
+        match self {
+            RpcMessage::Request { id, method, .. } => format!("{method} {}", id.to_value()),
+            RpcMessage::Notification { method, .. } => method.clone(),
+            RpcMessage::Response { id, outcome } => {
+                let what = if outcome.is_ok() { "result" } else { "error" };
+                format!("{what} {}", id.to_value())
+            }
+        }
+    }
+
     /// The object that goes on the wire.
     pub fn into_value(self, dialect: Dialect) -> Value {
         let mut fields = Map::new();

@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use super::dialect::Dialect;
 use super::frame::{RpcFrame, encode, read_frame};
 use super::message::RpcMessage;
+use crate::trace::WIRE;
 
 /// Messages that wait for the owner before the reader waits.
 const ROOM: usize = 256;
@@ -29,6 +30,8 @@ pub type Incoming = mpsc::Receiver<RpcMessage>;
 /// Whom we speak with. Dropping it hangs up.
 #[derive(Debug)]
 pub struct Peer {
+    /// As the log of what passes calls it.
+    name: String,
     outgoing: sync::Sender<Vec<u8>>,
     /// Disconnected when the writer is done.
     written: sync::Receiver<()>,
@@ -72,10 +75,10 @@ impl Peer {
     ) -> io::Result<(Peer, Incoming)> {
         let junk = Arc::new(AtomicU64::new(0));
         let (arrived, incoming) = mpsc::channel(ROOM);
-        let counter = Arc::clone(&junk);
+        let (counter, known) = (Arc::clone(&junk), name.to_owned());
         thread::Builder::new()
             .name(format!("{name}-reader"))
-            .spawn(move || read(input, &arrived, &counter))?;
+            .spawn(move || read(input, &arrived, &counter, &known))?;
         let (outgoing, departing) = sync::channel();
         let (done, written) = sync::channel();
         let unread = Arc::new(AtomicUsize::new(0));
@@ -87,6 +90,7 @@ impl Peer {
                 drop(done);
             })?;
         let peer = Peer {
+            name: name.to_owned(),
             outgoing,
             written,
             junk,
@@ -100,7 +104,12 @@ impl Peer {
     /// Queues a message; never blocks. A peer that is gone does not get it, which its closed channel tells.
     pub fn send(&self, message: RpcMessage) {
         self.unread.fetch_add(1, Ordering::Relaxed);
-        let _ = self.outgoing.send(encode(message, self.dialect));
+        let traced = log::log_enabled!(target: WIRE, log::Level::Trace).then(|| message.label());
+        let line = encode(message, self.dialect);
+        if let Some(label) = traced {
+            log::trace!(target: WIRE, "to {}: {label}, {} bytes", self.name, line.len());
+        }
+        let _ = self.outgoing.send(line);
     }
 
     /// How many messages the other side has still to take.
@@ -150,17 +159,19 @@ impl fmt::Debug for HangUp {
     }
 }
 
-fn read(input: impl Read, arrived: &mpsc::Sender<RpcMessage>, junk: &AtomicU64) {
+fn read(input: impl Read, arrived: &mpsc::Sender<RpcMessage>, junk: &AtomicU64, name: &str) {
     let mut reader = BufReader::with_capacity(64 * 1024, input);
     let mut line = Vec::new();
     while let Ok(Some(frame)) = read_frame(&mut reader, &mut line) {
         match frame {
             RpcFrame::Message(message) => {
+                log::trace!(target: WIRE, "from {name}: {}, {} bytes", message.label(), line.len());
                 if arrived.blocking_send(message).is_err() {
                     return;
                 }
             }
             RpcFrame::Junk => {
+                log::trace!(target: WIRE, "from {name}: no message, {} bytes", line.len());
                 junk.fetch_add(1, Ordering::Relaxed);
             }
         }

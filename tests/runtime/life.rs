@@ -132,6 +132,26 @@ fn interpreters_that_are_none_are_told_apart() {
 }
 
 #[test]
+fn an_old_python_is_taken_where_nothing_is_to_be_checked() {
+    let (mut plan, folder) = plan(Form::Pipes);
+    let path = folder.path().join("old");
+    write_executable(
+        &path,
+        "#!/bin/sh\necho '{\"type\":\"ready\",\"pid\":7,\"python\":\"3.7.1\",\"protocol\":1}' \
+         >/proc/self/fd/199\nsleep 1000\n",
+    );
+    plan.interpreter = Some(path);
+    plan.variables
+        .insert("IPYCODEX_PYTHON_SKIP_CHECK".into(), "1".into());
+    let mut bench = Bench::with(plan, folder);
+    let version = bench.until(|event| match event {
+        RuntimeEvent::Ready(info) => Some(info.version.clone()),
+        _ => None,
+    });
+    assert_eq!(version, "3.7.1");
+}
+
+#[test]
 fn no_python_at_all_is_told_with_a_hint() {
     let (mut plan, folder) = plan(Form::Pipes);
     plan.variables = [(OsString::from("PATH"), folder.path().as_os_str().to_owned())].into();

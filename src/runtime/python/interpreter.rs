@@ -25,8 +25,9 @@ use super::control::Control;
 use super::find::Candidate;
 use super::order::Sequencer;
 use super::plan::{Confinement, ScriptRun};
-use super::wire::{Lines, parse_frame};
+use super::wire::{Lines, label, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
+use crate::trace::WIRE;
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;
@@ -215,6 +216,7 @@ impl Interpreter {
 
     /// Queues a line for the request pipe.
     pub(super) fn request(&mut self, line: &[u8]) {
+        log::trace!(target: WIRE, "to python: {}, {} bytes", label(line), line.len());
         self.unsent.extend_from_slice(line);
         self.write_requests();
     }
@@ -416,6 +418,7 @@ impl Interpreter {
         }
         self.lines.push(&chunk);
         while let Some(line) = self.lines.next() {
+            log::trace!(target: WIRE, "from python: {}, {} bytes", label(&line), line.len());
             match parse_frame(&line) {
                 Ok(frame) => self.order.push_frame(frame),
                 Err(what) if self.confusion.is_none() => self.confusion = Some(what),

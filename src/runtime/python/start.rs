@@ -4,6 +4,7 @@
 //! runs before the real thing; every failure is kept for the message; an interpreter that did not get ready is gone
 //! before the next is tried. Absent on purpose: cells; what a cell is told of a failure is the owner's affair.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ use super::order::SequenceItem;
 use super::plan::{LANGUAGE, PythonPlan};
 use super::stage::stage;
 use super::wire::{PROTOCOL, RunnerFrame, excerpt};
+use crate::trace::STARTUP;
 
 /// How long an interpreter may take until it is ready.
 const BUDGET: Duration = Duration::from_secs(30);
@@ -56,6 +58,9 @@ enum Trial {
     Killed,
     Abandoned,
 }
+
+/// The variable that has a Python of any version taken.
+const SKIP_CHECK: &str = "IPYCODEX_PYTHON_SKIP_CHECK";
 
 /// Starts interpreters for one runtime.
 pub(super) struct Starter<'a> {
@@ -125,6 +130,8 @@ impl Starter<'_> {
     }
 
     fn try_candidate(&self, script: &Path, candidate: &Candidate) -> Trial {
+        let program = candidate.program.display();
+        log::trace!(target: STARTUP, "the interpreter {program} ({}) is started", candidate.origin);
         let launch = Launch {
             script,
             cwd: &self.plan.cwd,
@@ -162,8 +169,9 @@ impl Starter<'_> {
         let mut early = Vec::new();
         let mut told = self.restarted;
         loop {
-            match take_early(&mut interpreter, &mut early) {
+            match take_early(&mut interpreter, &mut early, self.oldest()) {
                 Some(Ok(ready)) => {
+                    log::trace!(target: STARTUP, "the interpreter is ready");
                     let info = RuntimeInfo {
                         language: LANGUAGE.to_owned(),
                         version: ready.python,
@@ -216,6 +224,14 @@ impl Starter<'_> {
         }
     }
 
+    /// The oldest Python that is taken; any, where the user wants no check.
+    fn oldest(&self) -> (u32, u32) {
+        match self.plan.variables.get(OsStr::new(SKIP_CHECK)) {
+            Some(value) if value == "1" => (0, 0),
+            _ => OLDEST,
+        }
+    }
+
     /// True when the runtime closes, or is shut down with nothing left to run.
     fn is_unwanted(&self) -> bool {
         let runs_code = |request: &_| RequestKind::of(request).is_some_and(RequestKind::runs_code);
@@ -239,12 +255,12 @@ impl Starter<'_> {
             return Trial::Killed;
         }
         while interpreter.read_rest() {
-            if let Some(Err(why)) = take_early(&mut interpreter, &mut early) {
+            if let Some(Err(why)) = take_early(&mut interpreter, &mut early, self.oldest()) {
                 return Trial::Failed(why);
             }
         }
         interpreter.close_streams();
-        if let Some(Err(why)) = take_early(&mut interpreter, &mut early) {
+        if let Some(Err(why)) = take_early(&mut interpreter, &mut early, self.oldest()) {
             return Trial::Failed(why);
         }
         let ended = match status {
@@ -275,6 +291,7 @@ struct Ready {
 fn take_early(
     interpreter: &mut Interpreter,
     early: &mut Vec<Early>,
+    oldest: (u32, u32),
 ) -> Option<Result<Ready, String>> {
     while let Some(item) = interpreter.order.next() {
         match keep(item, early) {
@@ -290,7 +307,7 @@ fn take_early(
                     Err(format!(
                         "speaks version {protocol} of the protocol, not {PROTOCOL}"
                     ))
-                } else if version(&python).is_some_and(|version| version < OLDEST) {
+                } else if version(&python).is_some_and(|version| version < oldest) {
                     Err(format!("is Python {python}; 3.8 or newer is needed"))
                 } else {
                     Ok(Ready {
