@@ -32,6 +32,8 @@ pub struct AgentCapabilities {
     pub sandbox: bool,
     /// Works with tools of its own that the sandbox does not confine.
     pub own_tools: bool,
+    /// Can be kept from a shell of its own.
+    pub without_shell: bool,
     /// Can be told whether to ask before commands and edits.
     pub approvals: bool,
     /// Answers in the form of a JSON schema.
@@ -118,6 +120,7 @@ impl AgentCapabilities {
             search: true,
             sandbox: true,
             own_tools: false,
+            without_shell: true,
             approvals: true,
             structured: true,
             suggestions: true,
@@ -140,6 +143,7 @@ impl AgentCapabilities {
             effort: false,
             search: false,
             sandbox: false,
+            without_shell: false,
             approvals: false,
             structured: false,
             suggestions: false,

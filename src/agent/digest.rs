@@ -49,6 +49,11 @@ impl ThreadDigest {
         }
     }
 
+    /// Adds that the agent has no shell of its own: a thread keeps the tools it began with.
+    pub fn without_shell(&mut self) {
+        self.turns.add("no shell");
+    }
+
     /// Adds an exchange that follows.
     pub fn add(&mut self, exchange: &Exchange) {
         self.asked(&exchange.user, &exchange.images);

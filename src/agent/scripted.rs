@@ -305,6 +305,7 @@ mod tests {
                 threads: Threads::Session,
                 approvals: Approvals::Never,
                 sandbox: Sandbox::ReadOnly,
+                shell: true,
                 mcp_servers: Vec::new(),
             },
             thread: None,

@@ -19,6 +19,8 @@ pub struct TurnSettings {
     pub approvals: Approvals,
     /// What the agent's commands may touch.
     pub sandbox: Sandbox,
+    /// The agent may use a shell of its own.
+    pub shell: bool,
     /// MCP servers that the agent is to start.
     pub mcp_servers: Vec<McpServer>,
 }

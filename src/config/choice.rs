@@ -50,6 +50,17 @@ pub enum KernelMode {
     PerCall,
 }
 
+/// What the agent works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentTools {
+    /// `both`
+    Both,
+    /// `python`: no shell of its own.
+    Python,
+    /// `shell`: no Python of ours.
+    Shell,
+}
+
 /// How pictures are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
@@ -176,6 +187,14 @@ impl ChoiceSetting for KernelMode {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("session", KernelMode::Session),
         ("per-call", KernelMode::PerCall),
+    ];
+}
+
+impl ChoiceSetting for AgentTools {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("both", AgentTools::Both),
+        ("python", AgentTools::Python),
+        ("shell", AgentTools::Shell),
     ];
 }
 

@@ -6,7 +6,8 @@ use crate::agent::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings,
 use crate::markdown::Background;
 
 use super::{
-    AgentChoice, AgentCommand, Agents, EditMode, Images, KernelMode, RunCells, RuntimeChoice,
+    AgentChoice, AgentCommand, AgentTools, Agents, EditMode, Images, KernelMode, RunCells,
+    RuntimeChoice,
 };
 
 /// The choices in force. [`super::SETTINGS`] has a row for each.
@@ -34,6 +35,8 @@ pub struct Choices {
     pub sandbox: Sandbox,
     /// Whether the agent may run cells in the live interpreter.
     pub run_cells: RunCells,
+    /// What the agent works with.
+    pub agent_tools: AgentTools,
     /// How long a kernel of the agent's own lives.
     pub kernel_mode: KernelMode,
     /// How pictures are drawn.
@@ -74,6 +77,7 @@ impl Default for Choices {
             approvals: Approvals::Never,
             sandbox: Sandbox::WorkspaceWrite,
             run_cells: RunCells::Ask,
+            agent_tools: AgentTools::Both,
             kernel_mode: KernelMode::Session,
             images: Images::Auto,
             fit_plots: true,
@@ -101,6 +105,7 @@ impl Choices {
             threads: self.threads,
             approvals: self.approvals,
             sandbox: self.sandbox,
+            shell: self.agent_tools != AgentTools::Python,
             mcp_servers: self.mcp_servers.iter().filter_map(server).collect(),
         }
     }

@@ -18,7 +18,8 @@ mod settings;
 
 pub use agents::{AgentCommand, Agents, SERVER_NAMES, is_server_name, mcp_servers};
 pub use choice::{
-    AgentChoice, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice, WrongValue,
+    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, KernelMode, RunCells, RuntimeChoice,
+    WrongValue,
 };
 pub use choices::Choices;
 pub use file::ConfigFile;

@@ -16,8 +16,12 @@ use super::agents::{self, Agents};
 use super::file::{ConfigFile, read_text};
 use super::paths::absolute;
 use super::{
-    AgentChoice, Choices, Keymap, Origin, Paths, Provenance, RuntimeChoice, SETTINGS, Setting,
+    AgentChoice, AgentTools, ChoiceSetting, Choices, Keymap, Origin, Paths, Provenance,
+    RuntimeChoice, SETTINGS, Setting,
 };
+
+/// The variable that says what the agent works with.
+const TOOLS: &str = "IPYCODEX_TOOLS";
 
 /// The system prompt for users without one of their own.
 const SYSTEM_PROMPT: &str = include_str!("../../assets/prompts/system.md");
@@ -110,6 +114,14 @@ pub fn resolve(flags: &ConfigFlags, environment: &Environment) -> (Settings, Vec
         }
     }
     overrule(&mut choices, flags, environment);
+    if let Some(word) = environment.variable(TOOLS) {
+        match AgentTools::parse(word) {
+            Ok(tools) => choices.agent_tools = tools,
+            Err(wrong) => said
+                .reports
+                .push(Report::failure(format!("`{TOOLS}`: {wrong}"))),
+        }
+    }
     for (name, origin) in overruled(flags, environment) {
         let row = Setting::named(name).expect("a row of the table");
         provenance.decided(row, origin, &choices);
@@ -165,6 +177,7 @@ fn overruled(
     let theme = not_empty(flags.code_theme.clone()).is_some();
     [
         ("model", Origin::Environment, variable("IPYAI_MODEL")),
+        ("agent_tools", Origin::Environment, variable(TOOLS)),
         ("model", Origin::Flag, flags.model.is_some()),
         (
             "completion_model",

@@ -181,6 +181,11 @@ pub const SETTINGS: &[Setting] = &[
         able: |able| able.tools.is_some(),
         ..row!(run_cells, Now, "whether the agent may run cells here")
     },
+    row!(
+        agent_tools,
+        Now,
+        "what the agent works with: Python here, a shell of its own, or both"
+    ),
     Setting {
         able: |able| able.tools.is_some(),
         ..row!(

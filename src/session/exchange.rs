@@ -11,7 +11,6 @@ use tokio::sync::mpsc::Receiver;
 use crate::agent::{
     Agent, AgentCapabilities, AgentEvent, AgentReply, ToolRoute, TurnId, TurnRequest,
 };
-use crate::config::RunCells;
 use crate::history::{RecordedOutcome, RecordedThread, TurnKey};
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::events::{Notice, TurnOutcome};
@@ -229,11 +228,7 @@ impl Session {
         if let Some(dialog) = prompt.gathered() {
             self.shelf.look_through(dialog);
         }
-        let offer = Offer {
-            run_cells: self.choices.run_cells != RunCells::Off,
-            load_skill: !self.shelf.is_empty(),
-            able: self.runtimes.user.able(),
-        };
+        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
         let mut instructions = self.exchanges.instructions.clone();
         if able.tools.is_some() {
             instructions.push_str(&self.exchanges.about_tools);
@@ -253,6 +248,7 @@ impl Session {
                 None => Vec::new(),
             },
             own_server,
+            no_interpreter: self.runtimes.user.is_unstartable(),
             agent_is_busy: self.exchanges.ending.is_some(),
         };
         let around = Around {

@@ -42,6 +42,7 @@ impl Session {
                 self.out_or_background().send(Notice::note(message));
             }
             RuntimeEvent::StartFailed(failure) => {
+                self.runtimes.user.cannot_start();
                 let notice = Notice::warning(failure.message).hint(failure.hint);
                 match self.floor.holder() {
                     // A cell ends with it, and says it.

@@ -56,6 +56,8 @@ pub(super) struct RuntimeSlot {
     session: Variables,
     /// Its interpreter knows that.
     knows_session: bool,
+    /// The last try to start one failed.
+    unstartable: bool,
     /// Its process, while there is one of this machine.
     process: Option<u32>,
     /// Where a shell has led it: also an interpreter that takes its place goes there.
@@ -154,6 +156,7 @@ impl RuntimeSlot {
             ended: HashMap::new(),
             session: Variables::new(),
             knows_session: true,
+            unstartable: false,
             process: None,
             place: None,
         }
@@ -306,10 +309,21 @@ impl RuntimeSlot {
 
     /// An interpreter is up: what it can do is known now, if it was not before.
     pub(super) fn is_ready(&mut self) {
+        self.unstartable = false;
         self.slot.set_up(true);
         if let Some(runtime) = self.slot.live() {
             self.able = runtime.capabilities();
         }
+    }
+
+    /// None could be started.
+    pub(super) fn cannot_start(&mut self) {
+        self.unstartable = true;
+    }
+
+    /// There is none, as far as is known.
+    pub(super) fn is_unstartable(&self) -> bool {
+        self.unstartable
     }
 
     /// The interpreter has ended, and with it what those outside the loop wait for.

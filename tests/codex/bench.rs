@@ -227,6 +227,7 @@ pub(crate) fn request(text: &str, cwd: &Path) -> TurnRequest {
             threads: Threads::Session,
             approvals: Approvals::Never,
             sandbox: Sandbox::FullAccess,
+            shell: true,
             mcp_servers: Vec::new(),
         },
         thread: None,

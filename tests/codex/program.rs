@@ -2,6 +2,7 @@
 //!
 //! Every test looks at what reached the model, and at the screen or the record.
 
+mod agent_tools;
 mod answers;
 mod approvals;
 mod asking;

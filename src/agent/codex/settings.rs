@@ -11,6 +11,10 @@ pub(super) fn config(settings: &TurnSettings) -> Value {
         "features": {"default_mode_request_user_input": true},
         "suppress_unstable_features_warning": true,
     });
+    if !settings.shell {
+        config["features"]["shell_tool"] = json!(false);
+        config["features"]["unified_exec"] = json!(false);
+    }
     if !settings.mcp_servers.is_empty() {
         let servers = settings.mcp_servers.iter();
         let servers = servers.map(|it| (it.name.clone(), server(it, settings.approvals)));
@@ -108,6 +112,7 @@ mod tests {
             threads: Threads::Session,
             approvals: Approvals::Never,
             sandbox: Sandbox::ReadOnly,
+            shell: true,
             mcp_servers: Vec::new(),
         };
         assert!(config(&settings).get("mcp_servers").is_none());

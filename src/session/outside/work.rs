@@ -4,7 +4,6 @@ use tokio::sync::oneshot;
 
 use super::{OutsideCall, OutsideWish, Toolset, inside_id};
 use crate::agent::{AgentEvent, AgentReply, ToolSpec};
-use crate::config::RunCells;
 use crate::dialog::{Dialog, call_line, tool_line};
 use crate::runtime::{RuntimeAnswer, RuntimeRequest};
 use crate::session::events::{AnswerEvent, EndEvent, SessionEvent};
@@ -184,11 +183,7 @@ impl Session {
 
     /// Then the user's functions are looked up, unless something runs: then those that were there before count.
     fn tools_in(&mut self, dialog: &Dialog, answer: oneshot::Sender<Toolset>) {
-        let offer = Offer {
-            run_cells: self.choices.run_cells != RunCells::Off,
-            load_skill: !self.shelf.is_empty(),
-            able: self.runtimes.user.able(),
-        };
+        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
         let mut toolset = Toolset {
             instructions: self.exchanges.about_tools().trim().to_owned(),
             tools: offer.specs(),

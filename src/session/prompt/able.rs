@@ -7,7 +7,7 @@ use super::request::Surroundings;
 use crate::agent::{
     AgentCapabilities, AgentFailure, FailureKind, InputPart, Sandbox, ToolSpec, TurnRequest,
 };
-use crate::config::{Choices, SETTINGS};
+use crate::config::{AgentTools, Choices, SETTINGS};
 use crate::dialog::Dialog;
 use crate::magics::without_effect;
 
@@ -46,6 +46,14 @@ pub(super) fn lacking(
         let line =
             format!("the agent `{name}` has tools of its own, which `sandbox` does not confine");
         lines.push(("own tools", line));
+    }
+    if !able.without_shell && choices.agent_tools == AgentTools::Python {
+        let line = format!("the agent `{name}` keeps its shell: `agent_tools` cannot take it away");
+        lines.push(("shell", line));
+    }
+    if around.no_interpreter {
+        let line = "there is no interpreter: the agent has no Python, only what is its own";
+        lines.push(("interpreter", line.to_owned()));
     }
     let attached = prompt.attached.iter();
     let pictures = attached.filter(|part| matches!(part, InputPart::Image(_)));

@@ -28,6 +28,8 @@ pub(in crate::session) struct Surroundings<'a> {
     pub tools: Vec<ToolSpec>,
     /// How our tools reach an agent that takes them from a server only.
     pub own_server: Option<&'a McpServer>,
+    /// None could be started.
+    pub no_interpreter: bool,
     /// The agent still finishes a turn that was stopped.
     pub agent_is_busy: bool,
 }
@@ -83,6 +85,9 @@ pub(super) fn compose(
     settings.mcp_servers.extend(around.own_server.cloned());
     let mut digest = ThreadDigest::new(settings.model.as_deref(), around.instructions, &offered);
     digest.served(&settings.mcp_servers);
+    if !settings.shell {
+        digest.without_shell();
+    }
     let history = dialog.exchanges().into_iter().map(|past| Exchange {
         user: past.user,
         assistant: past.assistant,

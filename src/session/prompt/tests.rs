@@ -94,6 +94,7 @@ fn play(mut prompt: Prompt, events: Vec<On>) -> Vec<String> {
         commands: &[],
         tools: Vec::new(),
         own_server: None,
+        no_interpreter: false,
         agent_is_busy: false,
     };
     let mut words = Vec::new();

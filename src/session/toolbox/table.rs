@@ -2,15 +2,20 @@
 //!
 //! Invariant: the same offer gives the same bytes, or threads would be seeded anew for nothing.
 
+use super::shelf::Shelf;
 use super::specs;
 use super::tool::Begin;
 use crate::agent::ToolSpec;
+use crate::config::{AgentTools, Choices, RunCells};
 use crate::runtime::RuntimeCapabilities;
 use crate::session::outputs::{Outputs, READ_OUTPUT};
+use crate::session::runtimes::RuntimeSlot;
 
 /// What a turn is offered beside the user's functions.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::session) struct Offer<'a> {
+    /// There is an interpreter, and the agent may work with it.
+    pub python: bool,
     /// Cells may be run, perhaps after a question.
     pub run_cells: bool,
     /// There are skills.
@@ -35,14 +40,14 @@ pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         name: specs::PYRUN,
         spec: specs::pyrun_spec,
-        is_offered: |offer| offer.able.snapshot,
+        is_offered: |offer| offer.python && offer.able.snapshot,
         begin: super::pyrun::begin,
         shows_itself: false,
     },
     ToolRow {
         name: specs::RUN_CELLS,
         spec: specs::run_cells_spec,
-        is_offered: |offer| offer.run_cells,
+        is_offered: |offer| offer.python && offer.run_cells,
         begin: super::run_cells::begin,
         shows_itself: true,
     },
@@ -69,7 +74,17 @@ pub(super) const TOOLS: &[ToolRow] = &[
     },
 ];
 
-impl Offer<'_> {
+impl<'a> Offer<'a> {
+    /// What a turn that begins now is offered.
+    pub(in crate::session) fn now(choices: &Choices, user: &'a RuntimeSlot, shelf: &Shelf) -> Self {
+        Offer {
+            python: choices.agent_tools != AgentTools::Shell && !user.is_unstartable(),
+            run_cells: choices.run_cells != RunCells::Off,
+            load_skill: !shelf.is_empty(),
+            able: user.able(),
+        }
+    }
+
     /// The tools, always in this order.
     pub(in crate::session) fn specs(self) -> Vec<ToolSpec> {
         let offered = TOOLS.iter().filter(|row| (row.is_offered)(self));

@@ -17,6 +17,7 @@ fn settings(approvals: Approvals, sandbox: Sandbox) -> TurnSettings {
         threads: Threads::Session,
         approvals,
         sandbox,
+        shell: true,
         mcp_servers: Vec::new(),
     }
 }
