@@ -97,6 +97,9 @@
 //! | `mcp guest`, reader, writer | one such client | its leaving |
 //! | `background`, `signals` | what happens between runs; signals, the terminal after a stop | the end of the process |
 //!
+//! An interpreter leaves copies of itself between cells, processes that wait; one of them can take its place, and tells
+//! the guard by us ([`runtime`], `assets/python/_ipycodex_runner/copies.py`).
+//!
 //! Between us and each child stands its guard, a process of one thread: a fork of ours that ends what the child started
 //! when it or we are gone ([`process`]).
 //!

@@ -31,6 +31,7 @@ mod reuse;
 mod sequences;
 pub mod shell;
 mod shell_mode;
+mod steps;
 mod suggestions;
 mod surroundings;
 mod tmux;

@@ -39,6 +39,8 @@ pub struct Choices {
     pub agent_tools: AgentTools,
     /// How long a kernel of the agent's own lives.
     pub kernel_mode: KernelMode,
+    /// How many earlier states of the interpreter are kept.
+    pub checkpoints: u32,
     /// How pictures are drawn.
     pub images: Images,
     /// Plots are drawn for the terminal's background.
@@ -79,6 +81,7 @@ impl Default for Choices {
             run_cells: RunCells::Ask,
             agent_tools: AgentTools::Both,
             kernel_mode: KernelMode::Session,
+            checkpoints: 10,
             images: Images::Auto,
             fit_plots: true,
             history_hint: true,

@@ -27,4 +27,4 @@ pub use keymap::{ActionRow, Chord, GROUPS, KeyAction, Keymap, Meaning, Shares, S
 pub use paths::Paths;
 pub use provenance::{Origin, Provenance};
 pub use resolve::{ConfigFlags, Settings, resolve};
-pub use settings::{SETTINGS, Setting, SettingValues, When};
+pub use settings::{MOST_COUNTED, SETTINGS, Setting, SettingValues, When};

@@ -37,6 +37,9 @@ pub enum When {
     InFile,
 }
 
+/// The largest number a setting takes.
+pub const MOST_COUNTED: u32 = 100;
+
 /// What a setting takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingValues {
@@ -48,6 +51,8 @@ pub enum SettingValues {
     Themes,
     /// A model the agent has.
     Models,
+    /// A number, not too large.
+    Count,
     /// Any text.
     Text,
 }
@@ -59,6 +64,7 @@ impl SettingValues {
             SettingValues::Words(words) => words,
             SettingValues::Truth => vec!["true", "false"],
             SettingValues::Themes => Theme::names().collect(),
+            SettingValues::Count => vec!["0", "10"],
             SettingValues::Models | SettingValues::Text => Vec::new(),
         }
     }
@@ -92,6 +98,8 @@ impl Setting {
             (Value::Null, _) => Ok(()),
             (Value::String(text), _) => self.set(choices, text),
             (Value::Bool(truth), SettingValues::Truth) => self.set(choices, &truth.to_string()),
+            (Value::Number(number), SettingValues::Count) => self.set(choices, &number.to_string()),
+            (_, SettingValues::Count) => Err(not_a_count()),
             (_, values) => Err(match values.words() {
                 words if words.is_empty() => WrongValue {
                     allowed: "a string".into(),
@@ -194,6 +202,11 @@ pub const SETTINGS: &[Setting] = &[
             "whether the agent's own kernel is kept or lives for one call"
         )
     },
+    row!(
+        checkpoints,
+        Now,
+        "how many cells you can take the interpreter back (0: none)"
+    ),
     row!(images, Now, "how pictures are drawn"),
     row!(
         fit_plots,
@@ -287,6 +300,29 @@ impl Written for bool {
 
     fn values() -> SettingValues {
         SettingValues::Truth
+    }
+}
+
+impl Written for u32 {
+    fn read(text: &str) -> Result<Self, WrongValue> {
+        let number = text.trim().parse().ok();
+        number
+            .filter(|it| *it <= MOST_COUNTED)
+            .ok_or_else(not_a_count)
+    }
+
+    fn written(&self) -> Value {
+        json!(self)
+    }
+
+    fn values() -> SettingValues {
+        SettingValues::Count
+    }
+}
+
+fn not_a_count() -> WrongValue {
+    WrongValue {
+        allowed: format!("a number from 0 to {MOST_COUNTED}"),
     }
 }
 

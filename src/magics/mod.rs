@@ -10,11 +10,12 @@ mod mcp;
 mod order;
 mod resume;
 mod setting;
+mod steps;
 mod values;
 
 use crate::text::similar::did_you_mean;
 
-pub use order::{Again, CommandUsage, ContextShown, Copied, MagicOrder, View};
+pub use order::{Again, CommandUsage, ContextShown, Copied, MagicOrder, Steps, View};
 pub use setting::{for_now, kept, without_effect};
 pub use values::{CommandValues, values};
 
@@ -49,6 +50,8 @@ const TABLE: &[Magic] = &[
         "the same, and send its prompt again",
         |magic, rest, _| alone(magic, rest, MagicOrder::Retry),
     ),
+    steps::BACK,
+    steps::FORWARD,
     plain(
         "reset",
         "forget the exchanges of this session; the context begins here",

@@ -123,10 +123,23 @@ pub enum MagicOrder {
     Resume(String),
     /// Run cells of the record again.
     Replay(Again),
+    /// Step the interpreter between cells.
+    Step(Steps),
     /// Interrupt what runs.
     Interrupt,
     /// End the interpreter and start a new one.
     RestartRuntime,
+}
+
+/// Which step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// None: which could be made.
+    List,
+    /// To before the cell with this number, or before the last one.
+    Back(Option<u32>),
+    /// Undo the last step back.
+    Forward,
 }
 
 /// What is put into the clipboard.

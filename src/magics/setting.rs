@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::order::{CommandUsage, Magic, MagicOrder, View, unquoted};
 use crate::agent::AgentCapabilities;
-use crate::config::{Choices, SETTINGS, Setting, SettingValues, When};
-use crate::text::columns;
+use crate::config::{Choices, MOST_COUNTED, SETTINGS, Setting, SettingValues, When};
+use crate::text::aligned;
 use crate::text::similar::did_you_mean;
 
 /// Words that are told in a usage line; more characters of them go to the help.
@@ -41,6 +41,7 @@ pub(super) fn usage(row: &Setting) -> CommandUsage {
         SettingValues::Models | SettingValues::Themes | SettingValues::Text => {
             ("[NAME]".to_owned(), String::new())
         }
+        SettingValues::Count => ("[NUMBER]".to_owned(), String::new()),
         values => match values.words().join("|") {
             words if words.len() <= IN_USAGE => (format!("[{words}]"), String::new()),
             words => (
@@ -152,19 +153,6 @@ pub(super) fn listing_as_json(view: &View<'_>) -> String {
     .to_string()
 }
 
-/// Rows with columns under columns, two blanks between them.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let widths: [usize; N] =
-        std::array::from_fn(|at| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0));
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths);
-        let cells =
-            cells.map(|(cell, width)| format!("{cell}{}", " ".repeat(width - columns(cell))));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 /// One setting as it is shown: `think is l`.
 fn shown(row: &Setting, choices: &Choices) -> String {
     match text(&row.get(choices)) {
@@ -184,6 +172,9 @@ fn wrong(row: &Setting, typed: &str) -> String {
     let (name, values) = (row.name, row.values());
     if values == SettingValues::Truth {
         return format!("{name} must be a boolean, got '{typed}'");
+    }
+    if values == SettingValues::Count {
+        return format!("{name} must be a number from 0 to {MOST_COUNTED}, got '{typed}'");
     }
     let mut words = values.words();
     words.sort_unstable();

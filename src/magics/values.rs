@@ -30,7 +30,9 @@ pub fn values(name: &str) -> CommandValues {
         "option" => CommandValues::Options,
         name => match Setting::named(name).map(Setting::values) {
             Some(config::SettingValues::Models) => CommandValues::Models,
-            None | Some(config::SettingValues::Text) => CommandValues::Unknown,
+            None | Some(config::SettingValues::Text | config::SettingValues::Count) => {
+                CommandValues::Unknown
+            }
             Some(values) => CommandValues::Words(values.words()),
         },
     }

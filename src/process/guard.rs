@@ -25,6 +25,8 @@ use rustix::process::{
 const CALLS: i32 = 3;
 /// Not a signal: what made a session of its own may stay when the child has left.
 pub(super) const LET_GO: u8 = 0xff;
+/// Not a signal: another process takes the child's place; its id follows.
+pub(super) const HEIR: u8 = 0xfe;
 /// How long what the child started has between SIGTERM and SIGKILL, and then until it is given up as immortal.
 const GRACE: Duration = Duration::from_secs(2);
 /// Pause between two looks at what is left; a process that is not the guard's own child ends unheard.
@@ -90,44 +92,79 @@ fn guard(child: i32, calls: BorrowedFd<'_>, room: &mut Room) -> Result<i32, Errn
     // Apart from the group that the terminal's signals go to; a failure costs nothing, since all signals are blocked.
     let _ = setpgid(None, None);
     let _ = rustix::process::chdir(c"/");
-    let (calls, deaths) = descriptors(calls)?;
-    let leader = Pid::from_raw(child).ok_or(Errno::SRCH)?;
+    let (pipe, deaths) = descriptors(calls)?;
+    let mut calls = Calls {
+        pipe,
+        leader: Pid::from_raw(child).ok_or(Errno::SRCH)?,
+        whole: true,
+        ended: false,
+    };
     let mut status;
-    let mut whole = true;
     loop {
-        status = reap(leader).0;
+        status = reap(&mut calls).0;
         if status.is_some() {
             break;
         }
         let mut watched = [
-            PollFd::from_borrowed_fd(calls.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(calls.pipe.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(deaths.as_fd(), PollFlags::IN),
         ];
         if poll(&mut watched, None).is_err() {
             continue;
         }
-        let called = !watched[0].revents().is_empty();
         drain(&deaths);
-        if !called {
-            continue;
-        }
-        let mut call = [0];
-        match rustix::io::read(&calls, &mut call) {
-            Ok(1) if call[0] == LET_GO => whole = false,
-            Ok(1) => {
-                if let Some(signal) = Signal::from_named_raw(call[0].into()) {
-                    let _ = kill_process_group(leader, signal);
-                }
-            }
-            Err(Errno::INTR) => {}
-            // We are gone, and did not say goodbye.
-            _ => break,
+        calls.hear();
+        if calls.ended {
+            break;
         }
     }
-    if whole || status.is_none() {
-        status = end_all(&deaths, leader, status, room);
+    if calls.whole || status.is_none() {
+        status = end_all(&deaths, &mut calls, status, room);
     }
     Ok(status.unwrap_or(libc::SIGKILL))
+}
+
+/// What we say, and what came of it.
+struct Calls {
+    pipe: OwnedFd,
+    /// Whose group gets the signals, and whose end is the end.
+    leader: Pid,
+    /// All it has started ends with it.
+    whole: bool,
+    /// We are gone, and did not say goodbye.
+    ended: bool,
+}
+
+impl Calls {
+    /// Does what has been said so far.
+    fn hear(&mut self) {
+        while !self.ended {
+            let mut watched = [PollFd::from_borrowed_fd(self.pipe.as_fd(), PollFlags::IN)];
+            if !poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0) {
+                return;
+            }
+            let mut call = [0];
+            match rustix::io::read(&self.pipe, &mut call) {
+                Ok(1) if call[0] == LET_GO => self.whole = false,
+                Ok(1) if call[0] == HEIR => {
+                    // Written at once with the call: it is there.
+                    let mut id = [0; 4];
+                    if rustix::io::read(&self.pipe, &mut id) == Ok(4)
+                        && let Some(heir) = Pid::from_raw(i32::from_ne_bytes(id))
+                    {
+                        self.leader = heir;
+                    }
+                }
+                Ok(1) => {
+                    if let Some(signal) = Signal::from_named_raw(call[0].into()) {
+                        let _ = kill_process_group(self.leader, signal);
+                    }
+                }
+                Err(Errno::INTR) => {}
+                _ => self.ended = true,
+            }
+        }
+    }
 }
 
 /// Nothing of ours stays open; the pipe gets its number. Gives it, and what tells of deaths.
@@ -167,14 +204,15 @@ fn drain(deaths: &OwnedFd) {
     while rustix::io::read(deaths, &mut told).is_ok_and(|count| count > 0) {}
 }
 
-/// Reaps what has ended. Gives the status of `leader` if that is among it, whose group is killed while the id is still
-/// its own; and whether nothing is left below: whoever loses its parent becomes a child of the guard.
+/// Reaps what has ended. Gives the status of the leader if that is among it, whose group is killed while the id is
+/// still its own, unless another has taken its place; and whether nothing is left below: whoever loses its parent
+/// becomes a child of the guard.
 #[allow(unsafe_code)]
-fn reap(leader: Pid) -> (Option<i32>, bool) {
+fn reap(calls: &mut Calls) -> (Option<i32>, bool) {
     let mut found = None;
     loop {
         // SAFETY: `told` and `status` are plain memory for the kernel to fill.
-        let (id, status) = unsafe {
+        let (led, status) = unsafe {
             let mut told: libc::siginfo_t = std::mem::zeroed();
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
             let id = match libc::waitid(libc::P_ALL, 0, &raw mut told, options) {
@@ -184,25 +222,35 @@ fn reap(leader: Pid) -> (Option<i32>, bool) {
             if id <= 0 {
                 return (found, false);
             }
-            if id == leader.as_raw_nonzero().get() {
-                let _ = kill_process_group(leader, Signal::KILL);
+            let is_leader = |calls: &Calls| id == calls.leader.as_raw_nonzero().get();
+            if is_leader(calls) {
+                calls.hear();
+            }
+            let led = is_leader(calls);
+            if led {
+                let _ = kill_process_group(calls.leader, Signal::KILL);
             }
             let mut status = 0;
             libc::waitpid(id, &raw mut status, 0);
-            (id, status)
+            (led, status)
         };
-        if id == leader.as_raw_nonzero().get() {
+        if led {
             found = Some(status);
         }
     }
 }
 
-/// SIGTERM to everything below, then SIGKILL; gives the status of `leader`, which may have been known before.
-fn end_all(deaths: &OwnedFd, leader: Pid, mut status: Option<i32>, room: &mut Room) -> Option<i32> {
+/// SIGTERM to everything below, then SIGKILL; gives the status of the leader, which may have been known before.
+fn end_all(
+    deaths: &OwnedFd,
+    calls: &mut Calls,
+    mut status: Option<i32>,
+    room: &mut Room,
+) -> Option<i32> {
     for signal in [Signal::TERM, Signal::KILL] {
         let until = Instant::now() + GRACE;
         loop {
-            let (ended, alone) = reap(leader);
+            let (ended, alone) = reap(calls);
             status = status.or(ended);
             if alone {
                 return status;

@@ -177,6 +177,14 @@ impl Group {
         self.call(guard::LET_GO);
     }
 
+    /// Another descendant, which leads a group of its own, takes the child's place: signals are for it, and its end is
+    /// the child's.
+    pub fn follow(&self, process: u32) {
+        let mut call = [guard::HEIR, 0, 0, 0, 0];
+        call[1..].copy_from_slice(&process.to_ne_bytes());
+        let _ = rustix::io::write(&self.calls, &call);
+    }
+
     fn call(&self, call: u8) {
         // Fails only when nobody is left, which is what is wanted.
         let _ = rustix::io::write(&self.calls, &[call]);

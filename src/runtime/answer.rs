@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::checkpoints::{Checkpoints, Stepped};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
 use crate::text::offset::CodePoints;
@@ -53,6 +54,10 @@ pub enum RuntimeAnswer {
     Missing(Vec<String>),
     /// To `Snapshot`.
     Snapshot(Snapshot),
+    /// To `Checkpoints` that ask which there are.
+    Checkpoints(Checkpoints),
+    /// To `Checkpoints` that ask for a step.
+    Stepped(Box<Stepped>),
     /// Done, nothing to say.
     Done,
     /// The request could not be carried out.

@@ -22,6 +22,8 @@ pub struct RuntimeCapabilities {
     pub references: bool,
     /// Runs code in a copy that can change nothing.
     pub snapshot: bool,
+    /// Goes back to where it was before a cell.
+    pub checkpoints: bool,
     /// Takes what users have done before their first cell.
     pub set_up: bool,
     /// Cells may ask for input.
@@ -60,6 +62,7 @@ impl RuntimeCapabilities {
             tools: true,
             references: true,
             snapshot: true,
+            checkpoints: true,
             set_up: true,
             input: true,
             terminal: true,
@@ -80,6 +83,7 @@ impl RuntimeCapabilities {
             tools: false,
             references: false,
             snapshot: false,
+            checkpoints: false,
             set_up: false,
             input: false,
             terminal: false,
@@ -120,6 +124,10 @@ impl RuntimeCapabilities {
             RuntimeRequest::Snapshot { .. } => (
                 self.snapshot,
                 self.unable("runs no code that can change nothing"),
+            ),
+            RuntimeRequest::Checkpoints(_) => (
+                self.checkpoints,
+                self.unable("keeps no checkpoints, so there is no way back"),
             ),
             RuntimeRequest::Execute(_)
             | RuntimeRequest::SetUp(_)

@@ -19,6 +19,7 @@
 mod answer;
 mod capabilities;
 mod channel;
+mod checkpoints;
 pub mod connect;
 mod control;
 mod event;
@@ -36,6 +37,7 @@ pub use answer::{
     parts,
 };
 pub use capabilities::{Completing, RuntimeCapabilities};
+pub use checkpoints::{CellStep, Checkpoint, CheckpointWish, Checkpoints, NoCheckpoint, Stepped};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{

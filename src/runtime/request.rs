@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::checkpoints::CheckpointWish;
 use crate::text::offset::CodePoints;
 
 /// Names one submitted request; unique within a runtime's life, across restarts of its interpreter.
@@ -90,6 +91,8 @@ pub enum RuntimeRequest {
         /// Name and text of each; `None`: there shall be none of that name.
         values: Vec<(String, Option<String>)>,
     },
+    /// Steps between cells, back and forward. Answers: as [`CheckpointWish`] tells.
+    Checkpoints(CheckpointWish),
     /// A message of a front-end to an object of the interpreter; a front-end's opening, where nobody takes it, is
     /// closed by [`RuntimeEvent::Comm`](super::RuntimeEvent::Comm). Output is this id's. Answer:
     /// [`RuntimeAnswer::Done`](super::RuntimeAnswer::Done).

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 
 use super::{
-    CellTerminal, Completeness, Ending, Finish, Interrupter, RequestId, Runtime, RuntimeAnswer,
-    RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot, Variable,
+    CellTerminal, Checkpoints, Completeness, Ending, Finish, Interrupter, RequestId, Runtime,
+    RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot,
+    Variable,
 };
 
 /// What a scripted runtime tells in answer to one request.
@@ -146,6 +147,7 @@ impl Script {
                 shells: vec![String::new(); shells.len()],
             },
             RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
+            RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
             RuntimeRequest::Snapshot { .. } => {
                 RuntimeAnswer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use crate::runtime::{
-    Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeCapabilities, RuntimeEvent,
-    RuntimeRequest, Stdin,
+    CheckpointWish, Execute, Interrupter, RequestId, Runtime, RuntimeAnswer, RuntimeCapabilities,
+    RuntimeEvent, RuntimeRequest, Stdin,
 };
 use crate::session::events::Notice;
 use crate::session::slots::{PlannedRuntime, Slot, Waiter};
@@ -60,6 +60,8 @@ pub(super) struct RuntimeSlot {
     unstartable: bool,
     /// Its process, while there is one of this machine.
     process: Option<u32>,
+    /// How many checkpoints it keeps.
+    checkpoints: u32,
     /// Where a shell has led it: also an interpreter that takes its place goes there.
     place: Option<PathBuf>,
 }
@@ -158,6 +160,7 @@ impl RuntimeSlot {
             knows_session: true,
             unstartable: false,
             process: None,
+            checkpoints: 0,
             place: None,
         }
     }
@@ -175,6 +178,9 @@ impl RuntimeSlot {
             let killer = self.able.restart.then(|| runtime.interrupter());
             *self.killer.lock().unwrap_or_else(PoisonError::into_inner) = killer;
             self.go_to_place();
+            if self.checkpoints > 0 {
+                self.keep_checkpoints(self.checkpoints);
+            }
         }
         self.slot.get()
     }
@@ -351,6 +357,18 @@ impl RuntimeSlot {
     /// This is its process from here on.
     pub(super) fn has_process(&mut self, process: Option<u32>) {
         self.process = process;
+    }
+
+    /// It keeps so many checkpoints: now if it is connected, else as soon as it is.
+    pub(super) fn keep_checkpoints(&mut self, most: u32) {
+        self.checkpoints = most;
+        // Nobody waits for the answer.
+        self.tell(RuntimeRequest::Checkpoints(CheckpointWish::Keep(most)));
+    }
+
+    /// Another process goes on as the interpreter, with the environment it had.
+    pub(super) fn is_another(&mut self) {
+        self.knows_session = self.session.is_empty();
     }
 
     /// The interpreter is gone.

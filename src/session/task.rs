@@ -3,6 +3,7 @@
 //! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
 //! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,6 +65,8 @@ pub(super) struct Session {
     /// The notebook that is worked on in place.
     pub(super) workbook: Workbook,
     pub(super) outside: Outside,
+    /// In numbers of cells that left the conversation when the interpreter stepped back over them.
+    pub(super) stepped_over: BTreeSet<u32>,
 }
 
 /// Runs a session until it is closed.
@@ -146,7 +149,10 @@ pub(super) fn run(
         kernels: Kernels::default(),
         workbook: Workbook::default(),
         outside: Outside::default(),
+        stepped_over: BTreeSet::new(),
     };
+    let most = session.choices.checkpoints;
+    session.runtimes.user.keep_checkpoints(most);
     if runtime_at_once {
         session.runtimes.user.get();
     }

@@ -1,6 +1,7 @@
 //! Text as such: positions, display width, rows and styled lines, frontmatter, foreign text made safe; and as it is
 //! typed: bytes to keys, keys to a line.
 
+mod aligned;
 pub mod entry;
 pub mod escape;
 pub mod frontmatter;
@@ -16,6 +17,7 @@ pub mod similar;
 mod width;
 mod wrap;
 
+pub use aligned::aligned;
 pub use escape::{xml_attribute, xml_text};
 pub use hanging::hanging;
 pub use json::parse as parse_json;

@@ -12,11 +12,12 @@ import os
 import sys
 from time import perf_counter
 
-from . import debug, follow, wire
+from . import debug, follow, host_watch, wire
 from .wire import interrupts
 
 
 LOOK = 2  # seconds for a completion or an inspection
+RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "set"}  # and may change what there is
 
 
 class Host:
@@ -56,7 +57,7 @@ def main(arguments):
 
     package = sys.modules[__package__]
     request_fd, frame_fd, nonce = int(arguments[0]), int(arguments[1]), arguments[2]
-    request_fd, frame_fd = out_of_reach(request_fd, 198), out_of_reach(frame_fd, 199)
+    request_fd, frame_fd = host_watch.out_of_reach(request_fd, 198), host_watch.out_of_reach(frame_fd, 199)
     script = arguments[arguments.index("--script") + 1 :] if "--script" in arguments else None
     arguments = arguments[: -len(script) - 1] if script else arguments
     pty, alone = "--pty" in arguments, "--alone" in arguments
@@ -107,7 +108,7 @@ def main(arguments):
         interrupts.make_bell()
     except (OSError, ValueError):
         interrupts.bell = None  # no descriptors left: an interrupt may have to be pressed twice
-    start_watching_the_host(request_fd)
+    host_watch.start(request_fd)
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=excuse_own_threads)
     Server(host, engine, package.parts).serve()
@@ -131,17 +132,6 @@ def excuse_own_threads():
         import warnings
 
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-
-
-def out_of_reach(fd, number):
-    """Closed to children, and above what careless code closes."""
-    if fd < 100:
-        high = wire.private_copy(fd, number)
-        if high > fd:
-            os.close(fd)
-            fd = high
-    os.set_inheritable(fd, False)
-    return fd
 
 
 def make_engine(host, module, plain):
@@ -184,48 +174,11 @@ def use_pipes(alone):
         stdin.install()
 
 
-def start_watching_the_host(request_fd):
-    """A busy runner must notice the death of its host: the request pipe hangs up, or the parent is gone."""
-    from _thread import allocate_lock, start_new_thread
-
-    parent, rest = os.getppid(), allocate_lock()
-    rest.acquire()
-
-    def watch():
-        rest.acquire(True, 0.05)  # what is imported here would hold up the first cell
-        from select import poll
-        from time import sleep
-
-        try:
-            parent_fd, patience = out_of_reach(os.pidfd_open(parent), 203), None
-        except (AttributeError, OSError):
-            parent_fd, patience = -1, 10_000  # too old to be told of its end
-        hangup, either = poll(), poll()
-        for poller in (hangup, either):
-            poller.register(request_fd, 0)  # reports hang-up and errors only
-            if parent_fd >= 0:
-                poller.register(parent_fd, 1)  # readable at its end
-        if interrupts.bell is not None:
-            either.register(interrupts.bell[0], 1)  # readable
-        while True:
-            ready = either.poll(patience)
-            if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):
-                break
-            if ready and interrupts.repeat(hangup.poll):
-                break
-        sleep(3)  # an idle runner has left by itself
-        os._exit(0)
-
-    try:
-        start_new_thread(watch, ())
-    except RuntimeError:
-        pass  # thread limit: the main thread still sees the end of the pipe when idle
-
-
 class Server:
     def __init__(self, host, engine, parts):
         self.host, self.engine, self.parts = host, engine, parts
         self.loop = None  # the module `loop`, once asyncio is in use
+        self.steps = None  # checkpoints, once they are wanted; first what ran before there was time to load them
         self.actions = {
             "complete": self.complete,
             "inspect": self.inspect,
@@ -237,6 +190,7 @@ class Server:
             "ping": lambda request: {"pong": True},
             "set": self.set,
             "comm": self.comm,
+            "checkpoints": self.checkpoints,
         }
 
     def serve(self):
@@ -251,6 +205,8 @@ class Server:
                 from . import loop
 
                 self.loop = loop
+            if self.steps is not None:
+                self.steps = self.steps.pause(self)
             line = requests.next_line() if self.loop is None else self.loop.next_line(requests)
             if line is None:
                 break
@@ -266,6 +222,8 @@ class Server:
             late = sys.modules.get(__package__ + ".late")
             if late is not None:
                 late.begin(self.host)
+            if self.steps is not None and kind in RUNS_CODE:
+                self.steps.begins(kind, request)
             if kind in ("exec", "set_up"):
                 self.execute(request)
             elif kind == "take_back":
@@ -363,6 +321,13 @@ class Server:
         }  # noqa: E731
         return self.run_aside(request, look)
 
+    def checkpoints(self, request):
+        if self.steps is None:
+            from . import early_steps
+
+            self.steps = early_steps.EarlySteps()
+        return self.steps.answer(request, self)
+
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""
         host = self.host
@@ -452,6 +417,8 @@ class Server:
             host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": lines})
             outcome = "error"
         self.leave_if_forked()
+        if self.steps is not None:
+            self.steps.ended()
         host.dark = False
         done = {
             "type": "done",

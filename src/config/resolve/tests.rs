@@ -79,7 +79,7 @@ fn every_key_of_the_file_is_read() {
         "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "kernel_mode": "per-call", "images": "kitty", "fit_plots": false,
+        "run_cells": "auto", "kernel_mode": "per-call", "images": "kitty", "fit_plots": false, "checkpoints": 4,
         "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);

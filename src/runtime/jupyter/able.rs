@@ -16,6 +16,7 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
             cells: "Magics, `!command` and top-level await work.".into(),
             completion: Completing::Quick,
             set_up: false,
+            checkpoints: false,
             terminal: false,
             ..RuntimeCapabilities::all(language)
         },

@@ -106,7 +106,10 @@ impl Underway {
                 .then_some(id)
         };
         Some(match frame {
-            RunnerFrame::Ready { .. } | RunnerFrame::Typed { .. } | RunnerFrame::Unknown => {
+            RunnerFrame::Ready { .. }
+            | RunnerFrame::Moved { .. }
+            | RunnerFrame::Typed { .. }
+            | RunnerFrame::Unknown => {
                 return None;
             }
             RunnerFrame::Started { id } => {

@@ -305,6 +305,11 @@ impl Owner {
         if let RunnerFrame::Typed { id, typeahead } = frame {
             return self.ends.typed(id.0, typed_bytes(&typeahead));
         }
+        if let RunnerFrame::Moved { pid } = frame {
+            // Before anybody learns of it: what was the interpreter may end from here on.
+            interpreter.group().follow(pid);
+            return None;
+        }
         if matches!(frame, RunnerFrame::Started { .. }) {
             // What was typed in between is in the next cell's hands by now.
             self.release_end();

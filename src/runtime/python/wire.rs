@@ -12,7 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{CommAct, CommMessage, InputReply, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::super::{
+    CheckpointWish, CommAct, CommMessage, InputReply, RequestId, RuntimeRequest, SetUp, Stdin,
+};
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -111,6 +113,15 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
                 .map(|(name, text)| (name.clone(), json!(text)))
                 .collect();
             json!({"type": "set", "id": id, "values": values})
+        }
+        RuntimeRequest::Checkpoints(wish) => {
+            let (op, number) = match wish {
+                CheckpointWish::Keep(most) => ("keep", Some(*most)),
+                CheckpointWish::List => ("list", None),
+                CheckpointWish::Back(to) => ("back", *to),
+                CheckpointWish::Forward => ("forward", None),
+            };
+            json!({"type": "checkpoints", "id": id, "op": op, "number": number})
         }
         RuntimeRequest::Comm(message) => comm_line(id, message),
         RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return None,
@@ -339,6 +350,10 @@ pub(super) enum RunnerFrame {
         cwd: Option<String>,
         #[serde(default)]
         typeahead: String,
+    },
+    /// Another process goes on as the interpreter.
+    Moved {
+        pid: u32,
     },
     Typed {
         #[serde(default)]

@@ -1,6 +1,7 @@
 //! What is done in the loop once what a command waited for is there: values. Nothing that waits holds the session.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use serde_json::Value;
@@ -26,6 +27,8 @@ pub(in crate::session) enum Deed {
         lines: RangeInclusive<u32>,
         hidden: bool,
     },
+    /// The interpreter has stepped.
+    Moved(Box<Moved>),
     /// A prompt is sent again, in place of the exchange at `line`.
     SendAgain { line: u32, text: String },
     /// The skills are listed, as far as the conversation holds them.
@@ -60,6 +63,16 @@ pub(in crate::session) enum Deed {
         cells: Vec<RecordedCell>,
         beside: bool,
     },
+}
+
+/// What a step did beside the interpreter, to be done in the loop.
+#[derive(Debug)]
+pub(in crate::session) struct Moved {
+    /// The interpreter's directory.
+    pub(super) cwd: Option<PathBuf>,
+    /// In numbers that leave the conversation, or come back.
+    pub(super) lines: Vec<u32>,
+    pub(super) hidden: bool,
 }
 
 /// What is still to be found out before it is known.

@@ -9,6 +9,7 @@ mod deed;
 mod notebooks;
 mod output;
 mod settings;
+mod steps;
 mod turns;
 
 use std::path::PathBuf;
@@ -100,7 +101,7 @@ impl Session {
                     Err(told) => self.do_all(told, out),
                 }
             }
-            MagicOrder::Choose(choices) => self.choices = *choices,
+            MagicOrder::Choose(choices) => self.choose(*choices),
             MagicOrder::ListModels(current) => {
                 let listed = agent::list_models(self.exchanges.agent.get(), current);
                 self.later(out, listed);
@@ -200,6 +201,7 @@ impl Session {
             }
             MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
             MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
+            MagicOrder::Step(steps) => self.step(steps, out),
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
                 self.on_floor(FloorEvent::Interrupted)
             }
@@ -255,6 +257,7 @@ impl Session {
             match deed {
                 Deed::Tell(event) => out.send(event),
                 Deed::SetUp => self.set_up_with_project(out.clone()),
+                Deed::Moved(moved) => self.has_moved(*moved),
                 Deed::Wish(wish) => self.shared.editor.wish(wish, out),
                 Deed::Hide { lines, hidden } => self.history.hide(lines, hidden),
                 Deed::SendAgain { line, text } => self.send_again(line, text, out),
@@ -268,7 +271,7 @@ impl Session {
                         Some(choices) if name == "agent" => {
                             self.use_agent(choices.agent, out);
                         }
-                        Some(choices) => self.choices = choices,
+                        Some(choices) => self.choose(choices),
                     }
                 }
                 Deed::RunCell {

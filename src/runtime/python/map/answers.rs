@@ -64,6 +64,19 @@ pub(in crate::runtime) fn answer_of(
             Value::Object(snapshot) => RuntimeAnswer::Snapshot(snapshot_of(snapshot)),
             _ => RuntimeAnswer::Failed("the snapshot's result did not arrive".into()),
         },
+        RequestKind::Checkpoints => {
+            if let Value::String(why) = take("failed") {
+                return RuntimeAnswer::Failed(why);
+            }
+            match (take("stepped"), take("checkpoints")) {
+                (stepped @ Value::Object(_), _) => serde_json::from_value(stepped)
+                    .map(RuntimeAnswer::Stepped)
+                    .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
+                (_, there) => serde_json::from_value(there)
+                    .map(RuntimeAnswer::Checkpoints)
+                    .unwrap_or_else(|error| RuntimeAnswer::Failed(error.to_string())),
+            }
+        }
         RequestKind::SetVariables
         | RequestKind::Comm
         | RequestKind::Shutdown

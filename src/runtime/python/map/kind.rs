@@ -21,6 +21,7 @@ pub(in crate::runtime) enum RequestKind {
     Missing,
     SetVariables,
     Comm,
+    Checkpoints,
     Shutdown,
 }
 
@@ -39,6 +40,7 @@ impl RequestKind {
             RuntimeRequest::Missing { .. } => RequestKind::Missing,
             RuntimeRequest::SetVariables { .. } => RequestKind::SetVariables,
             RuntimeRequest::Comm(_) => RequestKind::Comm,
+            RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
             RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
                 return None;

@@ -1,0 +1,296 @@
+"""What a copy of the interpreter takes with it, and what it cannot.
+
+In: the interpreter, idle. Out: why no copy of it would be whole (`obstacle`); what a fork loses or shares, kept before
+it (`Baggage`) and put right by whoever goes on. Invariants: nothing of the user's runs here; what cannot be told is an
+obstacle, never a guess. Absent on purpose: when copies are made, who goes on (`checkpoints`, `copies`).
+"""
+
+import _thread
+import os
+import stat
+import sys
+from time import sleep
+
+FORK_SAFE = (b"openblas", b"libiomp5", b"libomp", b"mkl_", b"libarrow")  # they end their threads before a fork
+DEVICES = ("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/accel")
+LISTENS, SOCKET_LEVEL = 30, 1  # SO_ACCEPTCONN, SOL_SOCKET
+uncounted = 0  # threads that Python counts since before a fork, and that are gone
+SPARE = 64 << 20  # bytes of memory that stay free
+
+
+def obstacle(host):
+    """What keeps a copy from being whole, in words that go on after "no checkpoint: "; None: nothing."""
+    try:
+        return threads(host) or children() or windows() or events() or descriptors() or locks() or memory()
+    except OSError as error:
+        return "this system does not show what the interpreter holds (%s)" % error
+
+
+def threads(host):
+    threading = sys.modules.get("threading")
+    others = []
+    if threading is not None:
+        main = threading.main_thread()
+        others = [thread for thread in threading.enumerate() if thread is not main and thread.is_alive()]
+        for thread in others:
+            if not thread.name.startswith("IPythonHistory"):
+                return "the thread `%s` is running" % thread.name
+    if host.requests.queue is not None:
+        return "a thread has asked for input"
+    for _look in range(10):  # a thread is counted a moment after its start, and a moment after its end
+        running = _thread._count() - uncounted
+        native = len(os.listdir("/proc/self/task")) - 1 - running
+        if running <= len(others) + 1 and native <= 0:
+            return None
+        sleep(0.001)
+    if running > len(others) + 1:  # ours watches the host
+        return "a thread started with `_thread` is running"
+    if native > 0:
+        with open("/proc/self/maps", "rb") as file:
+            maps = file.read()
+        if not any(name in maps for name in FORK_SAFE):
+            return "%d thread(s) of native code are running" % native
+    return None
+
+
+def children():
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    for child in own_children():
+        state, name = state_of(child)
+        if state not in ("Z", "X"):
+            return "the process %d it has started (%s) is running" % (child, name)
+    return None
+
+
+def own_children():
+    with open("/proc/self/task/%d/children" % os.getpid()) as file:
+        return [int(word) for word in file.read().split()]
+
+
+def state_of(process):
+    try:
+        with open("/proc/%d/stat" % process, errors="replace") as file:
+            head, _, rest = file.read().rpartition(")")
+        return rest.split()[0], head.partition("(")[2]
+    except (OSError, IndexError):
+        return "X", ""
+
+
+def windows():
+    """GUI toolkits talk to a display server that knows one process."""
+    tkinter = sys.modules.get("tkinter")
+    if tkinter is not None and getattr(tkinter, "_default_root", None) is not None:
+        return "a window of Tk is open"
+    for name in ("PyQt5", "PyQt6", "PySide2", "PySide6"):
+        widgets = sys.modules.get(name + ".QtWidgets")
+        if widgets is not None and widgets.QApplication.instance() is not None:
+            return "an application of Qt is running"
+    for name in ("gi.repository.Gtk", "wx"):
+        if name in sys.modules:
+            return "a graphical toolkit (%s) is loaded" % name.rpartition(".")[2]
+    return None
+
+
+def events():
+    loop = sys.modules.get(__package__ + ".loop")
+    if loop is None or loop.own is None or loop.own.is_closed():
+        return None
+    import asyncio
+
+    if not isinstance(loop.own, asyncio.SelectorEventLoop):
+        return "its event loop is none of asyncio's own (%s)" % type(loop.own).__module__
+    return None
+
+
+def descriptors():
+    for fd, target in opened():
+        if target.startswith("socket:"):
+            if is_listening(fd):
+                return "a socket is listening (descriptor %d)" % fd
+        elif target.startswith(DEVICES):
+            return "a GPU is in use (%s)" % target
+    return None
+
+
+def opened():
+    """Number and target of each descriptor that is not ours."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) < 198 or int(name) > 400:
+            try:
+                found.append((int(name), os.readlink("/proc/self/fd/" + name)))
+            except OSError:
+                pass  # the one that lists them
+    return found
+
+
+def is_listening(fd):
+    import _socket
+
+    other = _socket.socket(fileno=os.dup(fd))
+    try:
+        return bool(other.getsockopt(SOCKET_LEVEL, LISTENS))
+    except OSError:
+        return False
+    finally:
+        other.close()
+
+
+def connections():
+    """How many sockets lead to others."""
+    count = 0
+    for fd, target in opened():
+        if target.startswith("socket:"):
+            import _socket
+
+            other = _socket.socket(fileno=os.dup(fd))
+            try:
+                count += other.family != _socket.AF_UNIX and bool(other.getpeername())
+            except OSError:
+                pass
+            finally:
+                other.close()
+    return count
+
+
+def locks():
+    """A fork's child does not hold the locks of its parent: a database in the middle of its work."""
+    mine = str(os.getpid())
+    try:
+        with open("/proc/locks") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return None
+    for row in rows:
+        if len(row) > 5 and row[1] == "POSIX" and row[4] == mine:
+            inode = int(row[5].rpartition(":")[2])
+            return "it holds a lock on a file%s" % named(inode)
+    return None
+
+
+def named(inode):
+    for fd, target in opened():
+        try:
+            if os.fstat(fd).st_ino == inode:
+                return " (%s)" % target
+        except OSError:
+            pass
+    return ""
+
+
+def memory():
+    """A copy needs what both write to twice."""
+    own = held("/proc/self/smaps_rollup").get("Anonymous", 0) if resident() > SPARE else 0
+    left = available()
+    if own and left is not None and own + SPARE > left:
+        return "the interpreter holds %s, and %s of memory is left" % (size(own), size(left))
+    return None
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def held(path):
+    """Bytes by kind, from a `smaps_rollup`; empty where there is none."""
+    found = {}
+    try:
+        with open(path) as file:
+            for line in file:
+                words = line.split()
+                if len(words) == 3 and words[2] == "kB":
+                    found[words[0][:-1]] = int(words[1]) << 10
+    except OSError:
+        pass
+    return found
+
+
+def available():
+    """Bytes that can be had without swapping: of the machine, of the group of processes; None: nobody knows."""
+    left = []
+    try:
+        with open("/proc/meminfo") as file:
+            left = [int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable")]
+    except OSError:
+        pass
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            with open(limit) as file:
+                most = file.read().strip()
+            with open(used) as file:
+                left += [int(most) - int(file.read())] if most.isdigit() else []
+        except OSError:
+            pass
+    return max(min(left), 0) if left else None
+
+
+def size(number):
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return "%d %s" % (number, unit)
+        number /= 1000
+    return "%.1f GB" % number
+
+
+class Baggage:
+    """Kept before the fork; what changes under a process that waits is put back when it goes on."""
+
+    def __init__(self):
+        random = sys.modules.get("random")
+        inst = getattr(random, "_inst", None)
+        self.random = inst and inst.getstate()  # a fork's child is seeded anew
+        self.signals = None
+        self.score = None
+        self.keep_places()
+
+    def keep_places(self):
+        """Where reading and writing go on in files: a fork's child shares that."""
+        self.places = []
+        for fd, _target in opened():
+            try:
+                if fd > 2 and stat.S_ISREG(os.fstat(fd).st_mode):
+                    self.places.append((fd, os.lseek(fd, 0, os.SEEK_CUR)))
+            except OSError:
+                pass
+
+    def put_places(self):
+        for fd, place in self.places:
+            try:
+                os.lseek(fd, place, os.SEEK_SET)
+            except OSError:
+                pass
+
+    def unpack(self):
+        """In a copy that goes on."""
+        if self.random is not None:
+            sys.modules["random"]._inst.setstate(self.random)
+        self.put_places()
+        loop = sys.modules.get(__package__ + ".loop")
+        if loop is not None and loop.own is not None and not loop.own.is_closed():
+            renew(loop.own)
+        shell = getattr(sys.modules[__package__].engine, "shell", None)
+        history = getattr(shell, "history_manager", None)
+        if getattr(history, "save_thread", None) is not None:
+            history.save_thread = type(history.save_thread)(history)
+            history.save_thread.start()
+
+
+def renew(loop):
+    """The kernel's list of what the loop waits for is shared with the process it was copied from: it gets its own."""
+    old = loop._selector
+    loop._selector = type(old)()
+    for key in list(old.get_map().values()):
+        if key.fileobj is not loop._ssock and key.fd != loop._ssock.fileno():
+            loop._selector.register(key.fileobj, key.events, key.data)
+    old.close()
+    for end in (loop._ssock, loop._csock):
+        end.close()
+    loop._internal_fds -= 1
+    loop._make_self_pipe()

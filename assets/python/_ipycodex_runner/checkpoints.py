@@ -1,0 +1,304 @@
+"""Checkpoints: copies of the interpreter as it was between cells, and the steps back to them and forward again.
+
+In: requests `checkpoints` (keep how many, list, back, forward), each request that runs code, the moments in which
+nothing is asked. Out: answers. A copy is made when a cell has ended and nothing came for a moment, so no cell waits for
+one; where none could be made, why is kept. Invariants: the log and the copies of a process are as they were when it was
+copied; what was stepped back over waits, stopped, until code runs. Absent on purpose: files and other processes, which
+are not taken back: what the cells wrote is told (`written`).
+"""
+
+import os
+import sys
+from select import POLLIN, poll
+from time import time
+
+from . import carry, copies, written
+
+QUIET = 20  # ms without a request before a copy is made
+LINE = 60  # characters of a cell that name it
+
+
+class Step:
+    """A cell that has run."""
+
+    def __init__(self, number, code):
+        lines = code.strip().split("\n")
+        more = len(lines) > 1 or len(lines[0]) > LINE
+        self.number, self.line = number, lines[0][:LINE] + (" …" if more else "")
+        self.wrote = []
+
+    def told(self):
+        return {"number": self.number, "line": self.line, "wrote": self.wrote}
+
+
+class Checkpoints:
+    def __init__(self, server):
+        self.server, self.host = server, server.host
+        self.most = 0
+        self.log = []  # steps, oldest first
+        self.copies = []  # by the number of steps they have seen
+        self.why = {}  # number of steps -> why there is no copy
+        self.held = {}  # process -> bytes it holds alone
+        self.stale = True  # what runs has changed since the last copy
+        self.link = None  # to the process that `forward` leads to
+        self.behind = []  # that process and all others that have seen more than this one
+
+    # requests
+
+    def answer(self, request, server=None):
+        """Carries out a request; what is answered may be answered by another process."""
+        what = request.get("op")
+        if what == "keep":
+            self.keep(int(request["number"] or 0))
+            return {"checkpoints": self.listing()}
+        if what == "back":
+            return self.back(request)
+        if what == "forward":
+            return self.forward(request)
+        self.measure()
+        return {"checkpoints": self.listing()}
+
+    def keep(self, most):
+        self.most = most
+        self.bound()
+        if not most:
+            written.current = None
+        elif not self.stale and not self.newest():
+            self.stale = True
+
+    def begins(self, kind, request):
+        """Code is about to run, or names are to be set."""
+        self.stale = True
+        if kind == "set" or kind == "evaluate":
+            return
+        self.forget_ahead()
+        if kind == "exec" and request.get("executionCount") is not None and not request.get("silent"):
+            step = Step(request["executionCount"], request["code"])
+            self.log.append(step)
+            written.current = step.wrote if self.most else None
+
+    def ended(self):
+        written.current = None
+
+    # in the moments between
+
+    def pause(self, server):
+        """Nothing is being asked: the time to make a copy, if it lasts. In the copy, this returns when it has taken
+        over."""
+        while self.stale and self.most and self.is_quiet(server.loop, QUIET):
+            self.stale = False
+            self.make()
+        return self
+
+    def make(self):
+        """A copy of this moment; true in the copy, when it has taken over and has answered."""
+        self.drop_gone()
+        now = len(self.log)
+        for copy in [copy for copy in self.copies if copy.steps == now]:
+            self.end(copy)
+        self.why = {steps: why for steps, why in self.why.items() if steps < now}
+        why = carry.obstacle(self.host)
+        if why is None:
+            try:
+                made, told = copies.make(self.host, now)
+            except (OSError, copies.Gone) as error:
+                why = str(error)
+            else:
+                if told is not None:
+                    self.taken_over(made, told)
+                    return True
+                self.copies.append(made)
+        if why is not None:
+            self.why[now] = why
+        self.bound()
+        self.measure(True)
+        return False
+
+    def is_quiet(self, loop, patience):
+        """No request comes for so many ms; tasks of the user go on meanwhile."""
+        requests = self.host.requests
+        if requests.queue is not None:
+            return requests.queue.empty()
+        if requests.lines:
+            return False
+        if loop is None or not patience:
+            poller = poll()
+            poller.register(requests.fd, POLLIN)
+            return not poller.poll(patience)
+        loop.make_current()
+        own, came = loop.get(), []
+
+        def readable():
+            came.append(True)
+            own.stop()
+
+        timer = own.call_later(patience / 1000, own.stop)
+        try:
+            own.add_reader(requests.fd, readable)
+            own.run_forever()
+        except BaseException as error:
+            loop.complain(own, error)
+        finally:
+            own.remove_reader(requests.fd)
+            timer.cancel()
+        return not came
+
+    def measure(self, beside=False):
+        """What the copies hold alone; stops when there is something else to do."""
+        total = 0
+        for copy in self.copies:
+            if beside and not self.is_quiet(None, 0):
+                return
+            self.held[copy.process] = carry.held("/proc/%d/smaps_rollup" % copy.process).get("Private_Dirty", 0)
+            total += self.held[copy.process]
+        left = carry.available()
+        while self.copies and left is not None and total > (left + total) // 4:
+            total -= self.held.get(self.copies[0].process, 0)
+            self.why[self.copies[0].steps] = "it was given up for its memory"
+            self.end(self.copies[0])
+
+    def bound(self):
+        for copy in self.copies[: max(len(self.copies) - self.most - 1, 0) if self.most else None]:
+            self.why[copy.steps] = "only %d are kept" % self.most
+            self.end(copy)
+
+    def end(self, copy):
+        copy.end()
+        self.copies.remove(copy)
+        self.held.pop(copy.process, None)
+
+    def drop_gone(self):
+        for copy in [copy for copy in self.copies if not copy.is_there()]:
+            copy.forget()
+            self.copies.remove(copy)
+            self.why[copy.steps] = "its process was ended from outside"
+
+    def newest(self):
+        return self.copies and self.copies[-1].steps == len(self.log)
+
+    # steps
+
+    def listing(self):
+        self.drop_gone()
+        there = {copy.steps: copy for copy in self.copies}
+        rows = []
+        for index, step in enumerate(self.log):
+            copy = there.get(index)
+            if copy is not None:
+                memory = self.held.get(copy.process, 0)
+                rows.append(dict(step.told(), age=round(time() - copy.since, 1), memory=memory))
+        missing = [
+            dict(step.told(), why=self.why.get(index, "the next cell came at once"))
+            for index, step in enumerate(self.log[-self.most :] if self.most else [], max(len(self.log) - self.most, 0))
+            if index not in there
+        ]
+        return {
+            "rows": rows,
+            "missing": missing,
+            "forward": self.link is not None,
+            "most": self.most,
+            "stale": self.stale,
+        }
+
+    def back(self, request):
+        number = request.get("number")
+        steps = [index for index, step in enumerate(self.log) if number is None or step.number == number]
+        if not self.most:
+            return {"failed": "no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten"}
+        if not self.log:
+            return {"failed": "no cell has run in this interpreter"}
+        if not steps:
+            return {"failed": "In[%d] has not run in this interpreter" % number}
+        self.drop_gone()
+        target = steps[-1]
+        found = [copy for copy in self.copies if copy.steps == target]
+        if not found:
+            return {"failed": self.nothing_at(target)}
+        copy = found[0]
+        over = self.log[target:]
+        told = {
+            "id": request.get("id"),
+            "over": [step.told() for step in over],
+            "behind": [os.getpid()] + [other.process for other in self.copies if other.steps > target] + self.behind,
+            "connections": carry.connections(),
+            "held": list(self.held.items()),
+            "most": self.most,
+        }
+        return self.give_way(copy, told, request)
+
+    def nothing_at(self, target):
+        step = self.log[target]
+        why = self.why.get(target, "the next cell came at once")
+        near = [self.log[copy.steps].number for copy in self.copies if copy.steps < len(self.log)]
+        near.sort(key=lambda number: (abs(number - step.number), number))
+        rest = "; none is kept at this time" if not near else "; there is one before In[%s]" % "] and In[".join(
+            str(number) for number in sorted(near[:2])
+        )
+        return "there is no checkpoint before In[%d]: %s%s" % (step.number, why, rest)
+
+    def forward(self, request):
+        if self.link is None or not copies.is_linked(self.link):
+            return {"failed": "there is nothing to go forward to: no step back was made, or code has run since"}
+        copy = copies.Copy(self.behind[0], self.link, 0)
+        return self.give_way(copy, {"id": request.get("id"), "returns": True, "most": self.most}, request)
+
+    def give_way(self, copy, told, request):
+        """Another process goes on; when this one is back, it answers whoever asked for that."""
+        try:
+            told = copies.give_way(self.host, copy, told)
+        except copies.Gone:
+            return {"failed": "the process of that checkpoint did not take over; nothing has changed"}
+        request["id"] = told["id"]
+        back = copy.link == self.link
+        if back:
+            self.most = told["most"]
+            return self.moved(told, told["over"])
+        over = [step.told() for step in self.log[copy.steps :]]
+        copy.since = time()
+        return self.moved(told, over)
+
+    def taken_over(self, link, told):
+        """This process, a copy until now, goes on."""
+        self.drop_gone()
+        self.link, self.behind, self.most = link, told["behind"], told["most"]
+        self.held = dict(told["held"])
+        if self.make():  # its own place is kept for the next step back
+            return
+        self.host.id = told["id"]
+        self.host.send(dict(self.moved(told, told["over"]), type="answer"))
+
+    def moved(self, told, over):
+        """The `stepped` of an answer; the host learns first which process it has to do with."""
+        self.host.frames.send({"type": "moved", "pid": os.getpid()}, False)
+        try:
+            folder = os.getcwd()
+        except OSError:
+            folder = None
+        return {
+            "stepped": {
+                "over": over,
+                "forward": self.link is not None,
+                "connections": told.get("connections", 0),
+                "cwd": folder,
+                "there": self.listing(),
+            }
+        }
+
+    def forget_ahead(self):
+        """New code runs: what was stepped back over is given up."""
+        if self.link is None:
+            return
+        for process in self.behind:
+            copies.signal_to(process, 9)
+        try:
+            os.close(self.link)
+        except OSError:
+            pass
+        self.link, self.behind = None, []
+
+
+def at_first(server):
+    """The checkpoints of an interpreter, from when they are first wanted."""
+    if sys.version_info >= (3, 8):
+        written.listen()
+    return Checkpoints(server)

@@ -1,0 +1,326 @@
+"""Copies of the interpreter that wait, and how one of them takes its place.
+
+In: the interpreter, idle and with nothing that a copy lacks. Out: processes that wait at the same line of the same
+program. One of all of them goes on at a time: it has the pipes, the terminal, the signals. Invariants: a copy is no
+child of the interpreter, whose `wait` never finds it, but of whoever started that (the guard); it leads a session of
+its own, so that nothing meant for the interpreter reaches it; it sleeps in one system call; it ends with the
+interpreter that made it, and with the guard, however those end. Who gave its place away is stopped as a whole, threads
+too, and goes on where it was when it gets it back. Absent on purpose: which copies there are (`checkpoints`).
+"""
+
+import _signal
+import _thread
+import fcntl
+import os
+import termios
+from select import POLLIN, poll
+from time import sleep, time
+
+from . import carry, host_watch, wire
+
+DEATH_SIGNAL = 1  # of prctl
+PATIENCE = 5.0  # seconds for a copy to take over
+NUMBERS = 230  # descriptors from here on
+TIOCNOTTY = getattr(termios, "TIOCNOTTY", 0x5422)
+ALL = set(_signal.valid_signals()) - {_signal.SIGTERM, _signal.SIGKILL, _signal.SIGSTOP, _signal.SIGCONT}
+
+libc = None
+
+
+class Gone(Exception):
+    """The other process has ended."""
+
+
+class Copy:
+    """One that waits."""
+
+    def __init__(self, process, link, steps):
+        self.process, self.link, self.steps, self.since = process, link, steps, time()
+
+    def is_there(self):
+        return is_linked(self.link)
+
+    def end(self):
+        say(self.link, {"end": True})
+        signal_to(self.process, _signal.SIGCONT)
+        self.forget()
+
+    def forget(self):
+        try:
+            os.close(self.link)
+        except OSError:
+            pass
+
+
+def make(host, steps):
+    """A copy of this process, which waits; in it, when it takes over, what it was told. Raises OSError."""
+    global libc
+    if libc is None:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+    ours, theirs = linked()
+    wire.flush_streams()
+    baggage = carry.Baggage()
+    wire.interrupts.hold()
+    before = _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
+    own = os.getpid()
+    try:
+        between = fork()
+        if between == 0:
+            os.close(ours)
+            between = os.getpid()
+            try:
+                if fork():
+                    os._exit(0)
+            except OSError:
+                os._exit(1)
+        else:
+            os.close(theirs)
+            _pid, status = os.waitpid(between, 0)
+            while _signal.sigtimedwait({_signal.SIGCHLD}, 0):
+                pass  # that was not the user's child
+            return Copy(greeting(ours, status), ours, steps), None
+    except OSError:
+        if os.getpid() == own:
+            os.close(ours)
+        raise
+    finally:
+        if os.getpid() == own:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+            wire.interrupts.release()
+    try:
+        told = wait_as_copy(theirs, between)
+        take_over(host, told, baggage)
+        fresh(host)
+    except BaseException:
+        os._exit(1)  # whoever waits for it hears of the end
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    wire.interrupts.release()
+    say(theirs, {"mine": os.getpid()})
+    return theirs, told
+
+
+def fork():
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads beside the fork: only ours are there, and they hold nothing
+        return os.fork()
+
+
+def linked():
+    """Two ends that carry whole messages, out of the reach of code that closes descriptors."""
+    import _socket
+
+    ends = []
+    for end in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET):
+        end.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 1 << 20)
+        fd = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, NUMBERS)
+        end.close()
+        ends.append(fd)
+    return ends
+
+
+def greeting(link, status):
+    """The copy's process, once it waits."""
+    if status:
+        raise OSError("no process could be made")
+    told = heard(link, PATIENCE)
+    if told is None:
+        raise OSError("the copy did not come up")
+    return told["waits"]
+
+
+def wait_as_copy(link, between):
+    """The life of a copy until it takes over; it does not outlive whoever it waits for."""
+    os.setsid()
+    while os.getppid() == between:
+        sleep(0.0002)
+    libc.prctl(DEATH_SIGNAL, _signal.SIGKILL, 0, 0, 0)
+    kept = _signal.getsignal(_signal.SIGTERM)
+    if kept is not None:
+        _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+    score = oom_score("1000")
+    say(link, {"waits": os.getpid()})
+    data = os.read(link, 1 << 20)
+    told = wire.decode(data.decode("ascii")) if data else {"end": True}
+    if "end" in told:
+        os._exit(0)
+    if kept is not None:
+        _signal.signal(_signal.SIGTERM, kept)
+    oom_score(score)
+    return told
+
+
+def oom_score(text):
+    """When memory runs out, what waits goes first. The score before."""
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as file:
+            before = file.read()
+            file.seek(0)
+            file.write(text)
+            return before
+    except OSError:
+        return "0"
+
+
+def give_way(host, copy, told):
+    """Lets `copy` go on in place of this process; returns what it is told when it is its turn again. Raises Gone when
+    the copy cannot take over: nothing has changed."""
+    frames, requests = host.frames, host.requests
+    told = dict(told, synced=frames.synced, buffer=text(requests.buffer), lines=[text(line) for line in requests.lines])
+    baggage = carry.Baggage()
+    leave_terminal(host)
+    try:
+        say(copy.link, told, True)
+        heard_of(copy)
+    except Gone:
+        take_terminal(host)
+        raise
+    libc.prctl(DEATH_SIGNAL, _signal.SIGKILL, 0, 0, 0)
+    kept = _signal.getsignal(_signal.SIGTERM)
+    if kept is not None:
+        _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+    score = oom_score("1000")
+    requests.buffer, requests.lines[:] = b"", []
+    told = None
+    while told is None:
+        os.kill(os.getpid(), _signal.SIGSTOP)
+        try:
+            told = heard(copy.link, 0)
+        except Gone:
+            os._exit(0)
+        if told is not None and "end" in told:
+            os._exit(0)
+    oom_score(score)
+    if kept is not None:
+        _signal.signal(_signal.SIGTERM, kept)
+    take_over(host, told, None)
+    baggage.put_places()
+    say(copy.link, {"mine": os.getpid()})
+    return told
+
+
+def heard_of(copy):
+    """Waits until the copy has taken over; one that is stopped is woken."""
+    left = PATIENCE
+    while left > 0:
+        signal_to(copy.process, _signal.SIGCONT)
+        if heard(copy.link, 0.02) is not None:
+            return
+        left -= 0.02
+    raise Gone
+
+
+def take_over(host, told, baggage):
+    """From here on this process is the interpreter."""
+    libc.prctl(DEATH_SIGNAL, _signal.SIGTERM, 0, 0, 0)
+    frames, requests = host.frames, host.requests
+    frames.pid, frames.synced = os.getpid(), told["synced"]
+    requests.buffer = told["buffer"].encode("latin-1")
+    requests.lines[:] = [line.encode("latin-1") for line in told["lines"]]
+    take_terminal(host)
+    if baggage is not None:
+        baggage.unpack()
+
+
+def fresh(host):
+    """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
+    carry.uncounted = _thread._count()
+    interrupts = wire.interrupts
+    for fd in (202, 203):
+        try:
+            os.close(fd)
+        except OSError:
+            pass
+    try:
+        interrupts.make_bell()
+    except (OSError, ValueError):
+        interrupts.bell = None
+    host_watch.start(host.requests.fd)
+
+
+def leave_terminal(host):
+    """Gives the terminal up, as the leader of a session does. What was started in it goes on without."""
+    if not host.pty:
+        return
+    kept, front = _signal.getsignal(_signal.SIGHUP), None
+    if kept is not None:
+        _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
+    try:
+        if carry.own_children():
+            front = stand_in(host.frames.outputs[0])
+        fcntl.ioctl(host.frames.outputs[0], TIOCNOTTY)
+    except OSError:
+        pass
+    finally:
+        if kept is not None:
+            _signal.signal(_signal.SIGHUP, kept)
+        if front is not None:
+            os.kill(front, _signal.SIGKILL)
+            os.waitpid(front, 0)
+
+
+def stand_in(terminal):
+    """A process that is in front, and so is told of the hang-up, in place of the user's."""
+    child = fork()
+    if child == 0:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, ALL)
+        while True:
+            _signal.pause()
+    os.setpgid(child, child)
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGTTOU})
+    try:
+        os.tcsetpgrp(terminal, child)
+    finally:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    return child
+
+
+def take_terminal(host):
+    if host.pty:
+        try:
+            fcntl.ioctl(host.frames.outputs[0], termios.TIOCSCTTY, 0)
+        except OSError:
+            pass  # the host has closed it
+
+
+def text(data):
+    return bytes(data).decode("latin-1")
+
+
+def say(link, message, must=False):
+    try:
+        os.write(link, wire.dump(message).encode("ascii"))
+    except OSError:
+        if must:
+            raise Gone from None
+
+
+def heard(link, seconds):
+    """A message that is there or comes within `seconds`; None: none. Raises Gone at the end."""
+    poller = poll()
+    poller.register(link, POLLIN)
+    if not poller.poll(seconds * 1000):
+        return None
+    try:
+        data = os.read(link, 1 << 20)
+    except OSError:
+        data = b""
+    if not data:
+        raise Gone
+    return wire.decode(data.decode("ascii"))
+
+
+def is_linked(link):
+    poller = poll()
+    poller.register(link, 0)
+    return not poller.poll(0)
+
+
+def signal_to(process, number):
+    try:
+        os.kill(process, number)
+    except OSError:
+        pass

@@ -1,0 +1,58 @@
+"""The thread that notices the end of the host, and interrupts that Python would sleep through.
+
+In: the request pipe, the bell of `wire.interrupts`. Out: the end of this process, 3 s after that of the host.
+"""
+
+import os
+
+from . import wire
+from .wire import interrupts
+
+
+def out_of_reach(fd, number):
+    """Closed to children, and above what careless code closes."""
+    if fd < 100:
+        high = wire.private_copy(fd, number)
+        if high > fd:
+            os.close(fd)
+            fd = high
+    os.set_inheritable(fd, False)
+    return fd
+
+
+def start(request_fd):
+    """A busy runner must notice the death of its host: the request pipe hangs up, or the parent is gone."""
+    from _thread import allocate_lock, start_new_thread
+
+    parent, rest = os.getppid(), allocate_lock()
+    rest.acquire()
+
+    def watch():
+        rest.acquire(True, 0.05)  # what is imported here would hold up the first cell
+        from select import poll
+        from time import sleep
+
+        try:
+            parent_fd, patience = out_of_reach(os.pidfd_open(parent), 203), None
+        except (AttributeError, OSError):
+            parent_fd, patience = -1, 10_000  # too old to be told of its end
+        hangup, either = poll(), poll()
+        for poller in (hangup, either):
+            poller.register(request_fd, 0)  # reports hang-up and errors only
+            if parent_fd >= 0:
+                poller.register(parent_fd, 1)  # readable at its end
+        if interrupts.bell is not None:
+            either.register(interrupts.bell[0], 1)  # readable
+        while True:
+            ready = either.poll(patience)
+            if any(fd in (request_fd, parent_fd) for fd, _event in ready) or (not ready and os.getppid() != parent):
+                break
+            if ready and interrupts.repeat(hangup.poll):
+                break
+        sleep(3)  # an idle runner has left by itself
+        os._exit(0)
+
+    try:
+        start_new_thread(watch, ())
+    except RuntimeError:
+        pass  # thread limit: the main thread still sees the end of the pipe when idle

@@ -1,0 +1,35 @@
+//! `back` and `forward`: steps of the interpreter.
+
+use super::order::{Magic, MagicOrder, Steps, View, alone};
+
+/// `back`.
+pub(super) const BACK: Magic = Magic {
+    name: "back",
+    arguments: "[N|list]",
+    help: "take the interpreter to where it was before the last cell, or before In [N]; `list`: where it can go",
+    run: back,
+};
+
+/// `forward`.
+pub(super) const FORWARD: Magic = Magic {
+    name: "forward",
+    arguments: "",
+    help: "undo the last `back`, as long as nothing else has run",
+    run: |magic, rest, _| alone(magic, rest, MagicOrder::Step(Steps::Forward)),
+};
+
+fn back(_: &Magic, to: &str, _: &View<'_>) -> Result<Vec<MagicOrder>, String> {
+    let steps = match to.trim() {
+        "" => Steps::Back(None),
+        "list" => Steps::List,
+        number => match number.parse() {
+            Ok(number @ 1..) => Steps::Back(Some(number)),
+            _ => {
+                return Err(format!(
+                    "Usage: %ipycodex back [N|list], N being the number of a cell, got '{number}'"
+                ));
+            }
+        },
+    };
+    Ok(vec![MagicOrder::Step(steps)])
+}

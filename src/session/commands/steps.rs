@@ -1,0 +1,235 @@
+//! `back` and `forward`: the interpreter steps between cells, and the conversation goes with it.
+//!
+//! The record keeps what was stepped back over, out of the conversation; a step forward takes back in what a step took
+//! out. Absent on purpose: how an interpreter does it, and files, which are where the cells left them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::deed::{Deed, Moved, tell, warn};
+use crate::config::Choices;
+use crate::history::History;
+use crate::magics::Steps;
+use crate::runtime::{
+    CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, RuntimeRequest, Stepped,
+};
+use crate::session::events::{Notice, ToldEvent};
+use crate::session::floor::Holder;
+use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
+use crate::session::slots::Waiter;
+use crate::session::task::Session;
+use crate::text::aligned;
+
+/// Names that a line holds of what a cell has written.
+const NAMED: usize = 3;
+
+impl Session {
+    /// Steps the user's interpreter, or tells which steps there are.
+    pub(super) fn step(&mut self, steps: Steps, out: &RunSender) {
+        let wish = match steps {
+            Steps::List => CheckpointWish::List,
+            Steps::Back(to) => CheckpointWish::Back(to),
+            Steps::Forward => CheckpointWish::Forward,
+        };
+        let (answer, told) = oneshot::channel();
+        let request = RuntimeRequest::Checkpoints(wish);
+        self.ask_runtime(request, Waiter::Asker(answer));
+        let (history, out_of_sight) = (self.history.clone(), self.stepped_over.clone());
+        // What was ordered is done: its end is waited for.
+        self.wait_as(Holder::Command { firm: true }, out, async move {
+            match told.await {
+                Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
+                Ok(RuntimeAnswer::Stepped(stepped)) => {
+                    has_stepped(*stepped, wish, history, out_of_sight).await
+                }
+                Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
+                _ => warn("the interpreter ended before it had stepped"),
+            }
+        });
+    }
+
+    /// The interpreter is where it was before these cells, or after them.
+    pub(super) fn has_moved(&mut self, moved: Moved) {
+        self.runtimes.user.is_another();
+        if let Some(cwd) = moved.cwd {
+            self.goes_to(Role::User, cwd);
+        }
+        for line in moved.lines {
+            match moved.hidden {
+                true => self.stepped_over.insert(line),
+                false => self.stepped_over.remove(&line),
+            };
+            self.history.hide(line..=line, moved.hidden);
+        }
+    }
+
+    /// These choices from now on.
+    pub(super) fn choose(&mut self, choices: Choices) {
+        let before = std::mem::replace(&mut self.choices, choices);
+        if before.checkpoints != self.choices.checkpoints {
+            self.runtimes
+                .user
+                .keep_checkpoints(self.choices.checkpoints);
+        }
+    }
+}
+
+/// What is told of a step, and what it does to the conversation.
+async fn has_stepped(
+    stepped: Stepped,
+    wish: CheckpointWish,
+    history: History,
+    stepped_over: BTreeSet<u32>,
+) -> Vec<Deed> {
+    let back = wish != CheckpointWish::Forward;
+    let dialog = history.dialog().await;
+    let cells = dialog.cells.iter();
+    let visible: BTreeSet<u32> = cells.filter(|it| !it.hidden).map(|it| it.line).collect();
+    let numbers = stepped.over.iter().map(|step| step.number);
+    let lines: Vec<u32> = match back {
+        true => numbers.filter(|line| visible.contains(line)).collect(),
+        false => numbers.filter(|line| stepped_over.contains(line)).collect(),
+    };
+    let mut deeds = vec![Deed::Moved(Box::new(Moved {
+        cwd: stepped.cwd.clone().map(PathBuf::from),
+        lines,
+        hidden: back,
+    }))];
+    deeds.extend(tell(ToldEvent::Text(said(&stepped, back))));
+    if back {
+        deeds.extend(
+            stays(&stepped)
+                .into_iter()
+                .map(|line| Deed::Tell(Notice::note(line).into())),
+        );
+        if stepped.there.rows.len() > 1 {
+            deeds.extend(tell(ToldEvent::Text(listed(&stepped.there))));
+        }
+    }
+    deeds
+}
+
+/// Where the interpreter is.
+fn said(stepped: &Stepped, back: bool) -> String {
+    let names: Vec<String> = stepped
+        .over
+        .iter()
+        .map(|step| format!("In[{}]", step.number))
+        .collect();
+    let names = match names.as_slice() {
+        [first, _, .., last] => format!("{first} to {last}"),
+        names => names.join(" and "),
+    };
+    match (stepped.over.first(), back) {
+        (Some(first), true) => format!(
+            "Back before In[{}] {}; stepped over {names}, which {} out of the conversation \
+             (`%ipycodex forward` returns as long as nothing else has run)",
+            first.number,
+            first.line,
+            if stepped.over.len() == 1 { "is" } else { "are" },
+        ),
+        (None, true) => "Back to the same place".to_owned(),
+        (_, false) => format!("Forward again, after {names}"),
+    }
+}
+
+/// What no step takes back.
+fn stays(stepped: &Stepped) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut files, mut programs) = (Vec::new(), Vec::new());
+    for CellStep { wrote, .. } in &stepped.over {
+        for name in wrote {
+            match name.strip_prefix("process: ") {
+                Some(program) => programs.push(program.to_owned()),
+                None => files.push(name.clone()),
+            }
+        }
+    }
+    if !files.is_empty() {
+        lines.push(format!(
+            "not taken back: what was written to {}",
+            some(&files)
+        ));
+    }
+    if !programs.is_empty() {
+        lines.push(format!(
+            "not taken back: what was done by {}",
+            some(&programs)
+        ));
+    }
+    if stepped.connections > 0 {
+        let connections = match stepped.connections {
+            1 => "a connection".to_owned(),
+            number => format!("{number} connections"),
+        };
+        lines.push(format!(
+            "not taken back: {connections} to other programs, open before and after"
+        ));
+    }
+    lines
+}
+
+fn some(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..NAMED].join(", ")),
+    }
+}
+
+/// The checkpoints, oldest first, and of what there is none.
+fn listed(there: &Checkpoints) -> String {
+    if there.most == 0 {
+        return "No checkpoints are kept (`%ipycodex checkpoints 10` keeps ten).".to_owned();
+    }
+    let mut rows = vec![["before", "age", "memory", "cell"].map(str::to_owned)];
+    rows.extend(there.rows.iter().map(|row| {
+        [
+            format!("In[{}]", row.before.number),
+            age(row.age),
+            bytes(row.memory),
+            row.before.line.clone(),
+        ]
+    }));
+    let mut lines = match rows.len() {
+        1 => vec!["There is no checkpoint to go back to.".to_owned()],
+        _ => aligned(&rows),
+    };
+    lines.extend(
+        there
+            .missing
+            .iter()
+            .map(|none| format!("none before In[{}]: {}", none.before.number, none.why)),
+    );
+    if there.forward {
+        lines.push("`%ipycodex forward` returns to where the last step back was made.".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn bytes(number: u64) -> String {
+    match number {
+        0 => "-".to_owned(),
+        ..1_000_000 => format!("{} kB", number.div_ceil(1000)),
+        ..1_000_000_000 => format!("{} MB", number / 1_000_000),
+        _ => format!(
+            "{}.{} GB",
+            number / 1_000_000_000,
+            number / 100_000_000 % 10
+        ),
+    }
+}
+
+fn age(seconds: f64) -> String {
+    let age = Duration::try_from_secs_f64(seconds)
+        .unwrap_or_default()
+        .as_secs();
+    match age {
+        0..60 => format!("{age} s"),
+        60..3600 => format!("{} min", age / 60),
+        _ => format!("{} h", age / 3600),
+    }
+}

@@ -1,0 +1,172 @@
+//! Steps of the interpreter between cells: back, forward, what is said, and what ends with what.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::shell::{CTRL_C, Shell, with_settings};
+use crate::support::home::Home;
+use crate::support::{await_true, peers};
+
+/// No line of what is said here is wrapped.
+const WIDE: (u16, u16) = (160, 50);
+
+/// Processes of interpreters that run in this home, those that wait included.
+fn interpreters(home: &Home) -> Vec<i32> {
+    let place = home.path().as_os_str().as_bytes().to_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id: &i32| {
+        let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let script = words.windows(9).any(|part| part == b"runner.py");
+        script && words.windows(place.len()).any(|part| part == place)
+    })
+    .collect()
+}
+
+/// Runs a cell, and waits until the interpreter has left a copy of itself.
+fn cell(shell: &Shell, number: u32, code: &str) {
+    let before = interpreters(&shell.home).len();
+    shell.cell(number, code);
+    // The first one is left before any cell, too.
+    let least = if number == 1 { 3 } else { before + 1 };
+    await_true(&format!("{least} interpreters"), || {
+        interpreters(&shell.home).len() >= least
+    });
+}
+
+fn steps(shell: &Shell) {
+    shell.at(1);
+    await_true("a copy before any cell", || {
+        interpreters(&shell.home).len() == 2
+    });
+    cell(shell, 1, "a = [1]");
+    cell(shell, 2, "a.append(2); open('made.txt', 'w').close()");
+    cell(shell, 3, "a.append(3)");
+}
+
+#[test]
+fn a_step_back_and_forward_takes_names_and_the_conversation_along() {
+    let mut interpreters = vec![None];
+    interpreters.extend(peers::python().map(Some));
+    for python in interpreters {
+        let mut arguments = vec!["--agent".to_owned(), "demo".into()];
+        if let Some(python) = python {
+            arguments.extend(["--python".into(), python.display().to_string()]);
+        }
+        let shell = Shell::start(Home::new(), &arguments, WIDE);
+        steps(&shell);
+        shell.cell(4, "%ipycodex back 2");
+        shell.shows("Back before In[2] a.append(2); open('made.txt', 'w').close(); stepped over In[2] and In[3]");
+        shell.shows("not taken back: what was written to ");
+        shell.shows("made.txt");
+        shell.cell(5, "%ipycodex history");
+        shell.shows("In [2] (hidden): a.append(2)");
+        shell.cell(6, "%ipycodex forward");
+        shell.shows("Forward again, after In[2] and In[3]");
+        cell(&shell, 7, "a, 7");
+        shell.shows("Out[7]: ([1, 2, 3], 7)");
+        shell.cell(8, "%ipycodex back 2");
+        shell.at(9);
+        shell.pty.send_line("a, input('and? ')");
+        shell.shows("\nand?");
+        shell.pty.send_line("9");
+        shell.at(10);
+        shell.shows("Out[9]: ([1], '9')");
+        shell.cell(10, "%ipycodex forward");
+        shell.shows("there is nothing to go forward to");
+        shell
+            .pty
+            .send_line("import time; print('sleeps'); time.sleep(60)");
+        shell.shows("\nsleeps");
+        shell.pty.send(CTRL_C);
+        shell.at(12);
+        shell.shows("KeyboardInterrupt");
+        // The way back from what came after it is there, too.
+        shell.cell(12, "%ipycodex back 9");
+        shell.shows("Back before In[9]");
+        let record = shell.record();
+        let hidden: i64 = record
+            .query_row("select count(*) from history", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(hidden, 12, "nothing leaves the record");
+        let place = shell.home.path().to_owned();
+        assert_eq!(shell.leave(), 0);
+        gone(&place);
+    }
+}
+
+/// Nothing of this home runs any more.
+fn gone(place: &std::path::Path) {
+    let home: PathBuf = place.to_owned();
+    let home = home.as_os_str().as_bytes().to_owned();
+    await_true("the end of all interpreters", || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut words = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+        !words.any(|words| {
+            words.windows(9).any(|part| part == b"runner.py")
+                && words.windows(home.len()).any(|part| part == home)
+        })
+    });
+}
+
+#[test]
+fn copies_end_with_the_shell_and_with_the_interpreter_even_when_killed() {
+    let shell = Shell::new();
+    steps(&shell);
+    let process = i32::try_from(shell.pty.pid()).unwrap();
+    let place = shell.home.path().to_owned();
+    kill(process);
+    gone(&place);
+    let shell = Shell::new();
+    steps(&shell);
+    shell.cell(4, "%ipycodex back 3");
+    let before = interpreters(&shell.home);
+    shell.cell(5, "import os; os.kill(os.getpid(), 9)");
+    shell.shows("the interpreter ended");
+    let place = shell.home.path().to_owned();
+    await_true("the end of the old ones", || {
+        let now = interpreters(&shell.home);
+        before.iter().all(|old| !now.contains(old))
+    });
+    shell.cell(6, "'a' in dir()");
+    shell.shows("Out[6]: False");
+    assert_eq!(shell.leave(), 0);
+    gone(&place);
+}
+
+fn kill(process: i32) {
+    let process = rustix::process::Pid::from_raw(process).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn none_are_kept_where_none_are_wanted_and_what_cannot_be_is_said() {
+    let home = with_settings(r#"{"checkpoints": 0}"#);
+    let shell = Shell::start(home, &["--agent", "demo"], WIDE);
+    shell.cell(1, "a = 1");
+    shell.cell(2, "%ipycodex back");
+    shell.shows("no checkpoints are kept: `%ipycodex checkpoints 10` keeps ten");
+    assert_eq!(interpreters(&shell.home).len(), 1);
+    shell.cell(3, "%ipycodex checkpoints 200");
+    shell.shows("checkpoints must be a number from 0 to 100, got '200'");
+    shell.cell(4, "%ipycodex checkpoints 3");
+    shell.shows("checkpoints is 3");
+    await_true("a copy", || interpreters(&shell.home).len() == 2);
+    cell(&shell, 5, "a = 2");
+    shell.cell(
+        6,
+        "import threading, time; threading.Thread(target=time.sleep, args=(99,), name='t', daemon=True).start()",
+    );
+    // Nobody types so fast: a copy is tried when nothing came for a moment.
+    std::thread::sleep(Duration::from_millis(300));
+    shell.cell(7, "a = 3");
+    shell.cell(8, "%ipycodex back 7");
+    shell.shows(
+        "there is no checkpoint before In[7]: the thread `t` is running; there is one before In[5] and In[6]",
+    );
+    shell.cell(9, "%ipycodex back x");
+    shell.shows("Usage: %ipycodex back [N|list]");
+    shell.cell(10, "%ipycodex back 99");
+    shell.shows("In[99] has not run in this interpreter");
+}

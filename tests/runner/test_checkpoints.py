@@ -1,0 +1,307 @@
+"""Checkpoints: what a step back takes back, what it carries, what it cannot; both engines."""
+
+import ctypes
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import LIMIT, Engine  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
+
+
+def is_alive(process):
+    try:
+        with open("/proc/%d/stat" % process) as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Steps(Engine):
+    def start(self, most=10, **options):
+        host = self.host(**options)
+        host.leader = host.pid
+        host.cells = 0
+        host.ask("checkpoints", op="keep", number=most)
+        self.settle(host)
+        return host
+
+    def settle(self, host):
+        """Waits until the copy of this moment is there, or why there is none."""
+        deadline = time.monotonic() + LIMIT
+        while host.ask("checkpoints", op="list")["checkpoints"]["stale"]:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+
+    def cell(self, host, code, settle=True):
+        host.cells += 1
+        done = host.run(code, executionCount=host.cells)
+        if settle:
+            self.settle(host)
+        return done
+
+    def step(self, host, op, **fields):
+        host.send(type="checkpoints", op=op, **fields)
+        seen = host.finish("answer")
+        for frame in seen.of("moved"):
+            host.leader = frame["pid"]
+            self.addCleanup(kill, frame["pid"])
+        return seen.last
+
+    def value(self, host, code):
+        return host.run(code, silent=False, storeHistory=False).value
+
+    def test_a_step_takes_back_names_values_and_places(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.start(terminal=terminal)
+                self.cell(host, "import os, random; a = [1]; random.seed(7)")
+                self.cell(host, "a.append(2); os.environ['A'] = 'x'; os.chdir('/'); r = random.random(); a")
+                stepped = self.step(host, "back")["stepped"]
+                self.assertEqual([step["number"] for step in stepped["over"]], [2])
+                state = "a, os.environ.get('A'), os.getcwd() == %r, 'r' in dir(), random.random(), Out"
+                self.assertEqual(
+                    self.value(host, state % stepped["cwd"]),
+                    "([1], None, True, False, %r, {})" % random.Random(7).random(),
+                )
+
+    def test_numbers_and_the_way_forward_and_the_terminal(self):
+        host = self.start(terminal=True)
+        for code in ("a = 1", "a = 2; b = [1]", "b.append(a); a = 3", "a"):
+            self.cell(host, code)
+        self.step(host, "back", number=3)
+        answer = self.step(host, "back", number=1)
+        self.assertEqual([step["number"] for step in answer["stepped"]["over"]], [1, 2])
+        self.assertEqual([step["number"] for step in self.step(host, "forward")["stepped"]["over"]], [1, 2])
+        self.assertEqual([step["number"] for step in self.step(host, "forward")["stepped"]["over"]], [3, 4])
+        self.assertIn("nothing to go forward", self.step(host, "forward")["failed"])
+        self.assertEqual(self.value(host, "a, b"), "(3, [1, 2])")
+        look = "open('/dev/tty').isatty(), __import__('os').tcgetpgrp(0)"
+        self.assertEqual(self.value(host, look), "(True, %d)" % host.leader)
+
+    def test_what_was_stepped_over_is_gone_when_code_runs(self):
+        host = self.start()
+        for code in ("a = 1", "a = 2", "a = 3"):
+            self.cell(host, code)
+        old = host.leader
+        self.step(host, "back", number=2)
+        self.assertTrue(is_alive(old))
+        self.cell(host, "a += 10")
+        self.assertIn("nothing to go forward", self.step(host, "forward")["failed"])
+        self.until(lambda: not is_alive(old))
+        self.assertEqual(self.value(host, "a"), "11")
+        self.assertIn("stepped", self.step(host, "back"))
+        self.assertEqual(self.value(host, "a"), "1")
+
+    def test_tasks_and_an_interrupt_go_with_it(self):
+        host = self.start(terminal=True)
+        self.cell(host, "import asyncio; n = 0")
+        self.cell(host, COUNTING)
+        self.cell(host, "task = asyncio.ensure_future(count()); await asyncio.sleep(0)")
+        self.cell(host, "task.cancel(); await asyncio.sleep(0.05); m = n")
+        self.step(host, "back")
+        self.assertEqual(self.value(host, "task.done()"), "False")
+        before = int(self.value(host, "n"))
+        host.run("await asyncio.sleep(0.1)", storeHistory=False)
+        self.assertGreater(int(self.value(host, "n")), before)
+        host.send(code="import time; time.sleep(60)")
+        time.sleep(0.5)
+        host.type(b"\x03")
+        self.assertTrue(host.finish().last["cancelled"])
+
+    def test_what_a_copy_cannot_carry_is_said(self):
+        for code, why in OBSTACLES:
+            with self.subTest(why=why):
+                host = self.start()
+                self.cell(host, "a = 1")
+                self.cell(host, code)
+                self.cell(host, "a = 2")
+                refused = self.step(host, "back")["failed"]
+                self.assertIn(why, refused)
+                self.assertIn("there is one before In[1] and In[2]", refused)
+                self.step(host, "back", number=2)
+                self.assertEqual(self.value(host, "a"), "1")
+                host.run("p.kill() if 'p' in dir() else None", storeHistory=False)
+
+    def test_files_and_programs_are_told(self):
+        host = self.start()
+        path = os.path.join(tempfile.mkdtemp(), "x.txt")
+        self.cell(host, "f = open(%r, 'w'); f.write('one'); f.flush()" % path)
+        self.cell(host, "f.write('two'); f.close(); import os; os.system('true'); open(%r).read()" % path)
+        self.cell(host, "os.rename(%r, %r)" % (path, path + "2"))
+        over = self.step(host, "back", number=2)["stepped"]["over"]
+        self.assertEqual([step["wrote"] for step in over], [["process: true"], [path + "2"]])
+        self.assertEqual(self.value(host, "f.tell()"), "3")
+
+    def test_bounds(self):
+        host = self.start(most=2)
+        for number in range(5):
+            self.cell(host, "a = %d" % number)
+        there = host.ask("checkpoints", op="list")["checkpoints"]
+        self.assertEqual([row["number"] for row in there["rows"]], [4, 5])
+        self.assertIn("only 2 are kept", self.step(host, "back", number=2)["failed"])
+        waiting = self.waiting(host)
+        self.assertEqual(len(waiting), 3)
+        host.ask("checkpoints", op="keep", number=0)
+        self.until(lambda: not any(map(is_alive, waiting)))
+        self.assertIn("no checkpoints are kept", self.step(host, "back")["failed"])
+
+    def test_a_copy_that_was_ended_from_outside(self):
+        host = self.start()
+        for code in ("a = 1", "a = 2"):
+            self.cell(host, code)
+        for process in self.waiting(host):
+            os.kill(process, signal.SIGKILL)
+            self.until(lambda: not is_alive(process))
+        self.assertIn("ended from outside", self.step(host, "back")["failed"])
+        self.assertEqual(self.value(host, "a"), "2")
+
+    def test_copies_end_with_the_interpreter_however_it_ends(self):
+        for end in ("import os; os.kill(os.getpid(), 9)", "import os; os._exit(3)"):
+            host = self.start()
+            for code in ("a = 1", "a = 2", "a = 3"):
+                self.cell(host, code)
+            waiting = self.waiting(host)
+            self.assertEqual(len(waiting), 4)
+            host.send(code=end)
+            self.until(lambda: not any(map(is_alive, waiting)))
+
+    def test_idle_copies_use_no_time(self):
+        host = self.start()
+        for code in ("a = 1", "a = 2"):
+            self.cell(host, code)
+        before = [used(process) for process in self.waiting(host)]
+        time.sleep(0.5)
+        self.assertEqual([used(process) for process in self.waiting(host)], before)
+
+    def test_a_cell_that_forks_and_a_pool(self):
+        host = self.start()
+        self.cell(host, "import os\nif os.fork() == 0: os._exit(0)\nos.wait(); a = 1")
+        self.cell(host, POOL)
+        self.cell(host, "a, b = 0, 0")
+        self.step(host, "back")
+        self.assertEqual(self.value(host, "a, b"), "(1, [1, 2])")
+
+    def test_names_after_steps_are_those_of_the_first_cells_alone(self):
+        chance = random.Random(os.environ.get("IPYCODEX_SEED", "checkpoints"))
+        for _round in range(3):
+            cells = [FIRST] + [chance.choice(CELLS) for _ in range(8)]
+            host = self.start(most=20)
+            for code in cells:
+                self.cell(host, code)
+            for _step in range(3):
+                to = chance.randrange(2, len(cells) + 1)
+                self.assertIn("stepped", self.step(host, "back", number=to))
+                alone = self.host()
+                for code in cells[: to - 1]:
+                    alone.run(code)
+                self.assertEqual(self.value(host, STATE), self.value(alone, STATE), (cells, to))
+                cells[to - 1 :] = []
+                host.cells = len(cells)
+                for code in [chance.choice(CELLS) for _ in range(3)]:
+                    cells.append(code)
+                    self.cell(host, code)
+
+    def until(self, done):
+        deadline = time.monotonic() + LIMIT
+        while not done():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def waiting(self, host):
+        """The processes that wait: ours, since the interpreter's parent is this process."""
+        with open("/proc/self/task/%d/children" % os.getpid()) as file:
+            ours = [int(word) for word in file.read().split()]
+        return [process for process in ours if process != host.leader and is_alive(process) and script(process)]
+
+
+COUNTING = """
+async def count():
+    global n
+    while True:
+        n += 1
+        await asyncio.sleep(0.01)
+"""
+POOL = """
+import multiprocessing as m
+with m.get_context('fork').Pool(2) as pool:
+    b = pool.map(abs, [-1, -2])
+pool.join()
+"""
+THREAD = """
+import threading, time
+t = threading.Thread(target=time.sleep, args=(60,), daemon=True, name='mine')
+t.start()
+"""
+LOCK = """
+import fcntl, tempfile
+f = tempfile.TemporaryFile()
+fcntl.lockf(f, fcntl.LOCK_EX)
+"""
+OBSTACLES = [
+    (THREAD, "thread `mine`"),
+    ("import subprocess; p = subprocess.Popen(['sleep', '60'])", "it has started (sleep)"),
+    ("import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()", "a socket is listening"),
+    (LOCK, "a lock on a file"),
+]
+FIRST = "a = []; d = {}; n = 0; import random, decimal, datetime; random.seed(1); g = (i for i in range(99))"
+CELLS = [
+    "a.append(len(a))",
+    "a = a[::-1] + [n]",
+    "d[len(d)] = dict(d)",
+    "d.clear()",
+    "n += 1",
+    "del n; n = 5",
+    "n = random.random()",
+    "b = bytearray(b'x' * 1000); b[n % 3 if isinstance(n, int) else 0] = 65",
+    "s = {1, 2, 3} | set(a[:2]); t = tuple(s)",
+    "class K:\n    z = 1\nk = K(); k.w = a",
+    "a = a + [next(g)]",
+    "x = decimal.Decimal('1.5') * 2; y = datetime.date(2020, 1, 1)",
+    "raise ValueError(a.append('raised'))",
+    "len(a)",
+    "import os; os.environ['N'] = str(len(a))",
+]
+STATE = (
+    "(a, d, n, repr(globals().get('b')), globals().get('s'), globals().get('x'), globals().get('y'), "
+    "hasattr(globals().get('k'), 'w'), __import__('os').environ.get('N'), random.getstate()[1][::100], "
+    "g.gi_frame.f_locals.get('i'), "
+    "sorted(name for name in globals() if not name.startswith('_')), sorted(Out))"
+)
+
+
+def script(process):
+    with open("/proc/%d/cmdline" % process, "rb") as file:
+        return b"runner.py" in file.read()
+
+
+def used(process):
+    with open("/proc/%d/stat" % process) as file:
+        return file.read().rpartition(")")[2].split()[11:13]
+
+
+def kill(process):
+    try:
+        os.kill(process, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+class BuiltIn(Steps, unittest.TestCase):
+    pass
+
+
+@unittest.skipUnless(IPYTHON, "no interpreter with IPython")
+class Ipython(Steps, unittest.TestCase):
+    ipython = IPYTHON
+
+
+if __name__ == "__main__":
+    unittest.main()
