@@ -42,6 +42,8 @@ pub struct Wanted {
     pub cells_own_a_terminal: bool,
     /// Who answers `input()`.
     pub stdin: Stdin,
+    /// There is a user who can be asked.
+    pub asks: bool,
     /// The interpreter starts before it is needed.
     pub runtime_at_once: bool,
     /// The script that is run or loaded first.
@@ -151,7 +153,7 @@ pub fn assemble(environment: &Environment, wanted: Wanted) -> Result<Assembly, R
         keys: Arc::clone(&settings.keys),
         resumed: wanted.resume.is_some(),
         runtime_at_once: wanted.runtime_at_once,
-        asks: wanted.cells_own_a_terminal,
+        asks: wanted.asks,
         at_home: AtHome {
             set_up: home::set_up(environment, &settings, wanted.ipython, wanted.at_home),
             project: home::project(environment, wanted.at_home),
@@ -261,6 +263,12 @@ pub fn python_plan(environment: &Environment, settings: &Settings, cwd: PathBuf)
         script: None,
         confined: None,
     }
+}
+
+/// The Python that cells would run in.
+pub fn python_of(environment: &Environment, settings: &Settings) -> Option<PathBuf> {
+    let plan = python_plan(environment, settings, PathBuf::from("/"));
+    first_interpreter(&RuntimePlan::Embedded(plan))
 }
 
 /// The interpreter that will be tried first.

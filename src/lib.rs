@@ -64,6 +64,7 @@
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
 //! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
+//! | [`kernel`] | 5 | the kernel of Jupyter: sessions as its messages |
 //! | [`mcp`] | 5 | tools for MCP clients: over our own streams, over the socket of a running shell |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
 //! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |
@@ -89,6 +90,7 @@
 //! | `completion` | nothing: one look-up of Tab that the interpreter is not asked for | its answer |
 //! | `startup` | the runs before the first input, while one can type | its end, or the next input, which takes it |
 //! | `timeout` | nothing: it waits for the end of a cell that may take so long | the cell |
+//! | `signals`, `parent` of a kernel | signals; a look at whether who started it is there | the end of the process |
 //! | `piped text` | standard input, a little ahead of what runs | the end of the text, or of the process |
 //! | `typing` | standard input while something runs | the end of the run |
 //! | `hang-up` | nothing: it waits for the end of the terminal | the end of the process |
@@ -122,14 +124,6 @@
 //! - `screen` is an adapter (the terminal is a device) and `display` is shared by front-ends that write to one.
 //! - The thread decision (go on or seed anew) is the session's, by a digest in the contract: agents need not know how
 //!   a record is kept.
-//!
-//! # What is coming, and where it will stand
-//!
-//! Each is a folder behind a contract that stands, and one arm.
-//!
-//! - **Jupyter-kernel front-end**: `kernel/` (layer 5: one file per channel, a map of session events to messages) on
-//!   `jupyter/`, `cli/kernel.rs`. It awaits each [`session::Run`] and holds no editor's wishes; code points are
-//!   converted in [`text`].
 
 pub mod agent;
 pub mod artifacts;
@@ -144,6 +138,7 @@ pub mod files;
 pub mod history;
 pub mod input;
 pub mod jupyter;
+pub mod kernel;
 pub mod magics;
 pub mod markdown;
 pub mod mcp;

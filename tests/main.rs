@@ -8,6 +8,7 @@ mod batch;
 mod codex;
 mod history;
 mod jupyter;
+mod kernel;
 mod mcp;
 mod notebook;
 mod repl;

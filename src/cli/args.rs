@@ -88,6 +88,8 @@ pub(super) enum Subcommands {
     /// The tools of a session for any client of the Model Context Protocol, over standard input and output: those of
     /// the shell that runs in this directory, else of a session without a terminal
     Mcp(Mcp),
+    /// The kernel of Jupyter: list it, install it or take it away; `kernel -f FILE` is what Jupyter runs
+    Kernel(Kernel),
     /// Print what a shell completes of command lines: `source <(ipycodex completions bash)`
     Completions {
         /// The shell
@@ -113,6 +115,42 @@ pub(super) enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         ignored: Vec<String>,
     },
+}
+
+/// `kernel`.
+#[derive(Debug, Args)]
+pub(super) struct Kernel {
+    /// What to do; without it the kernel is served
+    #[command(subcommand)]
+    pub command: Option<KernelCommands>,
+    /// Serve whoever connects where this connection file says
+    #[arg(short, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// What can be done with the kernel.
+#[derive(Debug, Subcommand)]
+pub(super) enum KernelCommands {
+    /// Write a kernelspec: Jupyter offers `ipycodex` then; it names the Python of now, or that of `--python`
+    Install(KernelTarget),
+    /// Remove it
+    Uninstall(KernelTarget),
+    /// List where it is installed, and what each starts
+    List,
+}
+
+/// Where a kernelspec lies.
+#[derive(Debug, Args)]
+pub(super) struct KernelTarget {
+    /// For this user, as without an option
+    #[arg(long, conflicts_with_all = ["sys_prefix", "prefix"])]
+    pub user: bool,
+    /// In the Python environment that cells run in
+    #[arg(long, conflicts_with = "prefix")]
+    pub sys_prefix: bool,
+    /// Below this folder: `PREFIX/share/jupyter/kernels/ipycodex`
+    #[arg(long, value_name = "PREFIX")]
+    pub prefix: Option<PathBuf>,
 }
 
 /// `mcp`.

@@ -46,6 +46,7 @@ pub(super) fn run(
         once: false,
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
+        asks: false,
         runtime_at_once: false,
         script: None,
         ipython: arguments.common.ipython(),

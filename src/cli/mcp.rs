@@ -110,6 +110,7 @@ fn alone(wanted: &Mcp, arguments: &Arguments, environment: &Environment) -> Resu
         once: false,
         cells_own_a_terminal: false,
         stdin: Stdin::Refuse,
+        asks: false,
         runtime_at_once: true,
         script: None,
         ipython: arguments.common.ipython(),

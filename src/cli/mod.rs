@@ -9,6 +9,7 @@ mod crash;
 mod doctor;
 mod door;
 mod export;
+mod kernel;
 mod load;
 mod mcp;
 mod notebook;
@@ -117,6 +118,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<i32, Repo
         Some(Subcommands::Doctor(ref doctor)) => doctor::run(doctor, &arguments, environment),
         Some(Subcommands::Setup(ref setup)) => setup::run(setup, &arguments, environment),
         Some(Subcommands::Mcp(ref mcp)) => mcp::run(mcp, &arguments, environment),
+        Some(Subcommands::Kernel(ref kernel)) => kernel::run(kernel, &arguments, environment),
         Some(Subcommands::Completions { shell }) => about::completions(shell, environment),
         Some(Subcommands::Man { ref command }) => about::manual(command, environment),
         Some(Subcommands::Demo { .. }) => {

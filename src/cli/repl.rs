@@ -26,6 +26,7 @@ pub(super) fn run(arguments: &Arguments, environment: &Environment) -> Result<i3
         once: false,
         cells_own_a_terminal: true,
         stdin: Stdin::Terminal,
+        asks: true,
         runtime_at_once: true,
         script: load::script(&load),
         ipython: arguments.common.ipython(),

@@ -100,6 +100,7 @@ fn run(
         } else {
             Stdin::Refuse
         },
+        asks: false,
         runtime_at_once: true,
         script: work.script,
         at_home: work.at_home,

@@ -51,6 +51,7 @@ pub use follow::{Showing, follow};
 pub use notice::{copied, died, notice_text, say};
 pub use pager::show as page;
 pub use picture::Pictures;
+pub use question::Spoken;
 pub use themes::theme_rows;
 
 /// Who typed this lately types on: what was typed is to be seen at once.

@@ -18,6 +18,7 @@ use crate::output::shown::Layout;
 use crate::report::Report;
 
 use super::answers::Handed;
+use super::inputs::{InputsWanted, NumberedInput};
 use super::message::{RecordMessage, Write};
 use super::recall::Recall;
 use super::values::{
@@ -282,6 +283,11 @@ impl History {
     /// Every cell of the session, in order, prompts and commands left out.
     pub async fn cells(&self) -> Vec<RecordedCell> {
         self.ask(RecordMessage::Cells).await
+    }
+
+    /// Inputs of any session that are in the file, the oldest first.
+    pub async fn inputs(&self, wanted: InputsWanted) -> Vec<NumberedInput> {
+        self.ask(|reply| RecordMessage::Inputs(wanted, reply)).await
     }
 
     /// What of the session is saved to a file, all earlier writes included. Hidden entries and commands are left out.

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
+use super::inputs::{InputsWanted, NumberedInput};
 use super::values::{
     Bundle, CellEnd, Decided, Earlier, PromptStart, RecordedCell, RecordedOutcome, RecordedThread,
     SessionRow, SessionStart, TakenUp, TurnKey, TurnRow,
@@ -85,6 +86,7 @@ pub(super) enum RecordMessage {
         reply: oneshot::Sender<Option<Earlier>>,
     },
     Cells(oneshot::Sender<Vec<RecordedCell>>),
+    Inputs(InputsWanted, oneshot::Sender<Vec<NumberedInput>>),
     Saved(oneshot::Sender<SavedSession>),
     TakeUp {
         wanted: String,

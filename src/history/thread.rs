@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use super::message::{RecordMessage, Write};
 use super::store::{PATIENT, Store};
 use super::values::{RecordedCell, SessionStart, TurnRow};
-use super::{earlier, entries, listing, look, pictures, saved, sessions, taken_up, usage};
+use super::{earlier, entries, inputs, listing, look, pictures, saved, sessions, taken_up, usage};
 use crate::dialog::Dialog;
 use crate::notebook::SavedSession;
 use crate::report::Report;
@@ -185,6 +185,10 @@ fn serve(store: &mut Store, message: RecordMessage) {
             drop(reply.send(taken_up::take_up(store, &wanted)))
         }
         RecordMessage::Cells(reply) => drop(reply.send(cells(store))),
+        RecordMessage::Inputs(wanted, reply) => {
+            let found = store.read(Vec::new(), |db, session| inputs::read(db, session, &wanted));
+            let _ = reply.send(found);
+        }
         RecordMessage::Saved(reply) => drop(reply.send(saved_session(store))),
         RecordMessage::Turns(reply) => drop(reply.send(turns(store))),
         RecordMessage::Thread(reply) => drop(reply.send(store.read(None, sessions::thread))),

@@ -1,21 +1,27 @@
 //! The wire of Jupyter, as clients and kernels share it: kernelspecs, connection files, signed messages, sockets; and
 //! the same over HTTP and a websocket, as gateways have it.
 //!
-//! In: files of this machine, messages of kernels. Out: the same as values; a message that is signed wrongly or cannot
-//! be read is no message. Version 5.3 of the messaging protocol. Words are those of `jupyter-protocol`, sockets and
-//! signatures those of `jupyter-zmq-client`; what comes in is read as JSON, since kernels of all languages leave out
-//! and add what they like. Absent on purpose: what messages mean, and who starts whom.
+//! Both ends are here: a client's (`channels`) and a kernel's (`host`).
+//!
+//! In: files of this machine, messages of kernels and of clients. Out: the same as values; a message that is signed
+//! wrongly or cannot be read is no message. Version 5.3 of the messaging protocol. Words are those of
+//! `jupyter-protocol`, sockets and signatures those of `jupyter-zmq-client`; what comes in is read as JSON, since
+//! kernels of all languages leave out and add what they like. Absent on purpose: what messages mean, and who starts
+//! whom.
 
 mod channels;
 mod connection;
 mod frames;
+mod host;
 mod kernelspec;
 mod message;
+mod publishing;
 mod rest;
 mod socket;
 
 pub use channels::{Channels, Heard, open};
 pub use connection::{ConnectionFault, answers, for_new_kernel, fresh_name, read, write};
+pub use host::{Host, Request, Requests, listen};
 pub use jupyter_protocol::ConnectionInfo;
 pub use kernelspec::{Kernelspec, KernelspecFault, data_folders, find};
 pub use message::{Channel, Incoming, Outgoing};

@@ -64,14 +64,14 @@ impl Session {
 
     fn begin(&mut self, submission: Submission, out: RunSender) {
         let source = submission.text.trim_end_matches(['\n', '\r']).to_owned();
-        let private = !submission.store_history;
+        let keeping = Keeping::of(&submission);
         let counter = (&mut self.numbering, &self.history);
         match classify(&source, submission.mode) {
             Input::Empty => {}
             Input::Leave => out.send(AfterEvent::Leave(0)),
             Input::Shell { command } => self.begin_shell(command, &submission, out),
             Input::Command { line } => {
-                let number = number(counter, &source, RunKind::Command, private, &out);
+                let number = number(counter, &source, RunKind::Command, keeping, &out);
                 self.command(&line, number, &out);
             }
             Input::Prompt(prompt) => {
@@ -80,7 +80,7 @@ impl Session {
                     out.send(notice);
                 }
                 let own = prompt_source(&prompt.text);
-                let line = number(counter, &own, RunKind::Prompt, false, &out);
+                let line = number(counter, &own, RunKind::Prompt, Keeping::Recorded, &out);
                 let prompt = Prompt::new(line, prompt.text, source, Instant::now())
                     .with(submission.attached, submission.schema)
                     .asking(submission.asks)
@@ -95,12 +95,12 @@ impl Session {
 
     /// Numbers and records a cell, as far as that is wanted; it runs when it is in the record.
     fn begin_cell(&mut self, code: String, submission: Submission, out: RunSender) {
-        let private = !submission.store_history;
+        let keeping = Keeping::of(&submission);
         let line = match submission.silent {
             true => None,
             false => {
                 let counter = (&mut self.numbering, &self.history);
-                Some(number(counter, &code, RunKind::Cell, private, &out))
+                Some(number(counter, &code, RunKind::Cell, keeping, &out))
             }
         };
         if let Some(line) = line
@@ -118,7 +118,7 @@ impl Session {
             ..Execute::aside(code)
         };
         let stops = submission.stop_on_error;
-        let (Some(line), false) = (line, private) else {
+        let (Some(line), Keeping::Recorded) = (line, keeping) else {
             return self.run_cell(Role::User, execute, Whose::Private, stops, out);
         };
         // The interpreter starts while the record is written.
@@ -178,7 +178,7 @@ impl Session {
     pub(super) fn send_again(&mut self, line: u32, text: String, out: &RunSender) {
         let source = prompt_source(&text);
         let counter = (&mut self.numbering, &self.history);
-        let own = number(counter, &source, RunKind::Prompt, false, out);
+        let own = number(counter, &source, RunKind::Prompt, Keeping::Recorded, out);
         let prompt = Prompt::new(own, text, source, Instant::now()).replacing(Some(line..=line));
         self.begin_prompt(prompt, out.clone());
     }
@@ -201,21 +201,46 @@ impl Session {
     }
 }
 
+/// What is kept of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    /// It takes a number and is recorded.
+    Recorded,
+    /// It takes a number.
+    Private,
+    /// Nothing.
+    Passing,
+}
+
+impl Keeping {
+    fn of(submission: &Submission) -> Self {
+        match (submission.store_history, submission.counts) {
+            (true, _) => Keeping::Recorded,
+            (false, true) => Keeping::Private,
+            (false, false) => Keeping::Passing,
+        }
+    }
+}
+
 /// Gives an input its number and, unless it is private, records it, before anything comes of it.
 pub(super) fn number(
     (numbering, history): (&mut Numbering, &History),
     source: &str,
     kind: RunKind,
-    private: bool,
+    keeping: Keeping,
     out: &RunSender,
 ) -> u32 {
-    let line = if private {
-        history.recall().push(source);
-        numbering.take_private()
-    } else {
-        let line = numbering.take();
-        history.input(line, source, source);
-        line
+    let line = match keeping {
+        Keeping::Passing => numbering.passing(),
+        Keeping::Private => {
+            history.recall().push(source);
+            numbering.take_private()
+        }
+        Keeping::Recorded => {
+            let line = numbering.take();
+            history.input(line, source, source);
+            line
+        }
     };
     out.send(BeginEvent::Input { line, kind });
     line

@@ -94,6 +94,11 @@ impl Numbering {
         line
     }
 
+    /// The number of an input that takes none: the next one that does has it, too.
+    pub(super) fn passing(&self) -> u32 {
+        self.next
+    }
+
     /// Gives the next number to a step of the file that runs.
     pub(super) fn take_ahead(&mut self) -> u32 {
         self.ahead = self.ahead.saturating_sub(1);

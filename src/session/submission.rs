@@ -27,6 +27,8 @@ pub struct Submission {
     pub silent: bool,
     /// False: a cell or a command is recorded nowhere. A prompt always is, the conversation being the record.
     pub store_history: bool,
+    /// False: what is recorded nowhere takes no number either; it shows the next one.
+    pub counts: bool,
     /// Who answers a cell's `input()`; `None`: as in the whole session.
     pub stdin: Option<Stdin>,
     /// Whether there is somebody who answers questions about it; `None`: as in the whole session.
@@ -47,6 +49,7 @@ impl Default for Submission {
             place: None,
             silent: false,
             store_history: true,
+            counts: true,
             stdin: None,
             asks: None,
             stop_on_error: false,

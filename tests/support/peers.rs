@@ -59,6 +59,18 @@ const NOTEBOOKS: [&str; 4] = [
     "ipython==9.18.1",
 ];
 
+/// What speaks to kernels: the reference library, its conformance tests, a console, and objects with messages.
+const CLIENTS: [&str; 8] = [
+    "jupyter_kernel_test==0.7.0",
+    "jupyter_console==6.6.3",
+    "nbclient==0.11.0",
+    "ipykernel==7.4.0",
+    "ipython==9.18.1",
+    "ipywidgets==8.1.9",
+    "tqdm==4.70.1",
+    "nbconvert==7.17.2",
+];
+
 /// What opens notebooks as people do.
 const LAB: [&str; 2] = ["jupyterlab==4.6.6", "ipykernel==7.4.0"];
 
@@ -152,6 +164,15 @@ pub fn lab() -> Option<(PathBuf, PathBuf)> {
         have("JupyterLab", &LAB_FOUND)?,
         have("a browser", &BROWSER_FOUND)?,
     ))
+}
+
+/// The Python of an environment with clients of kernels.
+pub fn clients() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let modules = "jupyter_kernel_test, jupyter_console, nbclient, ipywidgets, tqdm";
+        fetch_environment("clients", &CLIENTS, modules)
+    });
+    have("clients of kernels", &FOUND)
 }
 
 /// The Python of an environment with the kernels `python3` and `bash`.

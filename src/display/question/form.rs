@@ -58,6 +58,11 @@ impl Form {
         self.hint = "";
     }
 
+    /// What is typed now is not to be shown.
+    pub(super) fn secret(&self) -> bool {
+        self.typing && self.field().is_some_and(|field| field.secret)
+    }
+
     fn field(&self) -> Option<&Field> {
         self.fields.get(self.given.len())
     }

@@ -4,11 +4,13 @@
 //! [`OpenQuestion::frame`] is what stands below it and changes. Invariants: the way to answer that is marked at first
 //! changes nothing; pasted text never answers a yes-or-no question; one reply comes out.
 //!
-//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out.
+//! `keys` decodes, `entry` edits a line, `form` fills in fields, `body` lays the question out; `spoken`
+//! is for front-ends that have lines in place of keys.
 
 pub(super) mod body;
 mod form;
 mod frame;
+mod spoken;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ use nu_ansi_term::{Color, Style};
 use self::form::Form;
 use self::frame::FrameStep;
 pub(super) use self::frame::QuestionFrame;
+pub use self::spoken::Spoken;
 use crate::agent::Subject;
 use crate::display::rows::Rows;
 use crate::markdown::Appearance;

@@ -146,6 +146,13 @@ fn a_silent_input_takes_no_number_and_is_recorded_nowhere() {
         ..Submission::default()
     });
     assert_eq!(words(&unrecorded)[0], "[1]");
+    let passing = stage.session.submit(Submission {
+        text: "passing".into(),
+        store_history: false,
+        counts: false,
+        ..Submission::default()
+    });
+    assert_eq!(words(&passing)[0], "[2]");
     assert_eq!(
         stage.run("%ipycodex history"),
         ["[2]", "nothing has been run or said yet"]

@@ -1,0 +1,174 @@
+//! `kernel`: the kernel of Jupyter, and its entry in Jupyter's lists.
+
+use std::path::{Path, PathBuf};
+
+use crate::assemble::{Assembly, Wanted, assemble, python_of};
+use crate::cli::args::{Arguments, Kernel, KernelCommands, KernelTarget};
+use crate::cli::door::door;
+use crate::config::{Settings, resolve};
+use crate::environment::Environment;
+use crate::jupyter::data_folders;
+use crate::kernel::{self, KernelPlace, Served};
+use crate::report::Report;
+use crate::runtime::Stdin;
+use crate::screen::Screen;
+
+/// Serves, installs, takes away or lists; returns the exit code.
+pub(super) fn run(
+    wanted: &Kernel,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<i32, Report> {
+    let Some(command) = &wanted.command else {
+        let Some(file) = &wanted.file else {
+            return Err(
+                Report::usage("there is nothing to serve: no connection file is named")
+                    .hint("`ipycodex kernel install` makes Jupyter start the kernel by itself"),
+            );
+        };
+        return serve(file, arguments, environment);
+    };
+    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let screen = Screen::open(environment, settings.color)?;
+    let say = |line: &str| -> Result<(), Report> {
+        screen.untrusted(&format!("{line}\n"))?;
+        Ok(screen.flush()?)
+    };
+    let python = python_of(environment, &settings);
+    match command {
+        KernelCommands::Install(target) => {
+            let place = place(target, python.as_deref(), environment)?;
+            let program = environment.program.clone();
+            let program = program.unwrap_or_else(|| PathBuf::from("ipycodex"));
+            let folder = kernel::install(
+                &place,
+                &program,
+                &spoken(python.as_deref(), &settings, arguments),
+            )?;
+            say(&format!("Installed {}.", folder.display()))?;
+            match &python {
+                Some(python) => say(&format!("Its cells run in {}.", python.display()))?,
+                None => {
+                    say("There is no Python now: cells will look for one when the kernel starts.")?
+                }
+            }
+        }
+        KernelCommands::Uninstall(target) => {
+            let place = place(target, python.as_deref(), environment)?;
+            match kernel::uninstall(&place)? {
+                true => say(&format!("Removed the kernel from {}.", place.0.display()))?,
+                false => {
+                    let what = format!(
+                        "no kernel of ipycodex is installed in `{}`",
+                        place.0.display()
+                    );
+                    return Err(
+                        Report::failure(what).hint("`ipycodex kernel list` tells where one is")
+                    );
+                }
+            }
+        }
+        KernelCommands::List => {
+            let prefix = python.as_deref().and_then(prefix);
+            let folders = data_folders(&environment.variables, prefix);
+            let places: Vec<KernelPlace> = folders.into_iter().map(KernelPlace).collect();
+            let found = kernel::installed(&places);
+            for one in &found {
+                say(&format!("{}  {}", one.folder.display(), one.argv.join(" ")))?;
+            }
+            if found.is_empty() {
+                say("None is installed; `ipycodex kernel install` does it.")?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The arguments of the kernel: the interpreter it is installed for, and what else was named.
+fn spoken(python: Option<&Path>, settings: &Settings, arguments: &Arguments) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(python) = python {
+        words.extend(["--python".to_owned(), python.display().to_string()]);
+    }
+    if let Some(agent) = &arguments.common.agent {
+        words.extend(["--agent".to_owned(), agent.clone()]);
+    }
+    let own = settings.choices.runtime.to_string();
+    if own != "embedded" {
+        words.extend(["--runtime".to_owned(), own]);
+    }
+    words
+}
+
+/// Where its entry lies.
+fn place(
+    target: &KernelTarget,
+    python: Option<&Path>,
+    environment: &Environment,
+) -> Result<KernelPlace, Report> {
+    let below = |prefix: &Path| KernelPlace(prefix.join("share/jupyter"));
+    if let Some(named) = &target.prefix {
+        let cwd = environment.cwd.clone().unwrap_or_default();
+        return Ok(below(&cwd.join(named)));
+    }
+    if target.sys_prefix {
+        let found = python.and_then(prefix);
+        return found.map(below).ok_or_else(|| {
+            Report::failure("there is no Python environment to install into")
+                .hint("activate one, or name it with `--python PATH`")
+        });
+    }
+    let mut variables = environment.variables.clone();
+    // Where others look, too, is not the user's own.
+    variables.remove(std::ffi::OsStr::new("JUPYTER_PATH"));
+    let own = data_folders(&variables, None).into_iter().next();
+    own.map(KernelPlace).ok_or_else(|| {
+        Report::failure("there is no home directory to install into")
+            .hint("name a folder with `--prefix`")
+    })
+}
+
+/// The environment a Python belongs to.
+fn prefix(python: &Path) -> Option<&Path> {
+    python.parent()?.parent()
+}
+
+/// Serves until that is to end.
+fn serve(file: &Path, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
+    let wanted = Wanted {
+        flags: arguments.common.flags(false)?,
+        resume: None,
+        once: false,
+        cells_own_a_terminal: false,
+        stdin: Stdin::Ask,
+        asks: true,
+        runtime_at_once: true,
+        script: None,
+        ipython: arguments.common.ipython(),
+        at_home: true,
+        door: true,
+    };
+    let Assembly {
+        session,
+        background,
+        history,
+        settings,
+        screen,
+        reports,
+        ..
+    } = assemble(environment, wanted)?;
+    let _door = door(&session, &settings, environment);
+    reports
+        .iter()
+        .try_for_each(|report| screen.report(report))?;
+    let served = Served {
+        set_up: session.set_up(),
+        session,
+        background,
+        history,
+        parent: environment
+            .variable("JPY_PARENT_PID")
+            .and_then(|id| id.parse().ok()),
+    };
+    kernel::run(served, file).map(|()| 0)
+}

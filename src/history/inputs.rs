@@ -1,0 +1,160 @@
+//! Inputs with their session and number, as clients of Jupyter ask for them.
+//!
+//! Absent on purpose: what is not in the file yet; whoever asks finds what was recorded before.
+
+use rusqlite::{Connection, Row, params};
+
+/// Which inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputsWanted {
+    /// The last ones of all sessions.
+    Last(usize),
+    /// Of one session.
+    Range {
+        /// Its number; 0 the one that goes on, below that so many before it.
+        session: i64,
+        /// The first In number.
+        start: i64,
+        /// The one behind the last; `None`: there is none.
+        stop: Option<i64>,
+    },
+    /// Those that fit, of all sessions, the last ones.
+    Like {
+        /// With `*` and `?`.
+        pattern: String,
+        /// So many.
+        most: usize,
+        /// Each text once.
+        unique: bool,
+    },
+}
+
+/// An input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedInput {
+    /// Its session.
+    pub session: i64,
+    /// Its In number.
+    pub line: i64,
+    /// As typed.
+    pub text: String,
+    /// What the cell showed, where something was recorded.
+    pub output: Option<String>,
+}
+
+const COLUMNS: &str =
+    "SELECT h.session, h.line, coalesce(h.source_raw, h.source, ''), o.output FROM history h
+    LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line";
+
+/// Reads them, the oldest first; `own`: the session that goes on.
+pub(super) fn read(
+    db: &Connection,
+    own: i64,
+    wanted: &InputsWanted,
+) -> rusqlite::Result<Vec<NumberedInput>> {
+    let number = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
+    match wanted {
+        InputsWanted::Last(most) => {
+            let sql = format!("{COLUMNS} ORDER BY h.session DESC, h.line DESC LIMIT ?1");
+            newest_last(db, &sql, params![number(*most)])
+        }
+        InputsWanted::Range {
+            session,
+            start,
+            stop,
+        } => {
+            let session = match session {
+                before @ ..=0 => own + before,
+                session => *session,
+            };
+            let sql = format!(
+                "{COLUMNS} WHERE h.session = ?1 AND h.line >= ?2 AND h.line < ?3 ORDER BY h.line DESC"
+            );
+            newest_last(db, &sql, params![session, start, stop.unwrap_or(i64::MAX)])
+        }
+        InputsWanted::Like {
+            pattern,
+            most,
+            unique,
+        } => {
+            let once = match unique {
+                true => {
+                    "GROUP BY coalesce(h.source_raw, h.source, '') HAVING max(h.session * 1000000 + h.line)"
+                }
+                false => "",
+            };
+            let sql = format!(
+                "{COLUMNS} WHERE coalesce(h.source_raw, h.source, '') GLOB ?1 {once}
+                 ORDER BY h.session DESC, h.line DESC LIMIT ?2"
+            );
+            newest_last(db, &sql, params![pattern, number(*most)])
+        }
+    }
+}
+
+fn newest_last(
+    db: &Connection,
+    sql: &str,
+    values: &[&dyn rusqlite::ToSql],
+) -> rusqlite::Result<Vec<NumberedInput>> {
+    let input = |row: &Row<'_>| {
+        Ok(NumberedInput {
+            session: row.get(0)?,
+            line: row.get(1)?,
+            text: row.get(2)?,
+            output: row.get(3)?,
+        })
+    };
+    let mut rows = db.prepare_cached(sql)?;
+    let found: rusqlite::Result<Vec<NumberedInput>> = rows.query_map(values, input)?.collect();
+    let mut found = found?;
+    found.reverse();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    #[test]
+    fn inputs_are_found_by_place_and_by_pattern() {
+        let db = file::memory();
+        db.execute_batch(
+            "INSERT INTO history VALUES (1, 1, 'a', 'a'), (1, 2, 'bb', 'bb'), (2, 1, 'a', 'a'), (2, 2, 'c', 'c');
+             INSERT INTO output_history VALUES (2, 2, 'out');",
+        )
+        .unwrap();
+        let check = |wanted: InputsWanted, expected: &[(i64, i64, &str)]| {
+            let found = read(&db, 2, &wanted).unwrap();
+            let found: Vec<_> = found
+                .iter()
+                .map(|one| (one.session, one.line, one.text.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{wanted:?}");
+        };
+        check(InputsWanted::Last(2), &[(2, 1, "a"), (2, 2, "c")]);
+        let range = |session, start, stop| InputsWanted::Range {
+            session,
+            start,
+            stop,
+        };
+        check(range(0, 1, Some(2)), &[(2, 1, "a")]);
+        check(range(-1, 2, None), &[(1, 2, "bb")]);
+        check(range(1, 1, Some(2)), &[(1, 1, "a")]);
+        let like = |pattern: &str, most, unique| InputsWanted::Like {
+            pattern: pattern.into(),
+            most,
+            unique,
+        };
+        check(like("a*", 9, false), &[(1, 1, "a"), (2, 1, "a")]);
+        check(like("a*", 9, true), &[(2, 1, "a")]);
+        check(like("?", 1, false), &[(2, 2, "c")]);
+        assert_eq!(
+            read(&db, 2, &InputsWanted::Last(1)).unwrap()[0]
+                .output
+                .as_deref(),
+            Some("out")
+        );
+    }
+}

@@ -1,0 +1,382 @@
+//! An answer as it stands in a notebook: markdown that grows, reasoning and tools folded.
+//!
+//! In: the pieces of an answer. Out: the whole as markdown, and as text for clients that show only that. Pure: who
+//! sends it, and how often, is not decided here. Invariants: text comes out exactly as the agent wrote it; what tools
+//! and commands put out stands in fences it cannot end.
+
+use std::fmt::Write as _;
+
+use crate::agent::{Activity, FileChange, PlanStep, WorkStatus};
+use crate::session::AnswerEvent;
+use crate::text::escape::xml_text;
+
+/// Bytes of a command's output that are shown: its end.
+const MOST_OUTPUT: usize = 256 << 10;
+
+/// An answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug)]
+enum Block {
+    Text {
+        message: u64,
+        text: String,
+    },
+    Thought {
+        part: u64,
+        text: String,
+    },
+    /// A command or a tool.
+    Deed {
+        id: String,
+        title: String,
+        output: String,
+        state: Option<String>,
+    },
+    Work(Activity),
+    Plan(Vec<PlanStep>),
+    Line(String),
+}
+
+impl Answer {
+    /// Takes a piece; false when nothing of it is shown here.
+    pub(super) fn on(&mut self, event: AnswerEvent) -> bool {
+        match event {
+            AnswerEvent::Text { message, delta } => self.text(message, &delta),
+            AnswerEvent::Restarted { message } => {
+                let own = |block: &Block| matches!(block, Block::Text { message: m, .. } if *m == message);
+                self.blocks.retain(|block| !own(block));
+            }
+            AnswerEvent::Thought { part, delta } => self.thought(part, &delta),
+            AnswerEvent::CommandStarted { id, command } => self.begin(id, command),
+            AnswerEvent::CommandOutput { id, delta } => {
+                if let Some((output, _)) = self.deed(&id) {
+                    output.push_str(&delta);
+                }
+            }
+            AnswerEvent::CommandRan {
+                id,
+                command,
+                exit_code,
+                output,
+            } => self.ran(id, command, exit_code, output),
+            AnswerEvent::Denied { id, what } => match (self.deed(&id), what) {
+                (Some((_, state)), _) => *state = Some("not allowed".to_owned()),
+                (None, Some(what)) => self
+                    .blocks
+                    .push(Block::Line(format!("✗ not allowed: {what}"))),
+                (None, None) => return false,
+            },
+            AnswerEvent::ToolStarted { call } => self.begin(String::new(), call),
+            AnswerEvent::ToolRan { line, success } => self.returned(line, success),
+            AnswerEvent::Planned(steps) => {
+                self.blocks.retain(|block| !matches!(block, Block::Plan(_)));
+                self.blocks.push(Block::Plan(steps));
+            }
+            AnswerEvent::Worked(activity) => self.worked(activity),
+            AnswerEvent::FilesChanged(changes) => self.blocks.push(changed(&changes)),
+            AnswerEvent::Progress(line) => self.blocks.push(Block::Line(line)),
+            // A display of its own.
+            AnswerEvent::Picture(_) => return false,
+        }
+        true
+    }
+
+    /// There is nothing to show.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    fn text(&mut self, message: u64, delta: &str) {
+        match self.blocks.last_mut() {
+            Some(Block::Text { message: m, text }) if *m == message => text.push_str(delta),
+            _ => self.blocks.push(Block::Text {
+                message,
+                text: delta.to_owned(),
+            }),
+        }
+    }
+
+    fn thought(&mut self, part: u64, delta: &str) {
+        match self.blocks.last_mut() {
+            Some(Block::Thought { part: p, text }) => {
+                if *p != part && !text.is_empty() {
+                    text.push_str("\n\n");
+                }
+                *p = part;
+                text.push_str(delta);
+            }
+            _ => self.blocks.push(Block::Thought {
+                part,
+                text: delta.to_owned(),
+            }),
+        }
+    }
+
+    fn begin(&mut self, id: String, title: String) {
+        self.blocks.push(Block::Deed {
+            id,
+            title,
+            output: String::new(),
+            state: None,
+        });
+    }
+
+    /// Output and state of what runs under this name.
+    fn deed(&mut self, wanted: &str) -> Option<(&mut String, &mut Option<String>)> {
+        self.blocks.iter_mut().rev().find_map(|block| match block {
+            Block::Deed {
+                id, output, state, ..
+            } if id == wanted && state.is_none() => Some((output, state)),
+            _ => None,
+        })
+    }
+
+    fn ran(&mut self, id: String, command: String, exit_code: Option<i32>, whole: String) {
+        if self.deed(&id).is_none() {
+            self.begin(id.clone(), command);
+        }
+        if let Some((output, state)) = self.deed(&id) {
+            *output = whole;
+            *state = Some(match exit_code {
+                Some(0) => String::new(),
+                Some(code) => format!("exit {code}"),
+                None => "ended".to_owned(),
+            });
+        }
+    }
+
+    fn returned(&mut self, line: String, success: bool) {
+        if self.deed("").is_none() {
+            self.begin(String::new(), line.clone());
+        }
+        if let Some((output, state)) = self.deed("") {
+            *output = line;
+            *state = Some(if success { "" } else { "failed" }.to_owned());
+        }
+    }
+
+    fn worked(&mut self, activity: Activity) {
+        let known = self.blocks.iter_mut().rev().find_map(|block| match block {
+            Block::Work(known) if known.id == activity.id => Some(known),
+            _ => None,
+        });
+        match known {
+            Some(known) => *known = activity,
+            None => self.blocks.push(Block::Work(activity)),
+        }
+    }
+
+    /// The answer's own words.
+    pub(super) fn words(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// As a notebook shows it.
+    pub(super) fn markdown(&self) -> String {
+        let blocks = self.blocks.iter().map(Block::markdown);
+        blocks.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// As a client shows it that knows text only.
+    pub(super) fn plain(&self) -> String {
+        let blocks = self.blocks.iter().filter_map(Block::plain);
+        blocks.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl Block {
+    fn markdown(&self) -> String {
+        match self {
+            Block::Text { text, .. } => text.clone(),
+            Block::Thought { text, .. } => folded("💭 reasoning", text),
+            Block::Deed {
+                title,
+                output,
+                state,
+                ..
+            } => folded(
+                &format!("{} {}", mark(state.as_deref()), code(title)),
+                &fenced("text", tail(output)),
+            ),
+            Block::Work(activity) => {
+                let state = match activity.status {
+                    WorkStatus::Waiting | WorkStatus::Running => None,
+                    WorkStatus::Done => Some(""),
+                    WorkStatus::Failed => Some("failed"),
+                };
+                let summary = format!("{} {}", mark(state), xml_text(&one_line(&activity.told())));
+                folded(&summary, &fenced("text", tail(&activity.text())))
+            }
+            Block::Plan(steps) => {
+                let rows = steps.iter().map(|step| {
+                    let done = if step.status == WorkStatus::Done {
+                        "x"
+                    } else {
+                        " "
+                    };
+                    format!("- [{done}] {}", one_line(&step.text))
+                });
+                rows.collect::<Vec<_>>().join("\n")
+            }
+            Block::Line(line) => format!("*{}*", xml_text(&one_line(line))),
+        }
+    }
+
+    fn plain(&self) -> Option<String> {
+        Some(match self {
+            Block::Text { text, .. } => text.clone(),
+            Block::Thought { .. } => return None,
+            Block::Deed { title, state, .. } => {
+                let state = state.as_deref();
+                format!("{} {}", state.map_or("⏳", |_| "🔧"), one_line(title)) + &said(state)
+            }
+            Block::Work(activity) => activity
+                .ended()
+                .unwrap_or_else(|| format!("⏳ {}", activity.told())),
+            Block::Plan(steps) => {
+                let mut rows = String::from("plan");
+                for step in steps {
+                    // Writing to a text does not fail.
+                    let _ = write!(rows, "\n  {}: {}", step.status.word(), one_line(&step.text));
+                }
+                rows
+            }
+            Block::Line(line) => line.clone(),
+        })
+    }
+}
+
+fn mark(state: Option<&str>) -> String {
+    match state {
+        None => "⏳".to_owned(),
+        Some("") => "🔧".to_owned(),
+        Some(state) => format!("✗ {state}:"),
+    }
+}
+
+fn said(state: Option<&str>) -> String {
+    match state {
+        None | Some("") => String::new(),
+        Some(state) => format!(" ({state})"),
+    }
+}
+
+fn changed(changes: &[FileChange]) -> Block {
+    Block::Deed {
+        id: String::new(),
+        title: FileChange::record(changes).title,
+        output: changes
+            .iter()
+            .map(|change| {
+                format!(
+                    "{} {}\n{}",
+                    change.change.word(),
+                    change.path,
+                    change.change.text()
+                )
+            })
+            .collect::<Vec<_>>()
+            .join("\n"),
+        state: Some(String::new()),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Code in the summary of a fold, which is HTML.
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", xml_text(&one_line(text)))
+}
+
+fn tail(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(MOST_OUTPUT))..]
+}
+
+/// A part that is opened on request; blank lines make what is inside markdown again.
+pub(super) fn folded(summary: &str, inside: &str) -> String {
+    match inside.trim().is_empty() {
+        true => format!("<details><summary>{summary}</summary></details>"),
+        false => format!("<details><summary>{summary}</summary>\n\n{inside}\n\n</details>"),
+    }
+}
+
+/// A text between fences that are longer than any in it; empty for an empty one.
+pub(super) fn fenced(language: &str, text: &str) -> String {
+    let text = text.trim_end_matches('\n');
+    if text.is_empty() {
+        return String::new();
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_out_as_they_came_and_the_rest_is_folded() {
+        let mut answer = Answer::default();
+        let text = |message: u64, delta: &str| AnswerEvent::Text {
+            message,
+            delta: delta.into(),
+        };
+        for event in [
+            AnswerEvent::Thought {
+                part: 1,
+                delta: "let me see".into(),
+            },
+            text(1, "**a** "),
+            text(1, "$x$"),
+            AnswerEvent::CommandStarted {
+                id: "c".into(),
+                command: "ls <b>".into(),
+            },
+            AnswerEvent::CommandOutput {
+                id: "c".into(),
+                delta: "``` x".into(),
+            },
+            AnswerEvent::CommandRan {
+                id: "c".into(),
+                command: "ls <b>".into(),
+                exit_code: Some(2),
+                output: "``` x\n</details>\n".into(),
+            },
+            AnswerEvent::ToolStarted {
+                call: "f(x=1)".into(),
+            },
+            AnswerEvent::ToolRan {
+                line: "f(x=1) => 2".into(),
+                success: true,
+            },
+            text(2, "lost"),
+            AnswerEvent::Restarted { message: 2 },
+            text(3, "end"),
+        ] {
+            assert!(answer.on(event));
+        }
+        assert_eq!(answer.words(), "**a** $x$\n\nend");
+        assert_eq!(
+            answer.markdown(),
+            "<details><summary>💭 reasoning</summary>\n\nlet me see\n\n</details>\n\n**a** $x$\n\n\
+             <details><summary>✗ exit 2: <code>ls &lt;b&gt;</code></summary>\n\n````text\n``` x\n</details>\n````\n\n\
+             </details>\n\n<details><summary>🔧 <code>f(x=1)</code></summary>\n\n```text\nf(x=1) => 2\n```\n\n\
+             </details>\n\nend"
+        );
+        assert_eq!(
+            answer.plain(),
+            "**a** $x$\n\n🔧 ls <b> (exit 2)\n\n🔧 f(x=1)\n\nend"
+        );
+    }
+}

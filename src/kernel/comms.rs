@@ -1,0 +1,101 @@
+//! Which objects of the interpreter and of front-ends exchange messages.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::jupyter::Incoming;
+use crate::runtime::{CommAct, CommMessage};
+
+/// The open comms: the name of each, and its kind.
+#[derive(Debug, Default)]
+pub(super) struct Comms(BTreeMap<String, String>);
+
+impl Comms {
+    /// Follows what one of them says.
+    pub(super) fn says(&mut self, message: &CommMessage) {
+        match &message.act {
+            CommAct::Open { target } => {
+                self.0.insert(message.comm.clone(), target.clone());
+            }
+            CommAct::Close => drop(self.0.remove(&message.comm)),
+            CommAct::Say => {}
+        }
+    }
+
+    /// None is left.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Content of `comm_info_reply`; `target`: only those of this kind.
+    pub(super) fn listed(&self, target: Option<&str>) -> Value {
+        let wanted = self
+            .0
+            .iter()
+            .filter(|(_, own)| target.is_none_or(|target| target == own.as_str()));
+        let comms: serde_json::Map<String, Value> = wanted
+            .map(|(comm, target)| (comm.clone(), json!({ "target_name": target })))
+            .collect();
+        json!({"status": "ok", "comms": comms})
+    }
+}
+
+/// A message of a front-end to an object of the interpreter; `None`: it is none.
+pub(super) fn of_client(message: &Incoming) -> Option<CommMessage> {
+    let act = match message.kind.as_str() {
+        "comm_open" => CommAct::Open {
+            target: message.text("target_name").to_owned(),
+        },
+        "comm_msg" => CommAct::Say,
+        "comm_close" => CommAct::Close,
+        _ => return None,
+    };
+    let comm = message.text("comm_id");
+    (!comm.is_empty()).then(|| CommMessage {
+        comm: comm.to_owned(),
+        act,
+        data: message
+            .content
+            .get("data")
+            .cloned()
+            .unwrap_or_else(|| json!({})),
+        metadata: message.metadata.as_object().cloned().unwrap_or_default(),
+        buffers: message.buffers.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_comms_are_listed_by_kind() {
+        let mut comms = Comms::default();
+        let message = |comm: &str, act: CommAct| CommMessage {
+            comm: comm.into(),
+            act,
+            data: json!({}),
+            metadata: serde_json::Map::new(),
+            buffers: Vec::new(),
+        };
+        for (name, target) in [("a", "x"), ("b", "y")] {
+            comms.says(&message(
+                name,
+                CommAct::Open {
+                    target: target.into(),
+                },
+            ));
+        }
+        comms.says(&message("a", CommAct::Say));
+        assert_eq!(
+            comms.listed(Some("x"))["comms"],
+            json!({"a": {"target_name": "x"}})
+        );
+        comms.says(&message("a", CommAct::Close));
+        assert_eq!(
+            comms.listed(None)["comms"],
+            json!({"b": {"target_name": "y"}})
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! `execute_request`: one input, from the message to its reply.
+//!
+//! In: the request; while it runs, what the user types and what cells that ended before still show. Out: what it shows
+//! (`telling`), questions to whoever sent it, the reply. Invariants: the reply comes after everything it shows, and
+//! before the state `idle`; a wait for an answer ends with the run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::Receiver;
+
+use super::asking::{Asked, Heard, What};
+use super::desk::Desk;
+use super::forms::Failure;
+use super::sheet::Sheet;
+use super::telling::{Outcome, Telling, Wanted};
+use crate::display::Spoken;
+use crate::jupyter::{Incoming, Request};
+use crate::runtime::{OutputStream, RuntimeAnswer, RuntimeRequest, Stdin, Variable};
+use crate::session::{Next, Run, SessionHandle, Submission};
+
+/// What a client wants run, and how.
+struct Wish {
+    code: String,
+    silent: bool,
+    store_history: bool,
+    expressions: Map<String, Value>,
+    allow_stdin: bool,
+    stop_on_error: bool,
+}
+
+impl Wish {
+    fn of(message: &Incoming) -> Option<Wish> {
+        let flag = |name: &str, usual: bool| {
+            let value = message.content.get(name);
+            value.and_then(Value::as_bool).unwrap_or(usual)
+        };
+        let silent = flag("silent", false);
+        Some(Wish {
+            code: message.content.get("code")?.as_str()?.to_owned(),
+            silent,
+            store_history: flag("store_history", true) && !silent,
+            expressions: message.object("user_expressions"),
+            allow_stdin: flag("allow_stdin", true),
+            stop_on_error: flag("stop_on_error", true),
+        })
+    }
+}
+
+/// What came of an input.
+pub(super) struct Done {
+    /// Of the reply.
+    pub(super) content: Value,
+    /// Inputs that wait behind it are not to be run.
+    pub(super) stops: bool,
+    /// The kernel is to end.
+    pub(super) leaves: bool,
+}
+
+/// Runs an input; what is to be answered.
+pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
+    let Some(wish) = Wish::of(&request.message) else {
+        let what = "an `execute_request` needs its `code` as a text";
+        return Done {
+            content: failed(desk, &Failure::new("ValueError", what), None),
+            stops: false,
+            leaves: false,
+        };
+    };
+    let run = desk.session.submit(Submission {
+        text: wish.code.clone(),
+        silent: wish.silent,
+        store_history: wish.store_history,
+        counts: wish.store_history,
+        stdin: Some(if wish.allow_stdin {
+            Stdin::Ask
+        } else {
+            Stdin::Refuse
+        }),
+        asks: Some(wish.allow_stdin),
+        ..Submission::default()
+    });
+    let mut outcome = follow(desk, &run, request, wish.silent).await;
+    if let Some(line) = outcome.line {
+        desk.late.ran(line, Arc::clone(request));
+    }
+    let stops = outcome.failure.is_some() && wish.stop_on_error;
+    let content = match outcome.failure.take() {
+        Some(failure) => failed(desk, &failure, outcome.line),
+        None => {
+            if outcome.leaves {
+                outcome
+                    .payload
+                    .push(json!({"source": "ask_exit", "keepkernel": false}));
+            }
+            let expressions = evaluate(&desk.session, &wish.expressions).await;
+            json!({
+                "status": "ok",
+                "execution_count": outcome.line.unwrap_or_else(|| desk.last_line()),
+                "user_expressions": expressions,
+                "payload": outcome.payload,
+            })
+        }
+    };
+    Done {
+        content,
+        stops,
+        leaves: outcome.leaves,
+    }
+}
+
+/// Content of the reply to a request that failed.
+fn failed(desk: &Desk, failure: &Failure, line: Option<u32>) -> Value {
+    let mut content = failure.content();
+    content["status"] = "error".into();
+    content["execution_count"] = line.unwrap_or_else(|| desk.last_line()).into();
+    content["user_expressions"] = json!({});
+    content["payload"] = json!([]);
+    content
+}
+
+/// Tells a run to its end.
+pub(super) async fn follow(
+    desk: &mut Desk,
+    run: &Run,
+    request: &Arc<Request>,
+    silent: bool,
+) -> Outcome {
+    let prints = desk.prints(request);
+    let Desk {
+        voice,
+        session,
+        background,
+        stdin,
+        comms,
+        late,
+        ..
+    } = desk;
+    let sheet = Sheet::new(voice, Arc::clone(request), silent, prints);
+    let mut telling = Telling::new(sheet, comms);
+    let mut asked: Option<Asked> = None;
+    loop {
+        let event = match run.next_blocking(Some(Duration::ZERO)) {
+            Next::Event(event) => Some(*event),
+            Next::Ended => break,
+            Next::Nothing => None,
+        };
+        let event = match event {
+            Some(event) => event,
+            None => {
+                telling.sheet.flush().await;
+                let due = telling.sheet.due();
+                tokio::select! {
+                    event = run.next() => match event {
+                        Some(event) => event,
+                        None => break,
+                    },
+                    Some(event) = background.next() => {
+                        late.tell(voice, telling.comms(), event).await;
+                        continue;
+                    }
+                    Some(reply) = stdin.recv() => {
+                        if let Some(open) = asked.take_if(|asked| asked.is_answered_by(&reply)) {
+                            asked = heard(open.answer(&reply, session), &mut telling).await;
+                        }
+                        continue;
+                    }
+                    () = sleep_until(due), if due.is_some() => {
+                        telling.sheet.show_answer().await;
+                        continue;
+                    }
+                }
+            }
+        };
+        match telling.on(event).await {
+            None => {}
+            Some(Wanted::Over(id)) => {
+                asked.take_if(|asked| asked.is_question(id));
+            }
+            Some(Wanted::Line {
+                call,
+                prompt,
+                password,
+            }) => {
+                forget(stdin);
+                asked = Some(Asked {
+                    id: telling.sheet.ask(&prompt, password).await,
+                    what: What::Line(call),
+                });
+            }
+            Some(Wanted::Question(question)) => {
+                forget(stdin);
+                let spoken = Box::new(Spoken::new(*question));
+                let body = format!("{}\n", spoken.body());
+                telling.sheet.print(OutputStream::Stdout, &body).await;
+                telling.sheet.flush().await;
+                asked = Some(ask(spoken, &mut telling).await);
+            }
+        }
+        if telling
+            .sheet
+            .due()
+            .is_some_and(|due| due <= tokio::time::Instant::now())
+        {
+            telling.sheet.show_answer().await;
+        }
+    }
+    if let Some(asked) = asked {
+        asked.nobody(session);
+    }
+    telling.finish().await
+}
+
+/// What was typed for an earlier question is no answer to the next one.
+fn forget(stdin: &mut Receiver<Request>) {
+    while stdin.try_recv().is_ok() {}
+}
+
+async fn sleep_until(due: Option<tokio::time::Instant>) {
+    if let Some(due) = due {
+        tokio::time::sleep_until(due).await;
+    }
+}
+
+/// Asks the user.
+async fn ask(spoken: Box<Spoken>, telling: &mut Telling<'_>) -> Asked {
+    Asked {
+        id: telling.sheet.ask(&spoken.line(), spoken.secret()).await,
+        what: What::Question(spoken),
+    }
+}
+
+/// What comes of an answer: maybe another question.
+async fn heard(heard: Heard, telling: &mut Telling<'_>) -> Option<Asked> {
+    match heard {
+        Heard::Over(None) => None,
+        Heard::Over(Some(said)) => {
+            telling
+                .sheet
+                .print(OutputStream::Stdout, &format!("{said}\n"))
+                .await;
+            None
+        }
+        Heard::Again(spoken) => Some(ask(spoken, telling).await),
+    }
+}
+
+/// What a client wants to know with the reply.
+async fn evaluate(session: &SessionHandle, wanted: &Map<String, Value>) -> Map<String, Value> {
+    let mut told = Map::new();
+    for (name, expression) in wanted {
+        let expression = expression.as_str().unwrap_or_default();
+        let asked = session.ask(RuntimeRequest::Evaluate {
+            variables: vec![format!("repr({expression})")],
+            shells: Vec::new(),
+        });
+        let failed = |why: &str| {
+            let (name, value) = why.split_once(": ").unwrap_or(("NameError", why));
+            json!({"status": "error", "ename": name, "evalue": value, "traceback": [why]})
+        };
+        let value = match asked.await {
+            Ok(RuntimeAnswer::Evaluated { variables, .. }) => match variables.first() {
+                Some(Variable::Value {
+                    text,
+                    failed: false,
+                    ..
+                }) => {
+                    json!({"status": "ok", "data": {"text/plain": text}, "metadata": {}})
+                }
+                Some(Variable::Value { text, .. }) => failed(text.trim_start_matches("Error: ")),
+                Some(Variable::Undefined { names, .. }) => failed(&format!(
+                    "NameError: name '{}' is not defined",
+                    names.join("', '")
+                )),
+                None => failed("ValueError: it has no value"),
+            },
+            Ok(RuntimeAnswer::Unable(why)) => failed(&format!("NotImplementedError: {why}")),
+            Ok(_) | Err(_) => failed("RuntimeError: the interpreter did not answer"),
+        };
+        told.insert(name.clone(), value);
+    }
+    told
+}

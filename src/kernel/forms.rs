@@ -1,0 +1,151 @@
+//! Values, errors and messages of comms as the contents of messages.
+//!
+//! Pure. Invariant: a display has a `text/plain`, since some clients show nothing else; what is meant for ours alone
+//! does not leave the house.
+
+use serde_json::{Map, Value, json};
+
+use crate::jupyter::{Channel, Outgoing};
+use crate::output::{CellError, MimeBundle};
+use crate::runtime::{CommAct, CommMessage, Display, LOOK, PARTS, SOURCE};
+
+/// How a request failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Failure {
+    name: String,
+    value: String,
+    traceback: Vec<String>,
+}
+
+impl Failure {
+    /// Of this kind, in these words.
+    pub(super) fn new(name: &str, value: impl Into<String>) -> Self {
+        let value = value.into();
+        Failure {
+            traceback: vec![format!("{name}: {value}")],
+            name: name.to_owned(),
+            value,
+        }
+    }
+
+    /// With further lines below.
+    pub(super) fn and(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.traceback.extend(lines);
+        self
+    }
+
+    /// What a cell raised.
+    pub(super) fn raised(error: &CellError) -> Self {
+        let empty = error.traceback.iter().all(|line| line.trim().is_empty());
+        Failure {
+            name: error.name.clone(),
+            value: error.value.clone(),
+            traceback: match empty {
+                true => vec![error.summary()],
+                false => error.traceback.clone(),
+            },
+        }
+    }
+
+    /// Content of `error`, and of a reply without its status.
+    pub(super) fn content(&self) -> Value {
+        json!({"ename": self.name, "evalue": self.value, "traceback": self.traceback})
+    }
+}
+
+/// The data of a bundle.
+pub(super) fn data(bundle: &MimeBundle) -> Map<String, Value> {
+    let own = [LOOK, PARTS, SOURCE];
+    let entries = bundle.iter().filter(|(mime, _)| !own.contains(mime));
+    let entries = entries.map(|(mime, value)| (mime.to_owned(), value.clone()));
+    let bundle = MimeBundle::new(entries.collect());
+    let mut data: Map<String, Value> = bundle
+        .iter()
+        .map(|(mime, value)| (mime.to_owned(), value.clone()))
+        .collect();
+    if !data.contains_key("text/plain") && !data.is_empty() {
+        data.insert("text/plain".to_owned(), bundle.for_model().into());
+    }
+    data
+}
+
+/// A display as a message: its kind and its content.
+pub(super) fn display(display: &Display) -> (&'static str, Value) {
+    let mut transient = display.transient.clone();
+    transient.remove("ipycodex");
+    if let Some(id) = &display.display_id {
+        transient.insert("display_id".to_owned(), id.clone().into());
+    }
+    let mut content = json!({
+        "data": data(&display.bundle),
+        "metadata": display.bundle.metadata(),
+        "transient": transient,
+    });
+    let kind = match display.execution_count {
+        _ if display.update => "update_display_data",
+        Some(count) => {
+            content["execution_count"] = count.into();
+            "execute_result"
+        }
+        None => "display_data",
+    };
+    (kind, content)
+}
+
+/// A message of an object of the interpreter.
+pub(super) fn comm(message: CommMessage) -> Outgoing {
+    let mut content = json!({"comm_id": message.comm, "data": message.data});
+    let kind = match message.act {
+        CommAct::Open { target } => {
+            content["target_name"] = target.into();
+            "comm_open"
+        }
+        CommAct::Say => "comm_msg",
+        CommAct::Close => "comm_close",
+    };
+    Outgoing {
+        metadata: Value::Object(message.metadata),
+        buffers: message.buffers,
+        ..Outgoing::new(Channel::Iopub, kind, content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_have_a_text_and_keep_nothing_of_ours() {
+        let bundle = MimeBundle::new(vec![
+            ("image/png".into(), json!("iVBORw0KGgo=")),
+            (LOOK.into(), json!({})),
+        ]);
+        let mut shown = Display::of(bundle);
+        shown.display_id = Some("d".into());
+        shown.transient.insert("ipycodex".into(), json!({}));
+        let (kind, content) = display(&shown);
+        assert_eq!(kind, "display_data");
+        assert_eq!(
+            content,
+            json!({"data": {"image/png": "iVBORw0KGgo=", "text/plain": "[image/png]"}, "metadata": {},
+                   "transient": {"display_id": "d"}})
+        );
+        shown.execution_count = Some(4);
+        assert_eq!(display(&shown).0, "execute_result");
+        shown.update = true;
+        assert_eq!(display(&shown).0, "update_display_data");
+    }
+
+    #[test]
+    fn an_error_without_lines_says_what_it_is() {
+        let error = CellError {
+            name: "E".into(),
+            value: "v".into(),
+            ..CellError::default()
+        };
+        assert_eq!(
+            Failure::raised(&error).content(),
+            json!({"ename": "E", "evalue": "v", "traceback": ["E: v"]})
+        );
+    }
+}

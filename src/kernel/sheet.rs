@@ -1,0 +1,233 @@
+//! What one run has shown so far, on its way to the clients: printed text, displays, and the answer that grows.
+//!
+//! Invariants: what comes later stands below; an answer is sent at most every [`BETWEEN`] and whole at its end; what is
+//! silent sends nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::forms;
+use super::printed::Printed;
+use super::voice::Voice;
+use crate::jupyter::{Outgoing, Request, fresh_name};
+use crate::output::MimeBundle;
+use crate::runtime::{Display, OutputStream};
+use crate::session::AnswerEvent;
+
+/// Two states of an answer are so far apart: no more than 15 in a second, the last one included.
+const BETWEEN: Duration = Duration::from_millis(80);
+
+/// The output of one request.
+pub(super) struct Sheet<'a> {
+    voice: &'a Voice,
+    request: Arc<Request>,
+    silent: bool,
+    /// The client prints what comes and takes nothing back: answers are text, as they come.
+    prints: bool,
+    /// Nothing is shown for now.
+    pub(super) quiet: bool,
+    printed: Printed,
+    answer: Answer,
+    /// The display the answer stands in; `None`: in none yet.
+    display: Option<String>,
+    /// The answer has more to show.
+    grew: bool,
+    sent: Option<Instant>,
+    words: String,
+}
+
+impl<'a> Sheet<'a> {
+    pub(super) fn new(voice: &'a Voice, request: Arc<Request>, silent: bool, prints: bool) -> Self {
+        Sheet {
+            voice,
+            request,
+            silent,
+            prints,
+            quiet: false,
+            printed: Printed::default(),
+            answer: Answer::default(),
+            display: None,
+            grew: false,
+            sent: None,
+            words: String::new(),
+        }
+    }
+
+    /// What was to be run.
+    pub(super) fn code(&self) -> &str {
+        self.request.message.text("code")
+    }
+
+    /// Asks whoever sent the request for a line; the name of the question.
+    pub(super) async fn ask(&self, prompt: &str, password: bool) -> String {
+        self.voice.ask(&self.request, prompt, password).await
+    }
+
+    /// Sends a message of an object of the interpreter.
+    pub(super) async fn say(&mut self, message: Outgoing) {
+        self.flush().await;
+        let parent = Some(self.request.header());
+        self.voice.publish_whole(parent, message).await;
+    }
+
+    pub(super) async fn publish(&self, kind: &str, content: Value) {
+        if !self.silent && !self.quiet {
+            let parent = Some(self.request.header());
+            self.voice.publish(parent, kind, content).await;
+        }
+    }
+
+    /// When the answer may be sent again; `None`: there is nothing to send.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let at = self.sent.map_or_else(Instant::now, |sent| sent + BETWEEN);
+        self.grew.then_some(at)
+    }
+
+    /// Sends what was printed.
+    pub(super) async fn flush(&mut self) {
+        if let Some((name, text)) = self.printed.take() {
+            self.stream(name, text).await;
+        }
+    }
+
+    async fn stream(&self, name: &str, text: String) {
+        self.publish("stream", json!({"name": name, "text": text}))
+            .await;
+    }
+
+    /// Prints a line of our own.
+    pub(super) async fn print(&mut self, stream: OutputStream, text: &str) {
+        self.settle().await;
+        self.push(stream, text.as_bytes()).await;
+    }
+
+    pub(super) async fn push(&mut self, stream: OutputStream, bytes: &[u8]) {
+        if let Some((name, text)) = self.printed.push(stream, bytes) {
+            self.stream(name, text).await;
+        }
+    }
+
+    /// Sends the answer as it is now.
+    pub(super) async fn show_answer(&mut self) {
+        if !std::mem::take(&mut self.grew) || self.prints {
+            return;
+        }
+        self.sent = Some(Instant::now());
+        let kind = match self.display {
+            Some(_) => "update_display_data",
+            None => "display_data",
+        };
+        let id = self.display.get_or_insert_with(fresh_name).clone();
+        let content = json!({
+            "data": {"text/markdown": self.answer.markdown(), "text/plain": self.answer.plain()},
+            "metadata": {},
+            "transient": {"display_id": id},
+        });
+        self.publish(kind, content).await;
+    }
+
+    /// The answer so far is whole: what comes next stands below it.
+    pub(super) async fn settle(&mut self) {
+        self.show_answer().await;
+        self.display = None;
+        let words = std::mem::take(&mut self.answer).words();
+        if !words.is_empty() && self.prints {
+            self.push(OutputStream::Stdout, b"\n").await;
+        }
+        if !words.is_empty() {
+            self.words.push_str(&words);
+            self.words.push('\n');
+        }
+    }
+
+    pub(super) async fn show(&mut self, display: &Display) {
+        self.settle().await;
+        self.flush().await;
+        let (kind, content) = forms::display(display);
+        self.publish(kind, content).await;
+    }
+
+    pub(super) async fn show_markdown(&mut self, markdown: String, plain: String) {
+        let bundle = MimeBundle::new(vec![
+            ("text/markdown".into(), markdown.into()),
+            ("text/plain".into(), plain.into()),
+        ]);
+        self.show(&Display::of(bundle)).await;
+    }
+
+    pub(super) async fn answered(&mut self, event: AnswerEvent) {
+        self.flush_before_answer().await;
+        match event {
+            AnswerEvent::Picture(url) => {
+                if let Some(bundle) = picture(&url) {
+                    self.show(&Display::of(bundle)).await;
+                }
+            }
+            event if self.prints => self.print_answer(event).await,
+            event => self.grew |= self.answer.on(event),
+        }
+    }
+
+    async fn flush_before_answer(&mut self) {
+        if !self.prints && self.answer.is_empty() {
+            self.flush().await;
+        }
+    }
+
+    /// The answer for a client that prints: its words as they come, a line for each thing that was done.
+    async fn print_answer(&mut self, event: AnswerEvent) {
+        let line = match event {
+            AnswerEvent::Text { message, delta } => {
+                self.push(OutputStream::Stdout, delta.as_bytes()).await;
+                self.answer.on(AnswerEvent::Text { message, delta });
+                self.grew = true;
+                return;
+            }
+            AnswerEvent::ToolRan { line, .. } => line,
+            AnswerEvent::Progress(line) => line,
+            AnswerEvent::CommandRan {
+                command, exit_code, ..
+            } => match exit_code {
+                Some(0) | None => format!("🔧 {command}"),
+                Some(code) => format!("🔧 {command} (exit {code})"),
+            },
+            AnswerEvent::Worked(activity) => match activity.ended() {
+                Some(line) => line,
+                None => return,
+            },
+            _ => return,
+        };
+        self.print(OutputStream::Stderr, &format!("{line}\n")).await;
+    }
+
+    /// The answers' own words so far.
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// There is nothing of an answer yet.
+    pub(super) fn has_no_answer(&self) -> bool {
+        self.words.is_empty() && self.answer.is_empty()
+    }
+
+    /// Everything is sent that was shown.
+    pub(super) async fn finish(&mut self) {
+        self.settle().await;
+        if let Some((name, text)) = self.printed.end() {
+            self.stream(name, text).await;
+        }
+    }
+}
+
+/// A picture as a `data:` URL.
+fn picture(url: &str) -> Option<MimeBundle> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(MimeBundle::new(vec![
+        (mime.to_owned(), data.into()),
+        ("text/plain".to_owned(), format!("[{mime}]").into()),
+    ]))
+}

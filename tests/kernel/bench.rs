@@ -1,0 +1,52 @@
+//! What these tests stand on: a home in which the kernel is installed, and programs of Python that speak to it.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::home::{Home, Ran, finish};
+use crate::support::peers;
+
+/// A home with the kernel, its cells in the Python of the clients, its agent the offline one.
+pub(super) struct Bench {
+    pub(super) home: Home,
+    pub(super) python: PathBuf,
+}
+
+impl Bench {
+    /// `None`: the clients cannot be had.
+    pub(super) fn new() -> Option<Bench> {
+        let python = peers::clients()?;
+        let mut home = Home::new();
+        let prefix = home.path().join("prefix");
+        home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
+        let words = ["kernel", "install", "--agent", "demo", "--prefix"];
+        let mut words: Vec<&str> = words.to_vec();
+        words.push(prefix.to_str().unwrap());
+        words.extend(["--python", python.to_str().unwrap()]);
+        let installed = home.run(&words, "");
+        assert_eq!(installed.code(), 0, "{installed:?}");
+        Some(Bench { home, python })
+    }
+
+    /// Runs a program of these tests, found below `tests/kernel`.
+    pub(super) fn python(&self, file: &str, words: &[&str]) -> Ran {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/kernel")
+            .join(file);
+        let mut all = vec![file.to_str().unwrap()];
+        all.extend(words);
+        finish(self.home.foreign(&self.python, &all), b"")
+    }
+
+    /// A program beside the Python of the clients: `jupyter-execute` and its like.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.python.with_file_name(name)
+    }
+}
+
+/// Runs one conversation; what it expects it says itself.
+pub(super) fn converse(name: &str) {
+    if let Some(bench) = Bench::new() {
+        let ran = bench.python("conversations.py", &[name]);
+        assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    }
+}

@@ -1,0 +1,90 @@
+"""A client of the kernel: sends, and gathers what comes back, each wait with a limit."""
+
+import contextlib
+import queue
+import time
+
+from jupyter_client.manager import KernelManager
+
+LIMIT = 40
+
+
+class Told:
+    """What came of one request."""
+
+    def __init__(self):
+        self.messages, self.reply = [], None
+
+    def of(self, kind):
+        return [message["content"] for message in self.messages if message["msg_type"] == kind]
+
+    def text(self, name="stdout"):
+        return "".join(one["text"] for one in self.of("stream") if one["name"] == name)
+
+    def kinds(self):
+        return [message["msg_type"] for message in self.messages]
+
+    def shown(self):
+        """The last state of every display, in order."""
+        states = {}
+        for content in self.of("display_data") + self.of("update_display_data"):
+            states[content["transient"].get("display_id", id(content))] = content["data"]
+        return list(states.values())
+
+
+class Client:
+    def __init__(self, client):
+        self.client = client
+
+    def send(self, code, **how):
+        return self.client.execute(code, **how)
+
+    def wait(self, request, answers=(), limit=LIMIT, watch=None):
+        """Until the request is idle and answered. `answers`: what is typed when something is asked."""
+        told, answers = Told(), list(answers)
+        told.asked = []
+        idle, end = False, time.monotonic() + limit
+        while not (idle and told.reply):
+            assert time.monotonic() < end, f"no end: {told.messages[-3:]} {told.reply}"
+            with contextlib.suppress(queue.Empty):
+                message = self.client.get_iopub_msg(timeout=0.02)
+                if message["parent_header"].get("msg_id") == request:
+                    message["came"] = time.monotonic()
+                    if message["msg_type"] == "status":
+                        idle = message["content"]["execution_state"] == "idle"
+                    else:
+                        assert not idle, f"after idle: {message}"
+                        told.messages.append(message)
+                        if watch:
+                            watch(message)
+            if told.reply is None:
+                with contextlib.suppress(queue.Empty):
+                    message = self.client.get_shell_msg(timeout=0)
+                    if message["parent_header"].get("msg_id") == request:
+                        told.reply = message["content"]
+            if answers or told.asked is not None:
+                with contextlib.suppress(queue.Empty):
+                    message = self.client.get_stdin_msg(timeout=0)
+                    told.asked.append(message["content"])
+                    assert answers, f"nobody answers {message['content']}"
+                    self.client.input(answers.pop(0))
+        return told
+
+    def run(self, code, answers=(), watch=None, **how):
+        return self.wait(self.send(code, **how), answers, watch=watch)
+
+
+@contextlib.contextmanager
+def kernel(**how):
+    """A fresh kernel and a client of it."""
+    manager = KernelManager(kernel_name="ipycodex")
+    manager.start_kernel(**how)
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=LIMIT)
+        yield Client(client), manager
+    finally:
+        client.stop_channels()
+        if manager.has_kernel:
+            manager.shutdown_kernel(now=False)

@@ -1,0 +1,92 @@
+//! Whole clients: Jupyter's conformance tests, `jupyter execute`, our own shell on our own kernel.
+
+use serde_json::{Value, json};
+
+use super::bench::Bench;
+use crate::support::home::finish;
+
+#[test]
+fn the_conformance_tests_of_jupyter_pass() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    let ran = bench.python("conformance.py", &[]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("Ran 12 tests"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("skipped"), "{}", ran.stderr);
+}
+
+fn notebook(sources: &[&str]) -> String {
+    let cell = |(number, source): (usize, &&str)| {
+        json!({"cell_type": "code", "id": format!("c{number}"), "metadata": {}, "source": source,
+               "execution_count": null, "outputs": []})
+    };
+    let cells: Vec<Value> = sources.iter().enumerate().map(cell).collect();
+    json!({"cells": cells, "metadata": {"kernelspec": {"name": "ipycodex", "display_name": "x"}},
+           "nbformat": 4, "nbformat_minor": 5})
+    .to_string()
+}
+
+#[test]
+fn jupyter_execute_runs_a_notebook_whose_prompts_can_be_read() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    let cells = ["x = 41", "print(x); x + 1", ".what is $`x`?", "'the end'"];
+    let path = bench.home.write("book.ipynb", notebook(&cells));
+    let execute = bench.beside("jupyter-execute");
+    let words = ["--inplace", "book.ipynb"];
+    let ran = finish(bench.home.foreign(&execute, &words), b"");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let book: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let outputs = |cell: usize| book["cells"][cell]["outputs"].as_array().unwrap();
+    assert_eq!(outputs(1)[0]["text"][0], "41\n");
+    assert_eq!(outputs(1)[1]["data"]["text/plain"][0], "42");
+    let answers: Vec<String> = outputs(2)
+        .iter()
+        .map(|output| output["data"]["text/markdown"].to_string())
+        .collect();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert!(answers[0].contains("reasoning"), "{answers:?}");
+    assert_eq!(outputs(3)[0]["data"]["text/plain"][0], "'the end'");
+    // The file is a session for us, too.
+    let ran = bench
+        .home
+        .run(&["--agent", "demo", "run", "book.ipynb"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("42"), "{ran:?}");
+}
+
+#[test]
+fn a_cell_that_fails_stops_jupyter_execute() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    for (source, said) in [
+        ("1 / 0", "ZeroDivisionError"),
+        ("%ipycodex nonsense", "Unknown command"),
+    ] {
+        bench
+            .home
+            .write("book.ipynb", notebook(&[source, "print('on')"]));
+        let execute = bench.beside("jupyter-execute");
+        let ran = finish(
+            bench.home.foreign(&execute, &["--inplace", "book.ipynb"]),
+            b"",
+        );
+        assert_ne!(ran.code(), 0, "{source}: {ran:?}");
+        assert!(ran.stderr.contains(said), "{source}: {ran:?}");
+    }
+}
+
+#[test]
+fn our_own_shell_runs_on_our_own_kernel() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    let text = "x = 41\nprint(x + 1)\n.what is $`x`?\n";
+    let words = ["--runtime", "jupyter:ipycodex", "--agent", "demo"];
+    let ran = bench.home.run(&words, text);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("42\n"), "{ran:?}");
+}

@@ -1,0 +1,192 @@
+"""Conversations with the kernel, a function each; the one named on the command line is held."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from client import LIMIT, kernel
+
+
+def cells():
+    with kernel() as (k, _):
+        told = k.run("print('é'); 6 * 7")
+        assert told.text() == "é\n", told.messages
+        [result] = told.of("execute_result")
+        assert result["data"]["text/plain"] == "42" and result["execution_count"] == 1
+        assert told.of("execute_input") == [{"code": "print('é'); 6 * 7", "execution_count": 1}]
+        assert told.reply["status"] == "ok" and told.reply["execution_count"] == 1
+        told = k.run("from IPython.display import display\nh = display('a', display_id='d'); h.update('b')")
+        assert [one["transient"]["display_id"] for one in told.of("display_data")] == ["d"]
+        assert told.of("update_display_data")[0]["data"]["text/plain"] == "'b'"
+        told = k.run("import sys; print('e', file=sys.stderr); 1 / 0")
+        assert told.text("stderr") == "e\n"
+        [error] = told.of("error")
+        assert error["ename"] == "ZeroDivisionError" == told.reply["ename"] and told.reply["status"] == "error"
+        assert "1 / 0" in "\n".join(error["traceback"])
+        assert k.run('"a *note*"').reply["status"] == "ok"
+        before = k.run("1").reply["execution_count"]
+        assert k.run("  \n ").reply["execution_count"] == before
+        told = k.run("print('x'); hidden = 3; 5", silent=True)
+        assert told.messages == [] and told.reply["status"] == "ok", told.messages
+        told = k.run("hidden", store_history=False)
+        assert told.of("execute_result")[0]["data"]["text/plain"] == "3"
+        assert k.run("2").reply["execution_count"] == before + 1
+        told = k.run("v = 'text'", user_expressions={"a": "v", "b": "nobody", "c": "1 / 0", "d": "v.upper() + '!'"})
+        found = told.reply["user_expressions"]
+        assert found["a"]["data"]["text/plain"] == "'text'", found
+        assert found["d"]["data"]["text/plain"] == "'TEXT!'", found
+        assert found["b"]["ename"] == "NameError" and found["c"]["ename"] == "ZeroDivisionError", found
+        told = k.run("len?")
+        [page] = told.reply["payload"]
+        assert page["source"] == "page" and "Return the number" in page["data"]["text/plain"]
+        k.client.comm_info()
+        assert k.client.get_shell_msg(timeout=LIMIT)["content"]["comms"] == {}
+
+
+def prompts():
+    with kernel() as (k, _):
+        k.run("x = 41")
+        told = k.run(".slowly, what is $`x`?")
+        assert told.reply["status"] == "ok", told.reply
+        [first], updates = told.of("display_data"), told.of("update_display_data")
+        assert updates and all(one["transient"] == first["transient"] for one in updates)
+        came = [one["came"] for one in told.messages if "display" in one["msg_type"]]
+        for at in came:
+            assert sum(1 for one in came if at <= one < at + 1) <= 15, came
+        markdown = updates[-1]["data"]["text/markdown"]
+        assert markdown.startswith("<details><summary>💭 reasoning</summary>"), markdown
+        plain = updates[-1]["data"]["text/plain"]
+        assert "reasoning" not in plain and plain.strip() in markdown, (plain, markdown)
+        stored = k.run("%ipycodex history").text()
+        assert "x" in stored
+        # A command that fails says so in the reply, once.
+        told = k.run("%ipycodex nonsense")
+        assert told.reply["status"] == "error" and "Unknown command" in told.reply["evalue"]
+        assert len(told.of("error")) == 1 and not told.text("stderr")
+        told = k.run("%ipycodex help")
+        assert "text/markdown" in told.of("display_data")[0]["data"]
+
+
+def questions():
+    with kernel() as (k, _):
+        told = k.run("print(input('name? ').upper())", ["né"])
+        assert told.text() == "NÉ\n" and told.asked == [{"prompt": "name? ", "password": False}]
+        told = k.run("import getpass; len(getpass.getpass('p: '))", ["secret"])
+        assert told.asked == [{"prompt": "p: ", "password": True}]
+        assert told.of("execute_result")[0]["data"]["text/plain"] == "6"
+        told = k.run("input('x')", allow_stdin=False)
+        assert told.reply["status"] == "error" and not told.asked
+        assert "input" in told.reply["evalue"] or "input" in told.text("stderr"), told.reply
+        k.run("%ipycodex approvals ask")
+        told = k.run(".approve it", ["maybe", "y"])
+        assert len(told.asked) == 2 and "[y]" in told.asked[0]["prompt"], told.asked
+        assert "echo hello" in told.text(), told.text()
+        assert told.reply["status"] == "ok"
+        told = k.run(".approve it", allow_stdin=False)
+        assert not told.asked and told.reply["status"] == "ok", told.reply
+        assert "echo hello" in str(told.messages), told.messages
+        # A wait for an answer ends with an interrupt.
+        request = k.send("input('never')")
+        k.client.get_stdin_msg(timeout=LIMIT)
+        k.client.session.send(k.client.control_channel.socket, k.client.session.msg("interrupt_request"))
+        assert k.wait(request).reply["ename"] == "KeyboardInterrupt"
+
+
+def interrupts():
+    with kernel() as (k, manager):
+        def sleeping():
+            request = k.send("import time; print('on', flush=True); time.sleep(60)")
+            while k.client.get_iopub_msg(timeout=LIMIT)["msg_type"] != "stream":
+                pass
+            return request
+        request = sleeping()
+        began = time.monotonic()
+        manager.interrupt_kernel()
+        told = k.wait(request)
+        assert told.reply["ename"] == "KeyboardInterrupt" and time.monotonic() - began < 5
+        request = sleeping()
+        os.kill(manager.provisioner.process.pid, signal.SIGINT)
+        assert k.wait(request).reply["ename"] == "KeyboardInterrupt"
+        k.run("x = 1")
+        request = k.send(".slowly tell me something long")
+        while k.client.get_iopub_msg(timeout=LIMIT)["msg_type"] != "display_data":
+            pass
+        manager.interrupt_kernel()
+        assert k.wait(request).reply["status"] == "error"
+        assert k.run("x").of("execute_result")[0]["data"]["text/plain"] == "1"
+        manager.restart_kernel(now=False)
+        k.client.wait_for_ready(timeout=LIMIT)
+        assert k.run("x").reply["ename"] == "NameError"
+        process = manager.provisioner.process
+        manager.shutdown_kernel(now=False)
+        assert process.poll() == 0, process.poll()
+
+
+def stops():
+    with kernel() as (k, _):
+        requests = [k.send("1 / 0")] + [k.send(f"print({n})") for n in range(5)]
+        replies = {}
+        while len(replies) < 6:
+            message = k.client.get_shell_msg(timeout=LIMIT)
+            replies[message["parent_header"]["msg_id"]] = message["content"]["status"]
+        assert [replies[one] for one in requests] == ["error"] + ["aborted"] * 5
+        requests = [k.send("1 / 0", stop_on_error=False), k.send("1")]
+        replies = [k.client.get_shell_msg(timeout=LIMIT)["content"]["status"] for _ in requests]
+        assert replies == ["error", "ok"]
+
+
+def tampered():
+    with kernel() as (k, _):
+        session, socket = k.client.session, k.client.shell_channel.socket
+        key, session.key = session.key, b"wrong"
+        session.send(socket, session.msg("execute_request", {"code": "print('never')"}))
+        session.key = key
+        for parts in [[b"x"], [b"<IDS|MSG>"], [b"<IDS|MSG>", b"", b"{}"], [b"<IDS|MSG>", b"00", b"[", b"", b"", b""]]:
+            socket.send_multipart(parts)
+        for content in [{}, {"code": 7}, {"code": None, "silent": "x"}]:
+            message = session.send(socket, session.msg("execute_request", content))
+            told = k.wait(message["header"]["msg_id"])
+            assert told.reply["status"] == "error" and "code" in told.reply["evalue"], told.reply
+        session.send(socket, session.msg("no_such_request", {}))
+        for kind in ["complete_request", "inspect_request", "history_request", "is_complete_request"]:
+            message = session.send(socket, session.msg(kind, {"code": 7, "cursor_pos": -3, "n": "x"}))
+            assert k.wait(message["header"]["msg_id"]).reply is not None, kind
+        for channel in ["comm_open", "comm_msg", "comm_close"]:
+            session.send(socket, session.msg(channel, {"data": 1}))
+        assert k.run("print('on')").text() == "on\n"
+
+
+def orphaned():
+    script = (
+        "import sys; from jupyter_client.manager import start_new_kernel\n"
+        "m, c = start_new_kernel(kernel_name='ipycodex'); print(m.provisioner.process.pid, flush=True)\n"
+        "import time; time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    end = time.monotonic() + LIMIT
+    while os.path.exists(f"/proc/{process}") and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not os.path.exists(f"/proc/{process}")
+
+
+def late():
+    with kernel() as (k, _):
+        request = k.send("import threading, time\n"
+                         "def later():\n    time.sleep(0.5); display('late')\n"
+                         "threading.Thread(target=later).start()")
+        k.wait(request)
+        told = k.run("2")
+        assert not told.of("display_data")
+        while True:
+            message = k.client.get_iopub_msg(timeout=LIMIT)
+            if message["msg_type"] == "display_data":
+                break
+        assert message["parent_header"]["msg_id"] == request, message
+
+
+globals()[sys.argv[1]]()
