@@ -37,8 +37,7 @@ impl Session {
                 if !info.restarted {
                     return;
                 }
-                let most = self.choices.checkpoints;
-                self.runtimes.user.keep_checkpoints(most);
+                self.runtimes.user.tell_checkpoints();
                 self.runtimes.user.go_to_place();
                 let message = "a new interpreter is ready; the variables of the old one are gone";
                 self.out_or_background().send(Notice::note(message));

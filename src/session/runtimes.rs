@@ -179,7 +179,7 @@ impl RuntimeSlot {
             *self.killer.lock().unwrap_or_else(PoisonError::into_inner) = killer;
             self.go_to_place();
             if self.checkpoints > 0 {
-                self.keep_checkpoints(self.checkpoints);
+                self.tell_checkpoints();
             }
         }
         self.slot.get()
@@ -361,9 +361,15 @@ impl RuntimeSlot {
 
     /// It keeps so many checkpoints: now if it is connected, else as soon as it is.
     pub(super) fn keep_checkpoints(&mut self, most: u32) {
-        self.checkpoints = most;
-        // Nobody waits for the answer.
-        self.tell(RuntimeRequest::Checkpoints(CheckpointWish::Keep(most)));
+        if std::mem::replace(&mut self.checkpoints, most) != most {
+            self.tell_checkpoints();
+        }
+    }
+
+    /// Says how many checkpoints it keeps; nobody waits for the answer.
+    pub(super) fn tell_checkpoints(&mut self) {
+        let wish = CheckpointWish::Keep(self.checkpoints);
+        self.tell(RuntimeRequest::Checkpoints(wish));
     }
 
     /// Another process goes on as the interpreter, with the environment it had.

@@ -8,18 +8,19 @@ mod agent;
 mod deed;
 mod notebooks;
 mod output;
+mod sessions;
 mod settings;
 mod steps;
 mod turns;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use crate::config::{AgentChoice, RunCells};
-use crate::history::{Earlier, History, RecordedCell, SessionRow, TakenUp};
+use crate::config::{AgentChoice, Choices, RunCells};
+use crate::history::{Earlier, RecordedCell, TakenUp};
 use crate::magics::{MagicOrder, View, for_now};
+use crate::runtime::RuntimeRequest;
 use crate::session::editor::{EditorWish, Pick};
 use crate::session::events::{Notice, ToldEvent, notice};
 use crate::session::floor::{FloorEvent, Holder};
@@ -29,12 +30,16 @@ use crate::session::prompt::{Preview, Prompt};
 use crate::session::replay::{Purpose, ReplayRun};
 use crate::session::resume::{self, Gone};
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 use crate::session::ticket::Ticket;
 
 pub(super) use agent::model_names;
+use deed::Moved;
 pub(super) use deed::{Deed, tell};
+pub use sessions::listing;
+pub(super) use sessions::recorded_sessions;
 
 impl Session {
     /// Works a command off; `line` is what stands after `%ipycodex`.
@@ -201,7 +206,13 @@ impl Session {
             }
             MagicOrder::TogglePrompts => self.shared.editor.wish(EditorWish::TogglePrompts, out),
             MagicOrder::ToggleShell => self.shared.editor.wish(EditorWish::ToggleShell, out),
-            MagicOrder::Step(steps) => self.step(steps, out),
+            MagicOrder::Step(steps) => {
+                let (wish, (answer, told)) = (steps::wish(steps), oneshot::channel());
+                let request = RuntimeRequest::Checkpoints(wish);
+                self.ask_runtime(request, Waiter::Asker(answer));
+                let done = steps::answered(told, wish, history, self.stepped_over.clone());
+                self.wait_as(Holder::Command { firm: true }, out, done);
+            }
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
                 self.on_floor(FloorEvent::Interrupted)
             }
@@ -223,6 +234,28 @@ impl Session {
         wait: impl Future<Output = Vec<Deed>> + Send + 'static,
     ) {
         self.wait_as(Holder::Command { firm: false }, out, wait);
+    }
+
+    /// These choices from now on.
+    fn choose(&mut self, choices: Choices) {
+        self.choices = choices;
+        let most = self.choices.checkpoints;
+        self.runtimes.user.keep_checkpoints(most);
+    }
+
+    /// The interpreter is where it was before some cells, or after them.
+    fn has_moved(&mut self, moved: Moved) {
+        self.runtimes.user.is_another();
+        if let Some(cwd) = moved.cwd {
+            self.goes_to(Role::User, cwd);
+        }
+        for line in moved.lines {
+            match moved.hidden {
+                true => self.stepped_over.insert(line),
+                false => self.stepped_over.remove(&line),
+            };
+            self.history.hide(line..=line, moved.hidden);
+        }
     }
 
     /// As [`Session::later`], the floor being `holder`'s.
@@ -388,40 +421,4 @@ impl Session {
             let _ = inbox.send(Command::Do(wait.await, out));
         });
     }
-}
-
-/// The sessions something was recorded of, newest first.
-pub(super) async fn recorded_sessions(
-    history: History,
-    cwd: PathBuf,
-    all: bool,
-) -> Vec<SessionRow> {
-    let mut rows = history.sessions(cwd, all).await;
-    rows.retain(|row| row.commands > 0);
-    rows
-}
-
-/// Sessions as a table, newest first. One with a name shows it before its last prompt, or its last cell without any.
-pub fn listing(rows: &[SessionRow]) -> String {
-    if rows.is_empty() {
-        return "No sessions found for this directory.".to_owned();
-    }
-    let mut lines = vec!["    ID  Start                  Cmds  Last prompt".to_owned()];
-    lines.extend(rows.iter().map(|row| {
-        let start: String = row.start.chars().take(19).collect();
-        // One that holds only cells is known by its last.
-        let said = [&row.last_prompt, &row.last_input];
-        let said = said.into_iter().find(|text| !text.is_empty());
-        let prompt = said.map_or(String::new(), |text| text.replace('\n', " "));
-        let mut shown: String = prompt.chars().take(60).collect();
-        if prompt.chars().count() > 60 {
-            shown.push_str("...");
-        }
-        if let Some(name) = &row.name {
-            shown = format!("[{name}] {shown}");
-        }
-        let shown = shown.trim_end();
-        format!("{:>6}  {start:20}  {:>5}  {shown}", row.id, row.commands)
-    }));
-    lines.join("\n")
 }

@@ -10,71 +10,38 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::deed::{Deed, Moved, tell, warn};
-use crate::config::Choices;
 use crate::history::History;
 use crate::magics::Steps;
-use crate::runtime::{
-    CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, RuntimeRequest, Stepped,
-};
+use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
 use crate::session::events::{Notice, ToldEvent};
-use crate::session::floor::Holder;
-use crate::session::run::RunSender;
-use crate::session::runtimes::Role;
-use crate::session::slots::Waiter;
-use crate::session::task::Session;
 use crate::text::aligned;
 
 /// Names that a line holds of what a cell has written.
 const NAMED: usize = 3;
 
-impl Session {
-    /// Steps the user's interpreter, or tells which steps there are.
-    pub(super) fn step(&mut self, steps: Steps, out: &RunSender) {
-        let wish = match steps {
-            Steps::List => CheckpointWish::List,
-            Steps::Back(to) => CheckpointWish::Back(to),
-            Steps::Forward => CheckpointWish::Forward,
-        };
-        let (answer, told) = oneshot::channel();
-        let request = RuntimeRequest::Checkpoints(wish);
-        self.ask_runtime(request, Waiter::Asker(answer));
-        let (history, out_of_sight) = (self.history.clone(), self.stepped_over.clone());
-        // What was ordered is done: its end is waited for.
-        self.wait_as(Holder::Command { firm: true }, out, async move {
-            match told.await {
-                Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
-                Ok(RuntimeAnswer::Stepped(stepped)) => {
-                    has_stepped(*stepped, wish, history, out_of_sight).await
-                }
-                Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
-                _ => warn("the interpreter ended before it had stepped"),
-            }
-        });
+/// What is asked of the interpreter.
+pub(super) fn wish(steps: Steps) -> CheckpointWish {
+    match steps {
+        Steps::List => CheckpointWish::List,
+        Steps::Back(to) => CheckpointWish::Back(to),
+        Steps::Forward => CheckpointWish::Forward,
     }
+}
 
-    /// The interpreter is where it was before these cells, or after them.
-    pub(super) fn has_moved(&mut self, moved: Moved) {
-        self.runtimes.user.is_another();
-        if let Some(cwd) = moved.cwd {
-            self.goes_to(Role::User, cwd);
+/// What comes of its answer; `stepped_over` left the conversation with earlier steps.
+pub(super) async fn answered(
+    told: oneshot::Receiver<RuntimeAnswer>,
+    wish: CheckpointWish,
+    history: History,
+    stepped_over: BTreeSet<u32>,
+) -> Vec<Deed> {
+    match told.await {
+        Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
+        Ok(RuntimeAnswer::Stepped(stepped)) => {
+            has_stepped(*stepped, wish, history, stepped_over).await
         }
-        for line in moved.lines {
-            match moved.hidden {
-                true => self.stepped_over.insert(line),
-                false => self.stepped_over.remove(&line),
-            };
-            self.history.hide(line..=line, moved.hidden);
-        }
-    }
-
-    /// These choices from now on.
-    pub(super) fn choose(&mut self, choices: Choices) {
-        let before = std::mem::replace(&mut self.choices, choices);
-        if before.checkpoints != self.choices.checkpoints {
-            self.runtimes
-                .user
-                .keep_checkpoints(self.choices.checkpoints);
-        }
+        Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
+        _ => warn("the interpreter ended before it had stepped"),
     }
 }
 
@@ -213,8 +180,8 @@ fn listed(there: &Checkpoints) -> String {
 fn bytes(number: u64) -> String {
     match number {
         0 => "-".to_owned(),
-        ..1_000_000 => format!("{} kB", number.div_ceil(1000)),
-        ..1_000_000_000 => format!("{} MB", number / 1_000_000),
+        1..1_000_000 => format!("{} kB", number.div_ceil(1000)),
+        1_000_000..1_000_000_000 => format!("{} MB", number / 1_000_000),
         _ => format!(
             "{}.{} GB",
             number / 1_000_000_000,

@@ -23,7 +23,10 @@ fn the_agent_works_with_what_agent_tools_says() {
         "1\n.one\n%ipycodex agent_tools python\n.two\n%ipycodex agent_tools shell\n.three\n\
          %ipycodex agent_tools all\n",
     );
-    assert!(ran.stderr.contains("both/python/shell, got 'all'"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("both/python/shell, got 'all'"),
+        "{ran:?}"
+    );
     let requests = program.endpoint.requests();
     let offered: Vec<_> = requests.iter().map(tools).collect();
     assert_eq!(offered, [(true, true), (true, false), (false, true)]);
