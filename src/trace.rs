@@ -15,6 +15,7 @@ use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::files::private_dir;
 use crate::report::Report;
+use crate::text::json;
 
 /// The variable that names what is traced.
 pub const VARIABLE: &str = "IPYCODEX_TRACE";
@@ -85,4 +86,18 @@ impl Log for Trace {
     }
 
     fn flush(&self) {}
+}
+
+/// What a line of JSON is, without what it says: its `type`, `op` and `id`.
+pub fn label(line: &[u8]) -> String {
+    let value = json::parse(line).unwrap_or_default();
+    let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);
+    let words = words.filter(|word| !word.is_null());
+    let words: Vec<String> = words
+        .map(|word| {
+            word.as_str()
+                .map_or_else(|| word.to_string(), str::to_owned)
+        })
+        .collect();
+    words.join(" ")
 }

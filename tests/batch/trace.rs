@@ -37,7 +37,7 @@ fn messages_and_stages_are_named_and_not_quoted() {
         "the interpreter is ready",
         "the record is open",
         "the agent demo is started",
-        "to python: exec 1",
+        "to python: exec ",
         "from python: result",
         "to demo: turn/start",
     ];

@@ -25,9 +25,9 @@ use super::control::Control;
 use super::find::Candidate;
 use super::order::Sequencer;
 use super::plan::{Confinement, ScriptRun};
-use super::wire::{Lines, label, parse_frame};
+use super::wire::{Lines, parse_frame};
 use crate::process::{self, Child, Group, Leadership, is_raw};
-use crate::trace::WIRE;
+use crate::trace::{WIRE, label};
 
 /// Numbers of the control descriptors in the child: high, because code that closes "all" closes low ones.
 const REQUESTS_NUMBER: i32 = 198;

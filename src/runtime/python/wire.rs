@@ -204,20 +204,6 @@ pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u
     }))
 }
 
-/// What a line is, without what it says.
-pub(super) fn label(line: &[u8]) -> String {
-    let value = foreign::parse(line).unwrap_or_default();
-    let words = ["type", "op", "id"].into_iter().map(|key| &value[key]);
-    let words = words.filter(|word| !word.is_null());
-    let words: Vec<String> = words
-        .map(|word| {
-            word.as_str()
-                .map_or_else(|| word.to_string(), str::to_owned)
-        })
-        .collect();
-    words.join(" ")
-}
-
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
 /// [`RunnerFrame::Typed`].
 pub(super) fn take_back_line(id: RequestId) -> Vec<u8> {
