@@ -126,7 +126,6 @@ impl Store {
         self.tried = Instant::now();
         self.shared.stuck.store(self.failing(), Ordering::Relaxed);
         self.shared.opened.store(true, Ordering::Relaxed);
-        log::trace!(target: STARTUP, "the record is open");
     }
 
     fn attempt(&mut self, patience: Duration) {
@@ -211,6 +210,7 @@ impl Store {
         };
         match opened {
             Ok(db) => {
+                log::trace!(target: STARTUP, "the record is open");
                 if self.opening.record {
                     self.identity = file::identity(&self.opening.path);
                 }
