@@ -17,11 +17,12 @@
 //! The session is a loop around machines, each with fields of its own and without channel, clock or file: the
 //! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
 //! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the agent's own kernels
-//! (`session/kernels`), the questions (`session/asking`). An event goes to the machine that owns it; what it says is
-//! done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter goes), and the agent's
-//! own. Functions of the user go to the user's runtime; questions go one at a time to the front-end, their answers to
-//! the record and back to whoever asked; where nobody can be asked, the answer is the one that changes nothing. What
-//! only an editor can do is a stream of its own, [`session::EditorWishes`].
+//! (`session/kernels`), what cells ask (`session/from_cells`: the cell waits beneath the turn it has begun, and the
+//! interpreter serves that turn meanwhile), the questions (`session/asking`). An event goes to the machine that owns
+//! it; what it says is done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter
+//! goes), and the agent's own. Functions of the user go to the user's runtime; questions go one at a time to the
+//! front-end, their answers to the record and back to whoever asked; where nobody can be asked, the answer is the one
+//! that changes nothing. What only an editor can do is a stream of its own, [`session::EditorWishes`].
 //!
 //! Tools are called from outside, too (`session/outside`): by MCP clients that attach to a running shell, whose user is
 //! asked, or by the agent's own programs in the middle of its turn.

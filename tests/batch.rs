@@ -6,6 +6,7 @@ mod commands;
 mod doctor;
 mod earlier;
 mod failures;
+mod from_cells;
 mod piped;
 mod scripts;
 mod search;

@@ -13,6 +13,7 @@ mod editing;
 mod elapsed;
 mod escapes;
 mod external;
+mod from_cells;
 mod greeting;
 mod inspection;
 mod interrupts;

@@ -89,7 +89,10 @@ impl Collected {
                 _ => {}
             },
             CellEvent::Late { event, .. } => return self.cell(event),
-            CellEvent::Started | CellEvent::Comm(_) | CellEvent::InputRequested { .. } => {}
+            CellEvent::Started
+            | CellEvent::Comm(_)
+            | CellEvent::Status(_)
+            | CellEvent::InputRequested { .. } => {}
         }
         None
     }

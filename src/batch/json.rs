@@ -74,7 +74,12 @@ impl Showing for Json {
             | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)
             | SessionEvent::Question(_)
-            | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::End(
+                EndEvent::Asked { .. }
+                | EndEvent::Replay(_)
+                | EndEvent::Call { .. }
+                | EndEvent::NotRun,
+            )
             | SessionEvent::Told(_)
             | SessionEvent::Notice(_)
             | SessionEvent::After(_)

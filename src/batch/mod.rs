@@ -257,6 +257,7 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
             | CellEvent::Display(_)
             | CellEvent::Clear { .. }
             | CellEvent::Comm(_)
+            | CellEvent::Status(_)
             | CellEvent::Late { .. }
             | CellEvent::InputRequested { .. }
             | CellEvent::Raised(_)
@@ -264,7 +265,13 @@ fn note(event: &SessionEvent, ended: &mut Ended) {
         )
         | SessionEvent::Answer(_)
         | SessionEvent::Question(_)
-        | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+        // What a cell asked for is the cell's affair.
+        | SessionEvent::End(
+            EndEvent::Asked { .. }
+            | EndEvent::Replay(_)
+            | EndEvent::Call { .. }
+            | EndEvent::NotRun,
+        )
         | SessionEvent::Told(_)
         | SessionEvent::Notice(_)
         | SessionEvent::After(AfterEvent::Refill(_))

@@ -6,8 +6,12 @@ use crate::output::traceback::CellError;
 use crate::runtime::OutputStream;
 use crate::screen::{Screen, ScreenError};
 use crate::session::{
-    AnswerEvent, CellEvent, EndEvent, Notice, SessionEvent, ToldEvent, TurnOutcome,
+    AnswerEvent, BeginEvent, CellEvent, EndEvent, Notice, SessionEvent, ToldEvent, TurnOutcome,
 };
+use crate::text::cut_characters;
+
+/// Characters of what a cell asks that are told.
+const FIRST: usize = 100;
 
 /// Shows one run without a terminal.
 pub(super) struct Plain {
@@ -15,6 +19,8 @@ pub(super) struct Plain {
     /// The answer's text does not end in a newline yet.
     open_line: bool,
     message: Option<u64>,
+    /// A cell has asked: what is answered is the cell's, and nobody's output.
+    asked: bool,
 }
 
 impl Plain {
@@ -23,6 +29,7 @@ impl Plain {
             screen,
             open_line: false,
             message: None,
+            asked: false,
         }
     }
 
@@ -30,12 +37,11 @@ impl Plain {
         match event {
             AnswerEvent::Text { message, delta } => {
                 if self.message.is_some_and(|earlier| earlier != message) {
-                    self.screen
-                        .raw_out(if self.open_line { b"\n\n" } else { b"\n" })?;
+                    self.say(if self.open_line { b"\n\n" } else { b"\n" })?;
                 }
                 self.message = Some(message);
                 self.open_line = !delta.ends_with('\n') && (self.open_line || !delta.is_empty());
-                self.screen.raw_out(delta.as_bytes())
+                self.say(delta.as_bytes())
             }
             AnswerEvent::Restarted { .. } => self
                 .screen
@@ -55,6 +61,22 @@ impl Plain {
             | AnswerEvent::Picture(_)
             | AnswerEvent::Planned(_)
             | AnswerEvent::FilesChanged(_) => Ok(()),
+        }
+    }
+
+    /// Text of an answer.
+    fn say(&self, text: &[u8]) -> Result<(), ScreenError> {
+        match self.asked {
+            true => self.screen.raw_err(text),
+            false => self.screen.raw_out(text),
+        }
+    }
+
+    fn end_answer(&mut self) -> Result<(), ScreenError> {
+        self.message = None;
+        match std::mem::take(&mut self.open_line) {
+            true => self.say(b"\n"),
+            false => Ok(()),
         }
     }
 
@@ -126,12 +148,22 @@ impl Showing for Plain {
                 hints: failure.hints,
                 warning: true,
             }),
-            SessionEvent::End(EndEvent::Turn { .. }) => {
-                if std::mem::take(&mut self.open_line) {
-                    self.screen.raw_out(b"\n")
-                } else {
-                    Ok(())
-                }
+            SessionEvent::End(EndEvent::Turn { .. }) => self.end_answer(),
+            SessionEvent::Begin(BeginEvent::Asked { line, prompt }) => {
+                self.asked = true;
+                let first = prompt.trim().lines().next().unwrap_or_default();
+                self.screen.notice(&format!(
+                    "In [{line}] asks: {}",
+                    cut_characters(first, FIRST)
+                ))
+            }
+            SessionEvent::End(EndEvent::Asked { .. }) => {
+                let ended = self.end_answer();
+                self.asked = false;
+                ended
+            }
+            SessionEvent::Cell(CellEvent::Status(text)) if !text.is_empty() => {
+                self.screen.notice(&text)
             }
             // Where nobody looks on, these say nothing.
             SessionEvent::Begin(_)
@@ -139,6 +171,7 @@ impl Showing for Plain {
                 CellEvent::Started
                 | CellEvent::Clear { .. }
                 | CellEvent::Comm(_)
+                | CellEvent::Status(_)
                 | CellEvent::InputRequested { .. }
                 | CellEvent::Ended { .. },
             )

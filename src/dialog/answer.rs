@@ -181,6 +181,15 @@ impl GatheredAnswer {
         self.stored().is_empty()
     }
 
+    /// The texts that came so far, without reasoning and work.
+    pub fn texts(&self) -> Vec<String> {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text, .. } if !text.is_empty() => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     /// The stored form of what came so far.
     pub fn stored(&self) -> String {
         let mut stored = String::new();

@@ -38,6 +38,8 @@ struct Running {
     /// When it is looked at next.
     next: Instant,
     titled: bool,
+    /// How far it is, in its own words.
+    status: Option<String>,
 }
 
 impl Elapsed {
@@ -67,11 +69,19 @@ impl Elapsed {
                 self.end()
             }
             SessionEvent::End(EndEvent::Turn { .. }) => self.end(),
-            SessionEvent::Begin(BeginEvent::Input { .. } | BeginEvent::Step { .. })
+            SessionEvent::Cell(CellEvent::Status(text)) => self.told(text),
+            SessionEvent::Begin(
+                BeginEvent::Input { .. } | BeginEvent::Step { .. } | BeginEvent::Asked { .. },
+            )
             | SessionEvent::Cell(_)
             | SessionEvent::Answer(_)
             | SessionEvent::Question(_)
-            | SessionEvent::End(EndEvent::Replay(_) | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::End(
+                EndEvent::Asked { .. }
+                | EndEvent::Replay(_)
+                | EndEvent::Call { .. }
+                | EndEvent::NotRun,
+            )
             | SessionEvent::Told(_)
             | SessionEvent::Notice(_)
             | SessionEvent::After(_)
@@ -92,7 +102,21 @@ impl Elapsed {
             printed: now,
             next: now + PATIENCE,
             titled,
+            status: None,
         });
+    }
+
+    /// What runs says how far it is: that is seen at once.
+    fn told(&mut self, text: &str) -> Result<(), ScreenError> {
+        let Some(running) = &mut self.running else {
+            return Ok(());
+        };
+        running.status = Some(visible(text).into_owned()).filter(|text| !text.is_empty());
+        running.next = Instant::now();
+        match running.status {
+            None => self.screen.passing(None),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Something was printed.
@@ -105,11 +129,16 @@ impl Elapsed {
     /// The end: the line goes, the title is given back.
     pub(super) fn end(&mut self) -> Result<(), ScreenError> {
         match self.running.take() {
-            Some(running) if running.titled => {
-                self.screen.passing(None)?;
-                self.screen.title(None)
+            Some(running) => {
+                if running.titled || running.status.is_some() {
+                    self.screen.passing(None)?;
+                }
+                match running.titled {
+                    true => self.screen.title(None),
+                    false => Ok(()),
+                }
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -154,16 +183,18 @@ impl Elapsed {
         let taken = now - running.since;
         running.next = running.since + SECOND * (whole(taken) + 1);
         let time = time(taken);
-        if !lent {
+        if !lent && taken >= PATIENCE {
             running.titled = true;
             self.screen
                 .title(Some(&format!("⏳ {time} · {}", running.label)))?;
         }
         // Ticks fall on whole seconds, what is printed between them.
         let quiet = now - running.printed + SECOND / 4 >= PATIENCE;
-        let line = (free && quiet && !lent).then(|| {
+        let told = running.status.take();
+        let line = (free && (quiet || told.is_some()) && !lent).then(|| {
             let width = usize::from(self.screen.size().columns);
-            let line = match queued_rows(ahead, 1, width).pop() {
+            let beside = told.clone().or_else(|| queued_rows(ahead, 1, width).pop());
+            let line = match beside {
                 Some(queued) => format!("⏳ {time} · {queued}"),
                 None => format!("⏳ {time}"),
             };
@@ -172,6 +203,7 @@ impl Elapsed {
         if line.is_some() || !lent {
             self.screen.passing(line.as_deref())?;
         }
+        running.status = told;
         self.screen.flush()
     }
 }

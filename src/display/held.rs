@@ -39,7 +39,8 @@ impl Held {
                 self.events.retain(|held| !asks(held));
                 return Ok(());
             }
-            SessionEvent::End(EndEvent::Turn { .. }) | SessionEvent::RuntimeDied { .. } => {
+            SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Asked { .. })
+            | SessionEvent::RuntimeDied { .. } => {
                 self.forget_questions(talk)?;
             }
             SessionEvent::Cell(CellEvent::Ended { .. })
@@ -56,6 +57,7 @@ impl Held {
                 | CellEvent::Display(_)
                 | CellEvent::Clear { .. }
                 | CellEvent::Comm(_)
+                | CellEvent::Status(_)
                 | CellEvent::Late { .. }
                 | CellEvent::InputRequested { .. }
                 | CellEvent::Raised(_),

@@ -169,6 +169,15 @@ impl Display {
                 self.in_cell = true;
                 self.screen.flush()
             }
+            BeginEvent::Asked { line, prompt } => {
+                self.settle_views()?;
+                let width = usize::from(self.screen.size().columns);
+                asking::print(&self.screen, &source::asked(line, &prompt, width))?;
+                let pictures = self.pictures.clone();
+                let answer = AnswerView::new(self.screen.clone(), self.appearance, pictures);
+                self.answer = Some(answer);
+                self.screen.flush()
+            }
             BeginEvent::Step {
                 step,
                 of,
@@ -250,7 +259,7 @@ impl Display {
                 self.settle_views()?;
                 self.talk.input(call, &prompt, password)
             }
-            CellEvent::Started | CellEvent::InputRequested { .. } => Ok(()),
+            CellEvent::Started | CellEvent::Status(_) | CellEvent::InputRequested { .. } => Ok(()),
         }
     }
 
@@ -276,6 +285,14 @@ impl Display {
                     None => Ok(()),
                 }
             }
+            EndEvent::Asked {
+                outcome,
+                usage,
+                took,
+            } => match self.answer.take() {
+                Some(mut answer) => answer.end(&outcome, usage, took),
+                None => Ok(()),
+            },
             EndEvent::NotRun => {
                 self.settle_views()?;
                 say(

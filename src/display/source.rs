@@ -9,6 +9,9 @@ use super::rows::Rows;
 use crate::text::escape::visible_lines;
 use crate::text::{Line, expand_tabs};
 
+/// Lines of what a cell asks that are shown.
+const ASKED: usize = 8;
+
 /// The rows of a cell with this number; its title stands above it.
 pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<Line> {
     let mut rows = Rows::new(width);
@@ -33,6 +36,28 @@ pub(super) fn rows(number: u32, title: &str, source: &str, width: usize) -> Vec<
     for (place, line) in runs.iter().enumerate() {
         let margin = if place == 0 { &label } else { &continuation };
         rows.runs((margin, Color::Green.normal()), &blank, line);
+    }
+    rows.into_rows()
+}
+
+/// The rows of what a cell asks, as if it had been typed; of a long one the beginning.
+pub(super) fn asked(number: u32, prompt: &str, width: usize) -> Vec<Line> {
+    let mut rows = Rows::new(width);
+    let label = format!("In [{number}]: ");
+    let blank = " ".repeat(label.len());
+    let text = expand_tabs(&visible_lines(prompt.trim()), 0);
+    let lines: Vec<&str> = text.split('\n').collect();
+    for (place, line) in lines.iter().take(ASKED).enumerate() {
+        let (margin, line) = match place {
+            0 => (&label, format!(".{line}")),
+            _ => (&blank, (*line).to_owned()),
+        };
+        let run = [(line, Style::new())];
+        rows.runs((margin, Color::Green.normal()), &blank, &run);
+    }
+    if lines.len() > ASKED {
+        let more = format!("… {} more lines", lines.len() - ASKED);
+        rows.text(label.len(), &more, Style::new().dimmed());
     }
     rows.into_rows()
 }

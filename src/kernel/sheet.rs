@@ -38,6 +38,8 @@ pub(super) struct Sheet<'a> {
     grew: bool,
     sent: Option<Instant>,
     words: String,
+    /// The display of the line that tells how far a cell is.
+    status: Option<String>,
 }
 
 impl<'a> Sheet<'a> {
@@ -54,6 +56,7 @@ impl<'a> Sheet<'a> {
             grew: false,
             sent: None,
             words: String::new(),
+            status: None,
         }
     }
 
@@ -124,6 +127,21 @@ impl<'a> Sheet<'a> {
         let id = self.display.get_or_insert_with(fresh_name).clone();
         let content = json!({
             "data": {"text/markdown": self.answer.markdown(), "text/plain": self.answer.plain()},
+            "metadata": {},
+            "transient": {"display_id": id},
+        });
+        self.publish(kind, content).await;
+    }
+
+    /// Tells how far a cell is, in place of what was told before.
+    pub(super) async fn show_status(&mut self, text: &str) {
+        let kind = match self.status {
+            Some(_) => "update_display_data",
+            None => "display_data",
+        };
+        let id = self.status.get_or_insert_with(fresh_name).clone();
+        let content = json!({
+            "data": {"text/plain": text},
             "metadata": {},
             "transient": {"display_id": id},
         });

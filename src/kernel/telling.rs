@@ -168,6 +168,11 @@ impl<'a> Telling<'a> {
                 let plain = format!("In [{line}]: {source}");
                 self.sheet.show_markdown(markdown, plain).await;
             }
+            BeginEvent::Asked { line, prompt } => {
+                let markdown = format!("**In [{line}] asks:** {}", xml_text(&prompt));
+                let plain = format!("In [{line}] asks: {prompt}");
+                self.sheet.show_markdown(markdown, plain).await;
+            }
             BeginEvent::Step {
                 step,
                 of,
@@ -200,6 +205,7 @@ impl<'a> Telling<'a> {
                 self.comms.says(&message);
                 self.sheet.say(forms::comm(message)).await;
             }
+            CellEvent::Status(text) => self.sheet.show_status(&text).await,
             CellEvent::Clear { wait } => {
                 self.sheet.settle().await;
                 self.sheet.flush().await;
@@ -266,6 +272,7 @@ impl<'a> Telling<'a> {
                     }
                 }
             }
+            EndEvent::Asked { .. } => self.sheet.settle().await,
             EndEvent::NotRun => {}
         }
     }
@@ -318,8 +325,10 @@ impl<'a> Telling<'a> {
             self.inner = false;
             self.fail(warned).await;
         }
+        // What a cell asked for is the cell's.
+        let offered = self.kind != Some(RunKind::Cell);
         let code = python_blocks(self.sheet.words()).join("\n\n");
-        if self.outcome.failure.is_none() && !code.trim().is_empty() {
+        if offered && self.outcome.failure.is_none() && !code.trim().is_empty() {
             self.offer(code);
         }
         self.outcome

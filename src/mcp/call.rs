@@ -8,7 +8,9 @@ use super::allowance::Allowance;
 use super::wire;
 use crate::agent::InputPart;
 use crate::rpc::{Peer, RpcMessage};
-use crate::session::{BeginEvent, EndEvent, QuestionEvent, Run, SessionEvent, SessionHandle};
+use crate::session::{
+    BeginEvent, CellEvent, EndEvent, QuestionEvent, Run, SessionEvent, SessionHandle,
+};
 
 /// How often it is told that a call still runs: clients give up on those they hear nothing of.
 const STILL: Duration = Duration::from_secs(5);
@@ -69,6 +71,7 @@ pub(super) async fn follow(
                 let cell = format!("In [{line}] {title}");
                 progress.tell(cell.trim_end());
             }
+            Some(SessionEvent::Cell(CellEvent::Status(text))) => progress.tell(&text),
             Some(_) => state = "running",
             None => {
                 let why = "Error: the session has ended".to_owned();

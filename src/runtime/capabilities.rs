@@ -134,6 +134,7 @@ impl RuntimeCapabilities {
             | RuntimeRequest::IsComplete { .. }
             | RuntimeRequest::ReplyInput { .. }
             | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::ReplyCall { .. }
             | RuntimeRequest::Shutdown { .. } => return None,
         };
         (!able).then_some(answer)

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::answer::RuntimeAnswer;
+use super::call::CodeCall;
 use super::interpreter::{Death, RuntimeInfo, StartFailure};
 use super::request::{CommMessage, RequestId};
 use crate::output::mime::MimeBundle;
@@ -82,6 +83,25 @@ pub enum RuntimeEvent {
         /// To be named in the reply.
         call: u64,
     },
+    /// The code asks something of its session; see [`RuntimeRequest::ReplyCall`](super::RuntimeRequest::ReplyCall).
+    Called {
+        /// Of the request; it may have ended.
+        id: Option<RequestId>,
+        /// What.
+        call: CodeCall,
+    },
+    /// The code waits for the reply to this call no longer.
+    CalledOff {
+        /// Its number.
+        call: u64,
+    },
+    /// A line that tells how far the code is; an empty one: nothing is to be told any more.
+    Status {
+        /// Of the request.
+        id: RequestId,
+        /// In place of the one before.
+        text: String,
+    },
     /// The cell raised.
     Error {
         /// Of the request.
@@ -146,6 +166,7 @@ impl RuntimeEvent {
             | RuntimeEvent::Page { id, .. }
             | RuntimeEvent::InputRequested { id, .. }
             | RuntimeEvent::RecordRequested { id, .. }
+            | RuntimeEvent::Status { id, .. }
             | RuntimeEvent::Error { id, .. }
             | RuntimeEvent::ExitRequested { id, .. }
             | RuntimeEvent::NextInput { id, .. }

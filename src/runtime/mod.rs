@@ -17,6 +17,7 @@
 //! Absent on purpose: async, files, clocks. Each back end is a folder here and one arm in `connect`.
 
 mod answer;
+mod call;
 mod capabilities;
 mod channel;
 mod checkpoints;
@@ -36,6 +37,7 @@ pub use answer::{
     Completeness, Completion, LOOK, PARTS, RuntimeAnswer, SOURCE, Snapshot, ToolLookup, Variable,
     parts,
 };
+pub use call::{CallReply, CodeCall, CodeWish};
 pub use capabilities::{Completing, RuntimeCapabilities};
 pub use checkpoints::{CellStep, Checkpoint, CheckpointWish, Checkpoints, NoCheckpoint, Stepped};
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};

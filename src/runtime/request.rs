@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::call::CallReply;
 use super::checkpoints::CheckpointWish;
 use crate::text::offset::CodePoints;
 
@@ -110,6 +111,14 @@ pub enum RuntimeRequest {
         call: u64,
         /// Where the inputs are; `None`: nothing is recorded.
         place: Option<RecordPlace>,
+    },
+    /// Answers [`RuntimeEvent::Called`](super::RuntimeEvent::Called); has no answer of its own. Until then the code
+    /// that called serves all requests but cells.
+    ReplyCall {
+        /// The number of the call.
+        call: u64,
+        /// What it is told.
+        reply: CallReply,
     },
     /// Ends the interpreter in an orderly way (at-exit functions run). Answer:
     /// [`Answer::Done`](super::RuntimeAnswer::Done).

@@ -135,7 +135,9 @@ impl Script {
                     RuntimeEvent::Finished { id, finish },
                 ];
             }
-            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
+            RuntimeRequest::ReplyInput { .. }
+            | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::ReplyCall { .. } => {
                 return Vec::new();
             }
             RuntimeRequest::Complete { .. } => RuntimeAnswer::Completions(Vec::new()),

@@ -197,6 +197,7 @@ impl CellRun {
                 self.tell(CellEvent::Display(display));
             }
             RuntimeEvent::Comm { message, .. } => self.tell(CellEvent::Comm(message)),
+            RuntimeEvent::Status { text, .. } => self.tell(CellEvent::Status(text)),
             RuntimeEvent::Error { error, .. } => {
                 self.speak_up();
                 self.shown.error(&error);

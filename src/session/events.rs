@@ -63,6 +63,13 @@ pub enum BeginEvent {
         /// Its code.
         source: String,
     },
+    /// The cell that runs asks the agent: the answer follows, then the cell goes on.
+    Asked {
+        /// The number it took.
+        line: u32,
+        /// What is asked.
+        prompt: String,
+    },
     /// A step of a replay: what follows up to its cell's end is the cell's. An exchange has nothing to follow.
     Step {
         /// Which, from 1 on.
@@ -99,6 +106,8 @@ pub enum CellEvent {
     /// A message of an object of the interpreter to one of the front-end's; the front-end's own go by
     /// [`SessionHandle::ask`](super::SessionHandle::ask).
     Comm(CommMessage),
+    /// A line that tells how far it is, in place of the one before; empty: there is nothing to tell any more.
+    Status(String),
     /// Of a cell that ended before: its tasks and threads went on.
     Late {
         /// Its In number.
@@ -150,6 +159,15 @@ pub enum EndEvent {
         /// Tokens, when the agent told.
         usage: Option<Usage>,
         /// From submit to end.
+        took: Duration,
+    },
+    /// The turn that a cell asked for: the cell goes on.
+    Asked {
+        /// How.
+        outcome: TurnOutcome,
+        /// Tokens, when the agent told.
+        usage: Option<Usage>,
+        /// From the call to its end.
         took: Duration,
     },
     /// The replay.

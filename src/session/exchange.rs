@@ -166,7 +166,10 @@ impl Session {
 
     fn do_for_prompt(&mut self, action: PromptAction) -> Option<ToolReturn> {
         match action {
-            PromptAction::Show(event) => self.out_or_background().send(event),
+            PromptAction::Show(event) => {
+                let event = self.from_cells.told(event);
+                self.say(event);
+            }
             PromptAction::Lacking(lines) => {
                 for (what, line) in lines {
                     if self.exchanges.unable.insert(what) {
@@ -342,6 +345,7 @@ impl Session {
         let Some(exchange) = exchange else {
             return self.history.finish_prompt(key, recorded, "", usage);
         };
+        self.from_cells.said(&exchange.said);
         let stored = exchange.stored;
         self.history.finish_prompt(key, recorded, &stored, usage);
         // After anything but a whole answer the thread no longer equals the record: the next turn seeds a new one.

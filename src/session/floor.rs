@@ -2,7 +2,8 @@
 //!
 //! In: what happened to the work in hand ([`FloorEvent`]). Out: what is to be done about it ([`FloorAction`]). Carries
 //! the streams of events to front-ends and never writes to them. Invariants: one thing has the floor; a replay is on it
-//! with the cell of its step, an interpreter's awaited death with the cell that died; what asked for something gets the
+//! with the cell of its step, an interpreter's awaited death with the cell that died; a cell that asked for something
+//! waits beneath it; what asked for something gets the
 //! answer only while it still has the floor, by its [`Ticket`].
 
 use std::collections::VecDeque;
@@ -111,6 +112,8 @@ pub(super) enum FloorAction {
 #[derive(Default)]
 pub(super) struct Floor {
     held: Option<Stay>,
+    /// The cell that waits for what has the floor: it asked for it.
+    beneath: Option<Stay>,
     waiting: VecDeque<(Work, RunSender)>,
     tickets: u64,
 }
@@ -187,6 +190,28 @@ impl Floor {
         self.held = None;
     }
 
+    /// The cell that has the floor waits beneath what it asks for, which takes the floor next.
+    pub(super) fn wait_beneath(&mut self) {
+        self.beneath = self.held.take();
+    }
+
+    /// The cell that waited beneath has the floor again; false when none did.
+    pub(super) fn come_up(&mut self) -> bool {
+        self.held = self.beneath.take();
+        self.held.is_some()
+    }
+
+    /// A cell has asked for what has the floor.
+    pub(super) fn is_asked_from_beneath(&self) -> bool {
+        self.beneath.is_some()
+    }
+
+    /// The cell that waits beneath is this request of the runtime of this role.
+    pub(super) fn is_beneath(&self, role: Role, id: RequestId) -> bool {
+        let holder = self.beneath.as_ref().map(|stay| &stay.holder);
+        matches!(holder, Some(Holder::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id))
+    }
+
     /// Takes the floor from whoever waits with this ticket: where its events go, and whether it is to be interrupted.
     pub(super) fn end_wait(&mut self, ticket: Ticket) -> Option<(RunSender, bool)> {
         let waits = |stay: &mut Stay| {
@@ -221,14 +246,18 @@ impl Floor {
         self.ticket() == Some(ticket)
     }
 
-    /// The cell that is this request of the runtime of this role.
+    /// The cell that is this request of the runtime of this role; it may wait beneath what it asked for.
     pub(super) fn cell(&mut self, role: Role, id: RequestId) -> Option<&mut CellRun> {
-        match self.held.as_mut().map(|stay| &mut stay.holder) {
-            Some(Holder::Cell(cell)) if (cell.run.role, cell.run.id) == (role, id) => {
-                Some(&mut cell.run)
-            }
-            _ => None,
-        }
+        let stays = [self.held.as_mut(), self.beneath.as_mut()];
+        stays
+            .into_iter()
+            .flatten()
+            .find_map(|stay| match &mut stay.holder {
+                Holder::Cell(cell) if (cell.run.role, cell.run.id) == (role, id) => {
+                    Some(&mut cell.run)
+                }
+                _ => None,
+            })
     }
 
     /// Whose runtime runs the cell that has the floor.

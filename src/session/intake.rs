@@ -5,8 +5,10 @@
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
+use crate::config::Images;
 use crate::history::History;
 use crate::input::{Input, classify, prompt_source, shell_cell};
+use crate::markdown::Background;
 use crate::runtime::Execute;
 use crate::session::Submission;
 use crate::session::cell::{CellRun, Whose};
@@ -172,6 +174,17 @@ impl Session {
         }
         let cell = UserCell::new(run, None).stopping(stops);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
+    }
+
+    /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.
+    pub(super) fn on_dark(&self) -> bool {
+        let choices = &self.choices;
+        let named = || Background::of_theme(&choices.code_theme);
+        let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
+        self.runtimes.user.has_terminal()
+            && choices.images != Images::Off
+            && choices.fit_plots
+            && background == Some(Background::Dark)
     }
 
     /// Gives a prompt its number and sends it again, in place of the exchange at `line`.

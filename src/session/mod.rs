@@ -15,6 +15,7 @@ mod events;
 mod exact_log;
 mod exchange;
 mod floor;
+mod from_cells;
 mod given;
 mod handle;
 mod intake;

@@ -83,6 +83,8 @@ impl Session {
                 let path = self.outputs.record().to_owned();
                 tell_record(call, self.history.clone(), path, self.inbox.clone());
             }
+            RuntimeEvent::Called { id, call } => self.code_called(id, call),
+            RuntimeEvent::CalledOff { call } => self.code_called_off(call),
             event => self.on_cell_event(Role::User, event),
         }
     }
@@ -131,6 +133,11 @@ impl Session {
     /// An event of a running cell, of a tool call, or of the background.
     pub(super) fn on_cell_event(&mut self, role: Role, event: RuntimeEvent) {
         let id = event.request();
+        if let (RuntimeEvent::Finished { .. }, Some(id)) = (&event, id)
+            && self.floor.is_beneath(role, id)
+        {
+            self.asking_cell_ended();
+        }
         if let Some(cell) = id.and_then(|id| self.floor.cell(role, id)) {
             let (id, line) = (cell.id, cell.line());
             let step = cell.on(event, &self.history);
@@ -170,6 +177,7 @@ impl Session {
             _ => &self.background,
         };
         match event {
+            RuntimeEvent::Status { text, .. } => out.send(CellEvent::Status(text)),
             RuntimeEvent::Comm { message, .. } => out.send(CellEvent::Comm(message)),
             RuntimeEvent::Output {
                 stream,

@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use crate::config::{Choices, Images};
+use crate::config::Choices;
 use crate::history::{History, RecordedThread, SessionStart};
 use crate::markdown::Background;
 use crate::report::Report;
@@ -21,6 +21,7 @@ use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
 use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
+use crate::session::from_cells::FromCells;
 use crate::session::given::Setup;
 use crate::session::handle::{Command, Shared};
 use crate::session::kernels::Kernels;
@@ -67,6 +68,7 @@ pub(super) struct Session {
     pub(super) outside: Outside,
     /// In numbers of cells that left the conversation when the interpreter stepped back over them.
     pub(super) stepped_over: BTreeSet<u32>,
+    pub(super) from_cells: FromCells,
 }
 
 /// Runs a session until it is closed.
@@ -150,6 +152,7 @@ pub(super) fn run(
         workbook: Workbook::default(),
         outside: Outside::default(),
         stepped_over: BTreeSet::new(),
+        from_cells: FromCells::default(),
     };
     let most = session.choices.checkpoints;
     session.runtimes.user.keep_checkpoints(most);
@@ -381,6 +384,9 @@ impl Session {
     /// The run in progress is over; the next one begins.
     pub(super) fn finish_current(&mut self) {
         self.floor.take_back();
+        if self.floor.come_up() {
+            return self.cell_goes_on();
+        }
         self.free_floor(None);
     }
 
@@ -395,17 +401,6 @@ impl Session {
         if let Some((waiter, refused)) = self.runtimes.user.ask(request, waiter) {
             self.on_answer_for(waiter, refused);
         }
-    }
-
-    /// Whether what a cell shows is looked at on a dark terminal, as far as that is known, and is to fit it.
-    pub(super) fn on_dark(&self) -> bool {
-        let choices = &self.choices;
-        let named = || Background::of_theme(&choices.code_theme);
-        let background = self.terminal_is.or(choices.code_theme_chosen.then(named));
-        self.runtimes.user.has_terminal()
-            && choices.images != Images::Off
-            && choices.fit_plots
-            && background == Some(Background::Dark)
     }
 
     /// Tells whoever follows what is being worked on.

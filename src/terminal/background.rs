@@ -72,13 +72,19 @@ impl Teller {
                 | CellEvent::Started
                 | CellEvent::Clear { .. }
                 | CellEvent::Comm(_)
+                | CellEvent::Status(_)
                 | CellEvent::Late { .. }
                 | CellEvent::InputRequested { .. },
             )
             | SessionEvent::Begin(_)
             | SessionEvent::Answer(_)
             | SessionEvent::Question(_)
-            | SessionEvent::End(EndEvent::Turn { .. } | EndEvent::Call { .. } | EndEvent::NotRun)
+            | SessionEvent::End(
+                EndEvent::Turn { .. }
+                | EndEvent::Asked { .. }
+                | EndEvent::Call { .. }
+                | EndEvent::NotRun,
+            )
             | SessionEvent::Told(_)
             | SessionEvent::After(_) => return told,
         };

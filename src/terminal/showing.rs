@@ -88,12 +88,17 @@ impl Showing {
                     hands.open();
                 }
                 SessionEvent::Cell(CellEvent::Ended { typeahead, .. }) => hands.close(typeahead),
-                SessionEvent::Begin(BeginEvent::AgentCell { .. } | BeginEvent::Step { .. })
+                SessionEvent::Begin(
+                    BeginEvent::AgentCell { .. }
+                    | BeginEvent::Step { .. }
+                    | BeginEvent::Asked { .. },
+                )
                 | SessionEvent::Cell(
                     CellEvent::Output { .. }
                     | CellEvent::Display(_)
                     | CellEvent::Clear { .. }
                     | CellEvent::Comm(_)
+                    | CellEvent::Status(_)
                     | CellEvent::Late { .. }
                     | CellEvent::InputRequested { .. }
                     | CellEvent::Raised(_),

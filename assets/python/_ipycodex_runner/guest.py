@@ -143,29 +143,7 @@ def on_a_thread():
     """The kernel's own loop runs at this moment: what is awaited runs on another one."""
     from . import loop
 
-    loop.run = awaited
-
-
-def awaited(coroutine):
-    import asyncio
-    import threading
-
-    ends = []
-
-    def work():
-        try:
-            ends.append((asyncio.run(coroutine), None))
-        except BaseException as error:
-            ends.append((None, error))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.05)  # an interrupt is taken between two
-    value, error = ends[0]
-    if error is not None:
-        raise error
-    return value
+    loop.run = loop.apart
 
 
 def keep_copies_apart():

@@ -2,7 +2,7 @@
 
 In: calls of user code, the variables `IPYCODEX_SESSION`, `IPYCODEX_SESSION_FILE` and `IPYCODEX_ARTIFACTS_DIR`. Out:
 values. Invariant: nothing is written but what `env` and `write` are asked to. Loaded by its own name on first import,
-in front of any package of that name. Absent on purpose: anything that waits for the host.
+in front of any package of that name. Absent on purpose: waiting for the session, which `calls` does.
 """
 
 import json as _json
@@ -10,7 +10,7 @@ import os as _os
 import re as _re
 import sys as _sys
 
-__all__ = ["display", "env", "output", "read", "write"]
+__all__ = ["Error", "ask", "ask_async", "display", "env", "output", "read", "status", "tool", "write"]
 
 _ADDRESS = "artifact://"
 _ID = _re.compile(r"[a-z0-9-]{1,80}\Z")
@@ -18,6 +18,48 @@ _STEP = _re.compile(r"""\.?([^\W\d]\w*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*"|'(?:[^'
 _ESCAPES = _re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
 )
+
+
+def __getattr__(name):
+    if name == "Error":
+        from _ipycodex_runner.asking import Error
+
+        return Error
+    raise AttributeError("module 'ipycodex' has no attribute %r" % name)
+
+
+def ask(prompt, schema=None, tools=()):
+    """Asks the agent, and waits for its answer: a text; with `schema` (a JSON schema, or a type such as `list[str]`, a
+    dataclass, a pydantic model) data that fits it. The turn is shown, recorded and part of the conversation.
+
+    `tools`: functions (or their names) that the agent may call for this answer. The prompt is sent as it is: marks in
+    it, as in ``$`x` ``, refer to nothing. Raises `ipycodex.Error`, which says why, where there is no answer, and
+    `KeyboardInterrupt` where the user stops it."""
+    from _ipycodex_runner import calls
+
+    return calls.ask(prompt, schema, tools)
+
+
+async def ask_async(prompt, schema=None, tools=()):
+    """As `ask`, for code that must not hold up its event loop: `await ipycodex.ask_async(…)`. Prompts of one session
+    are answered one after the other."""
+    from _ipycodex_runner import calls
+
+    return await calls.ask_async(prompt, schema, tools)
+
+
+def tool(name, /, **arguments):
+    """Calls a tool of the session (`load_skill`, `read_output`, …) as the agent would; its result, as text."""
+    from _ipycodex_runner import calls
+
+    return calls.tool(name, arguments)
+
+
+def status(text=""):
+    """Shows a line that tells how far the cell is, in place of the one before; it is kept nowhere."""
+    from _ipycodex_runner import calls
+
+    return calls.status(text)
 
 
 def display(*values, **options):

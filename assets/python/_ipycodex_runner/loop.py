@@ -7,7 +7,7 @@ background tasks live on; outside an `await` cell no loop is running, so `asynci
 
 import asyncio
 
-from .wire import interrupts
+from .wire import MAIN, get_ident, interrupts
 
 own = None
 interrupted = []  # not empty: the running cell was cancelled by an interrupt
@@ -40,6 +40,8 @@ def make_current():
 def run(coroutine):
     """Runs a cell's coroutine to its end. An interrupt cancels it where it waits, or breaks into running Python
     code."""
+    if get_ident() != MAIN or asyncio._get_running_loop() is not None:
+        return apart(coroutine)
     make_current()
     loop = get()
     ends = []  # the error that left the coroutine: before Python 3.11 a task does not keep its traceback
@@ -72,6 +74,28 @@ def run(coroutine):
         raise
     finally:
         interrupts.cancel = None
+
+
+def apart(coroutine):
+    """Runs it on a loop of its own, where the one loop runs already, or is another thread's."""
+    import threading
+
+    ends = []
+
+    def work():
+        try:
+            ends.append((asyncio.run(coroutine), None))
+        except BaseException as error:
+            ends.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.05)  # an interrupt is taken between two
+    value, error = ends[0]
+    if error is not None:
+        raise error
+    return value
 
 
 async def noting(coroutine, ends):

@@ -13,43 +13,12 @@ import sys
 from time import perf_counter
 
 from . import debug, follow, host_watch, wire
+from .host import Host
 from .wire import interrupts
 
 
 LOOK = 2  # seconds for a completion or an inspection
 RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "set"}  # and may change what there is
-
-
-class Host:
-    """What the engines see of the outside: frames, questions to the host, the facts of the start."""
-
-    def __init__(self, request_fd, frame_fd, nonce, pty):
-        self.pty = pty
-        self.frames = wire.Frames(frame_fd, nonce, pty)
-        self.requests = wire.Requests(request_fd)
-        self.id = ""  # of the request being served
-        self.calls = 0
-        self.stdin = "terminal" if pty else "refuse"
-        self.dark = False  # whoever looks at what the running cell shows has a dark terminal
-        self.interrupts = interrupts
-
-    def send(self, frame, ordered=True):
-        frame["id"] = self.id
-        late = sys.modules.get(__package__ + ".late")
-        if late is not None and frame["type"] in ("display", "comm"):
-            frame["of"] = late.cell.get()
-        self.frames.send(frame, ordered)
-
-    def later(self, frame):
-        frame["id"] = self.id
-        self.frames.later(frame)
-
-    def ask(self, frame):
-        """Sends a question frame and waits for the reply; None when the host is gone."""
-        self.calls += 1
-        call = "%s#%d" % (self.id, self.calls)
-        frame["call"] = call
-        return self.requests.ask(call, lambda: self.send(frame))
 
 
 def main(arguments):
@@ -111,7 +80,8 @@ def main(arguments):
     host_watch.start(request_fd)
     if sys.version_info >= (3, 12):
         os.register_at_fork(before=excuse_own_threads)
-    Server(host, engine, package.parts).serve()
+    package.server = Server(host, engine, package.parts)
+    package.server.serve()
 
 
 def confined(folders):
@@ -331,6 +301,9 @@ class Server:
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""
         host = self.host
+        if wire.get_ident() != wire.MAIN:
+            host.send({"type": "started"})
+            return function()  # for a thread that waits for a turn (`calls`): the terminal is the main thread's
         host.stdin = "ask" if request.get("stdin") == "ask" else "refuse"
         interrupts.expect()
         if not host.pty:
@@ -360,6 +333,8 @@ class Server:
 
     def run_user_code(self, function):
         """Calls `function` with interrupts on. One that arrives in the last moment is dropped with the flag."""
+        if wire.get_ident() != wire.MAIN:
+            return function()  # for a thread that waits for a turn (`calls`): signals are the main thread's
         before_cell()
         try:
             interrupts.begin()
@@ -387,6 +362,7 @@ class Server:
             if "pandas" in sys.modules:
                 follow.fit_tables(sys.modules["pandas"])
         interrupts.expect()
+        host.cell = host.id
         host.send({"type": "started"})
         try:
             if request.get("cwd") is not None or request.get("env"):
@@ -417,6 +393,10 @@ class Server:
             host.send({"type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": lines})
             outcome = "error"
         self.leave_if_forked()
+        host.cell, host.id = None, request.get("id", "")
+        calls = sys.modules.get(__package__ + ".calls")
+        if hasattr(calls, "cell_ended"):  # a thread may be importing it
+            calls.cell_ended()
         if self.steps is not None:
             self.steps.ended()
         host.dark = False

@@ -398,6 +398,7 @@ class Requests:
         self.queue = None
         self.lock = RLock()  # held by whoever reads the pipe
         self.replies = {}
+        self.bells = ()  # of those who serve requests while they wait
 
     def read_more(self):
         """Reads once; False at the end of the stream."""
@@ -429,7 +430,7 @@ class Requests:
         value = decode(line.decode("utf-8", "replace").strip())
         if type(value) is not dict:
             raise ValueError("a request is a JSON object")
-        if value.get("type") in ("input_reply", "tool_reply", "record_reply"):
+        if value.get("type") in ("input_reply", "call_reply", "record_reply"):
             box = self.replies.pop(value.get("id"), None)
             if box is not None:
                 box.append(value)
@@ -455,6 +456,8 @@ class Requests:
                 if not self.is_reply(line):
                     self.queue.put(line)
                     self.wake()
+                    for bell in self.bells:
+                        bell.release()
         self.queue.put(None)
         self.wake()
         for box in list(self.replies.values()):

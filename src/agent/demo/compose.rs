@@ -22,6 +22,16 @@ pub(super) struct DemoAnswer {
     pub(super) slowly: bool,
 }
 
+impl DemoAnswer {
+    /// In place of words something of the form that is asked for.
+    pub(super) fn held_to(mut self, schema: Option<&Value>) -> Self {
+        if let Some(schema) = schema.filter(|schema| schema.is_object()) {
+            self.text = arguments(schema).to_string();
+        }
+        self
+    }
+}
+
 /// Answers `input`, given the number of exchanges before it and the functions offered.
 pub(super) fn compose(input: &str, earlier: usize, tools: &[Tool]) -> DemoAnswer {
     let context = Context::read(input);
@@ -178,7 +188,7 @@ fn counted_is(count: usize, noun: &str) -> String {
 mod tests {
     use super::{arguments, compose, fenced};
     use crate::agent::demo::threads::Tool;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn an_answer_tells_what_the_context_holds() {
@@ -264,6 +274,14 @@ mod tests {
             assert_eq!(arguments(&schema), json!({"a": value}));
         }
         assert_eq!(arguments(&json!(true)), json!({}));
+    }
+
+    #[test]
+    fn an_answer_is_held_to_a_schema() {
+        let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
+        let said = |schema: Value| compose("hello", 0, &[]).held_to(Some(&schema)).text;
+        assert_eq!(said(schema), r#"{"a":"demo"}"#);
+        assert!(said(Value::Null).starts_with("# Demo"));
     }
 
     #[test]

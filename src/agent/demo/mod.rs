@@ -206,7 +206,8 @@ impl Server {
                 let job = Job {
                     thread: id.to_owned(),
                     turn: turn.clone(),
-                    answer: compose::compose(&input, earlier, thread.tools()),
+                    answer: compose::compose(&input, earlier, thread.tools())
+                        .held_to(params.get("outputSchema")),
                     input_length: input.chars().count(),
                 };
                 self.stage.admit(&turn);

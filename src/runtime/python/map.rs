@@ -13,7 +13,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::super::{Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest};
+use super::super::{
+    CodeCall, CodeWish, Display, Ending, Finish, RequestId, RuntimeEvent, RuntimeRequest,
+};
 use super::wire::{FrameId, RunnerFrame};
 use answers::{bundle_of, cell_error, comm_message, raised};
 
@@ -32,6 +34,8 @@ pub(super) struct Underway {
     requests: VecDeque<(RequestId, RequestKind)>,
     /// Whose output it is at this moment.
     pub(super) current: Option<RequestId>,
+    /// Those that wait for it to end, the last one first in line.
+    outer: Vec<RequestId>,
     /// Questions of the runner: our number, the request, the runner's name for it.
     questions: Vec<(u64, RequestId, Value)>,
     /// Never reused, across interpreters.
@@ -76,6 +80,7 @@ impl Underway {
     /// The interpreter is gone: the requests it did not answer.
     pub(super) fn abandon(&mut self) -> VecDeque<(RequestId, RequestKind)> {
         self.current = None;
+        self.outer.clear();
         self.questions.clear();
         std::mem::take(&mut self.requests)
     }
@@ -84,8 +89,9 @@ impl Underway {
     fn end(&mut self, id: RequestId) -> Option<RequestKind> {
         let at = self.requests.iter().position(|(known, _)| *known == id)?;
         let (_, kind) = self.requests.remove(at)?;
+        self.outer.retain(|outer| *outer != id);
         if self.current == Some(id) {
-            self.current = None;
+            self.current = self.outer.pop();
         }
         self.questions.retain(|(_, asker, _)| *asker != id);
         Some(kind)
@@ -114,7 +120,7 @@ impl Underway {
             }
             RunnerFrame::Started { id } => {
                 let id = known(id)?;
-                self.current = Some(id);
+                self.outer.extend(self.current.replace(id));
                 if self.kind(id) != Some(RequestKind::Execute) {
                     // Told by its output and its answer alone.
                     return None;
@@ -183,6 +189,31 @@ impl Underway {
                 let call = self.question(id, call);
                 RuntimeEvent::RecordRequested { id, call }
             }
+            RunnerFrame::Call {
+                id,
+                call,
+                waits,
+                wish,
+            } => {
+                // It is replied to even where its cell has just ended.
+                let asker = id.0?;
+                let call = CodeCall {
+                    call: self.question(asker, call),
+                    wish: CodeWish::from(*wish),
+                    waits,
+                };
+                RuntimeEvent::Called { id: id.0, call }
+            }
+            RunnerFrame::CalledOff { call } => {
+                let named = |(_, _, name): &&(u64, RequestId, Value)| *name == call;
+                let call = self.questions.iter().find(named)?.0;
+                self.take_question(call);
+                RuntimeEvent::CalledOff { call }
+            }
+            RunnerFrame::Status { id, text } => RuntimeEvent::Status {
+                id: known(id)?,
+                text,
+            },
             RunnerFrame::NextInput { id, text } => RuntimeEvent::NextInput {
                 id: known(id)?,
                 text,

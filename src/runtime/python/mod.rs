@@ -6,6 +6,7 @@
 //! (`order.rs`). Invariant: control and output never share a descriptor, so nothing a cell prints can be
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
+mod calling;
 mod control;
 mod ends;
 mod find;

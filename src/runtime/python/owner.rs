@@ -15,6 +15,7 @@ use super::super::terminal::InnerTerminal;
 use super::super::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
 };
+use super::calling::answered;
 use super::control::Control;
 use super::ends::Ends;
 use super::interpreter::{Interpreter, PollStep};
@@ -23,7 +24,7 @@ use super::order::SequenceItem;
 use super::plan::PythonPlan;
 use super::set_up::Beginning;
 use super::start::{Early, Start, Starter};
-use super::wire::{RunnerFrame, answered, reply_line, request_line, take_back_line};
+use super::wire::{RunnerFrame, reply_line, request_line, take_back_line};
 
 /// How long an interpreter has for each step of its end: by itself, after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);

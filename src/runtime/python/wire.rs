@@ -12,9 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{
-    CheckpointWish, CommAct, CommMessage, InputReply, RequestId, RuntimeRequest, SetUp, Stdin,
-};
+use super::super::{CheckpointWish, CommAct, CommMessage, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::calling::{self, Wish};
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -124,7 +123,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
             json!({"type": "checkpoints", "id": id, "op": op, "number": number})
         }
         RuntimeRequest::Comm(message) => comm_line(id, message),
-        RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return None,
+        RuntimeRequest::ReplyInput { .. }
+        | RuntimeRequest::ReplyRecord { .. }
+        | RuntimeRequest::ReplyCall { .. } => return None,
         RuntimeRequest::Shutdown { .. } => json!({"type": "exit", "id": id}),
     };
     Some(line_of(&value))
@@ -177,31 +178,9 @@ fn word(stdin: Stdin) -> &'static str {
     }
 }
 
-/// The number of the question that `request` answers, if it answers one.
-pub(super) fn answered(request: &RuntimeRequest) -> Option<u64> {
-    match request {
-        RuntimeRequest::ReplyInput { call, .. } | RuntimeRequest::ReplyRecord { call, .. } => {
-            Some(*call)
-        }
-        _ => None,
-    }
-}
-
 /// The line of a reply to the question the runner called `call`; none for what is no reply.
 pub(super) fn reply_line(call: &Value, request: &RuntimeRequest) -> Option<Vec<u8>> {
-    Some(line_of(&match request {
-        RuntimeRequest::ReplyInput { reply, .. } => match reply {
-            InputReply::Line(line) => json!({"type": "input_reply", "id": call, "value": line}),
-            InputReply::Eof => json!({"type": "input_reply", "id": call, "eof": true}),
-        },
-        RuntimeRequest::ReplyRecord { place, .. } => json!({
-            "type": "record_reply",
-            "id": call,
-            "path": place.as_ref().map(|place| place.path.to_string_lossy()),
-            "session": place.as_ref().map(|place| place.session),
-        }),
-        _ => return None,
-    }))
+    Some(line_of(&calling::reply(call, request)?))
 }
 
 /// The line that asks for what was typed for cell `id` and is still unread after its end; the answer is
@@ -304,6 +283,23 @@ pub(super) enum RunnerFrame {
         #[serde(default)]
         id: FrameId,
         call: Value,
+    },
+    Call {
+        #[serde(default)]
+        id: FrameId,
+        call: Value,
+        #[serde(default)]
+        waits: bool,
+        #[serde(flatten)]
+        wish: Box<Wish>,
+    },
+    CalledOff {
+        call: Value,
+    },
+    Status {
+        #[serde(default)]
+        id: FrameId,
+        text: String,
     },
     NextInput {
         #[serde(default)]
@@ -466,7 +462,7 @@ mod tests {
     fn unknown_types_and_fields_are_accepted_and_garbage_is_not() {
         for line in [
             r#"{"type":"telemetry","x":1}"#,
-            r#"{"type":"status","id":1,"event":{"op":"cd"}}"#,
+            r#"{"type":"weather","id":1,"event":{"op":"cd"}}"#,
         ] {
             let parsed = parse_frame(line.as_bytes()).unwrap();
             assert!(matches!(parsed.frame, RunnerFrame::Unknown), "{line}");

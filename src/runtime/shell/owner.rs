@@ -109,7 +109,9 @@ impl Owner {
     fn take(&mut self, id: RequestId, request: RuntimeRequest) {
         let answer = match request {
             RuntimeRequest::Execute(execute) => return self.begin(id, execute),
-            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => return,
+            RuntimeRequest::ReplyInput { .. }
+            | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::ReplyCall { .. } => return,
             RuntimeRequest::IsComplete { .. } => RuntimeAnswer::Completeness(Completeness::Unknown),
             RuntimeRequest::Shutdown { .. } => {
                 self.end();

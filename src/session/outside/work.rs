@@ -1,20 +1,29 @@
-//! Calls from outside are done: in their turn, or inside of the turn that runs.
+//! Calls from outside are done: in their turn, or inside of the turn that runs. What a cell asks for is such a call,
+//! too, or a prompt: it takes the floor, and the cell waits beneath.
 
+use std::time::Instant;
+
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{OutsideCall, OutsideWish, Toolset, inside_id};
-use crate::agent::{AgentEvent, AgentReply, ToolSpec};
+use crate::agent::{AgentEvent, AgentReply, ToolCall, ToolSpec};
 use crate::dialog::{Dialog, call_line, tool_line};
-use crate::runtime::{RuntimeAnswer, RuntimeRequest};
-use crate::session::events::{AnswerEvent, EndEvent, SessionEvent};
+use crate::input::prompt_source;
+use crate::runtime::{CallReply, CodeCall, CodeWish, RequestId, RuntimeAnswer, RuntimeRequest};
+use crate::session::events::{AnswerEvent, BeginEvent, EndEvent, SessionEvent};
 use crate::session::floor::{FloorEvent, Holder, Work};
 use crate::session::handle::Command;
-use crate::session::prompt::{PromptEvent, functions};
+use crate::session::prompt::{Prompt, PromptEvent, functions};
 use crate::session::run::RunSender;
+use crate::session::runtimes::Role;
 use crate::session::slots::Waiter;
 use crate::session::task::Session;
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::Offer;
+
+/// Stands before the schema in a prompt to an agent that cannot be held to one.
+const HELD: &str = "Answer with nothing but JSON that fits this JSON schema:";
 
 impl Session {
     pub(in crate::session) fn on_outside(&mut self, wish: OutsideWish) {
@@ -136,11 +145,147 @@ impl Session {
         }
     }
 
-    /// Its result goes to whoever called, and to who shows it.
-    pub(in crate::session) fn call_returned(&mut self, result: ToolReturn) {
-        let Some(Holder::Call { told, .. }) = self.floor.holder() else {
+    /// Code of the user's runtime asks for something.
+    pub(in crate::session) fn code_called(&mut self, id: Option<RequestId>, call: CodeCall) {
+        if id.is_some_and(|id| self.floor.cell(Role::User, id).is_some()) {
+            self.from_cells.line_up(call);
+            self.next_call_of_cell();
+        } else {
+            let why = "only a cell of yours that runs can ask the session for something";
+            self.reply_to_code(call.call, CallReply::Refused(why.to_owned()));
+        }
+    }
+
+    /// Code no longer waits for a call.
+    pub(in crate::session) fn code_called_off(&mut self, call: u64) {
+        if !self.from_cells.drop_waiting(call) && self.from_cells.call_off(Some(call)) {
+            self.on_floor(FloorEvent::Interrupted);
+        }
+    }
+
+    /// The cell that asked has ended: so does what it asked for.
+    pub(in crate::session) fn asking_cell_ended(&mut self) {
+        if !self.from_cells.cell_ended() {
+            return;
+        }
+        self.on_floor(FloorEvent::Interrupted);
+        if self.floor.is_asked_from_beneath() {
+            // Nobody waits for code of its tools: it was interrupted.
+            self.toolbox.abandon();
+            match self.floor.holder() {
+                Some(Holder::Prompt(_)) => self.on_prompt(PromptEvent::ToolsAway),
+                _ => self.call_returned(ToolReturn::failed("the cell has ended")),
+            }
+        }
+    }
+
+    fn reply_to_code(&mut self, call: u64, reply: CallReply) {
+        let reply = RuntimeRequest::ReplyCall { call, reply };
+        self.runtimes.user.tell(reply);
+    }
+
+    /// What the cell asked for is over: it has the floor again, and its next call its turn.
+    pub(in crate::session) fn cell_goes_on(&mut self) {
+        self.shared.changes.send_modify(|changes| *changes += 1);
+        self.outputs.save(self.out_or_background());
+        let Some(over) = self.from_cells.over() else {
             return;
         };
+        self.say(over.told);
+        for (call, reply) in over.replies {
+            self.reply_to_code(call, reply);
+        }
+        if over.interrupts {
+            let told = self.runtimes.user.interrupt();
+            self.say(told);
+        }
+        self.next_call_of_cell();
+    }
+
+    /// The next call of the cell that has the floor.
+    fn next_call_of_cell(&mut self) {
+        let Some(call) = self.from_cells.next() else {
+            return;
+        };
+        let Some(out) = self.floor.out().cloned() else {
+            return;
+        };
+        self.floor.wait_beneath();
+        match call.wish {
+            CodeWish::Ask {
+                prompt,
+                schema,
+                tools,
+            } => {
+                let able = self.exchanges.agent.get().capabilities();
+                let (text, schema) = match schema {
+                    Some(schema) if !able.structured => {
+                        (format!("{prompt}\n\n{HELD}\n\n{schema}"), None)
+                    }
+                    schema => (prompt, schema),
+                };
+                let line = self.numbering.take();
+                let source = prompt_source(&text);
+                self.history.input(line, &source, &source);
+                out.send(BeginEvent::Asked {
+                    line,
+                    prompt: text.clone(),
+                });
+                let prompt = Prompt::new(line, text, source, Instant::now())
+                    .with(Vec::new(), schema)
+                    .verbatim(tools);
+                self.begin_prompt(prompt, out);
+            }
+            CodeWish::Tool { name, arguments } => self.begin_call_of_cell(name, arguments, out),
+        }
+    }
+
+    fn begin_call_of_cell(&mut self, name: String, arguments: Value, out: RunSender) {
+        out.send(AnswerEvent::ToolStarted {
+            call: call_line(&name, &arguments),
+        });
+        let holder = Holder::Call {
+            id: 0,
+            caller: "the cell that runs".to_owned(),
+            asks: self.setup.asks,
+            stopped: false,
+            left: false,
+            told: None,
+        };
+        self.floor.give(holder, out);
+        // The user calls it, by code: what the agent may work with says nothing of that.
+        let offer = Offer {
+            python: true,
+            run_cells: true,
+            load_skill: !self.shelf.is_empty(),
+            able: self.runtimes.user.able(),
+        };
+        let names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
+        if !names.contains(&name) {
+            let names = names.join(", ");
+            let why = format!("there is no tool `{name}` in this session: it has {names}");
+            return self.call_returned(ToolReturn::failed(&why));
+        }
+        let id = String::new();
+        let call = ToolCall {
+            id,
+            name,
+            arguments,
+        };
+        if let Some(result) = self.begin_tool(call, 0) {
+            self.call_returned(result);
+        }
+    }
+
+    /// Its result goes to whoever called, and to who shows it.
+    pub(in crate::session) fn call_returned(&mut self, result: ToolReturn) {
+        let Some(Holder::Call { told, stopped, .. }) = self.floor.holder() else {
+            return;
+        };
+        if let Some(shown) = self.from_cells.tool_returned(&result, *stopped) {
+            self.say([shown]);
+            return self.finish_current();
+        }
         let shown = told.as_ref().map(|(_, name, arguments)| {
             let line = tool_line(name, arguments, &result.text);
             let success = result.success;

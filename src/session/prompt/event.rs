@@ -85,6 +85,8 @@ pub(in crate::session) struct Exchanged {
     pub prompt: String,
     /// The answer in its stored form.
     pub stored: String,
+    /// The texts of the answer, in order.
+    pub said: Vec<String>,
     /// The thread to go on with.
     pub thread: Option<RecordedThread>,
     /// All text that was sent, where it is logged.

@@ -58,7 +58,7 @@ impl Gathering {
             dialog.hide(replaced, true);
         }
         around.outputs.keep_cells(&dialog);
-        let offered = match Offered::of(&asked.text, &dialog) {
+        let offered = match Offered::of(&asked.referring(), &dialog) {
             Ok(offered) => offered,
             Err(line) => return (Reached::Refused(line), Vec::new()),
         };
@@ -109,8 +109,8 @@ fn evaluate(
     asked: &mut Asked,
     around: &Around<'_>,
 ) -> Step {
-    let mentioned = Mentioned::of(&asked.text, &dialog, around.skills);
-    asked.expansion.xml = error_asked_for(&asked.text, &dialog);
+    let mentioned = Mentioned::of(&asked.referring(), &dialog, around.skills);
+    asked.expansion.xml = error_asked_for(&asked.referring(), &dialog);
     if let Some(preview) = &mut asked.preview {
         preview.leaves_out(&mentioned.variables, &mentioned.shells);
     }

@@ -79,6 +79,7 @@ impl Prompt {
                 text,
                 attached: Vec::new(),
                 schema: None,
+                verbatim: None,
                 expansion: Expansion::default(),
                 replaces: None,
                 preview: None,
@@ -97,6 +98,12 @@ impl Prompt {
         schema: Option<serde_json::Value>,
     ) -> Self {
         (self.asked.attached, self.asked.schema) = (attached, schema);
+        self
+    }
+
+    /// Sends it as it is: it refers to nothing, and these functions are offered for it.
+    pub(super) fn verbatim(mut self, tools: Vec<String>) -> Self {
+        self.asked.verbatim = Some(tools);
         self
     }
 
@@ -319,6 +326,7 @@ impl Prompt {
         let TurnEnd {
             outcome,
             stored,
+            said,
             usage,
             thread,
         } = end;
@@ -329,6 +337,7 @@ impl Prompt {
             exchange: Some(Exchanged {
                 prompt: self.asked.text.clone(),
                 stored,
+                said,
                 thread,
                 sent,
             }),

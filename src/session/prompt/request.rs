@@ -98,13 +98,14 @@ pub(super) fn compose(
     let user = user_entry(&prompt.expansion.xml, &dialog.next_context(), &prompt.text);
     let images = seen(dialog.next_pictures(&prompt.expansion));
     digest.asked(&user, &images);
-    let (command, rest) = match runs_command(&prompt.text, around.commands) {
-        true => {
-            let rest = format!("{}{}", prompt.expansion.xml, dialog.next_context());
-            (Some(prompt.text.trim().to_owned()), rest)
-        }
-        false => (None, user),
-    };
+    let (command, rest) =
+        match prompt.verbatim.is_none() && runs_command(&prompt.text, around.commands) {
+            true => {
+                let rest = format!("{}{}", prompt.expansion.xml, dialog.next_context());
+                (Some(prompt.text.trim().to_owned()), rest)
+            }
+            false => (None, user),
+        };
     // An agent knows a command of its own by the first word of the input.
     let commanded = command.is_some();
     let mut input: Vec<InputPart> = command.into_iter().map(InputPart::Text).collect();

@@ -69,6 +69,8 @@ pub(in crate::session) struct TurnEnd {
     pub outcome: TurnOutcome,
     /// The answer in its stored form.
     pub stored: String,
+    /// The texts of the answer, in order.
+    pub said: Vec<String>,
     /// Tokens, when the agent told.
     pub usage: Option<Usage>,
     /// The agent's thread, when it can be gone on with.
@@ -351,6 +353,7 @@ impl Turn {
         TurnAction::End(Box::new(TurnEnd {
             outcome,
             stored,
+            said: self.answer.texts(),
             usage: self.usage,
             thread,
         }))

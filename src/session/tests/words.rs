@@ -43,6 +43,7 @@ fn begun(event: &BeginEvent) -> String {
             title,
             source,
         } => format!("({line}) {title}|{source}"),
+        BeginEvent::Asked { line, prompt } => format!("[{line}] asks {prompt}"),
         BeginEvent::Step {
             step,
             of,

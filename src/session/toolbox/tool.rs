@@ -112,6 +112,8 @@ pub(in crate::session) struct Desk<'a> {
     pub somebody: bool,
     /// An interpreter is up: it may hold variables.
     pub interpreter: bool,
+    /// A cell of the user waits for what is going on, and holds it up.
+    pub cell_waits: bool,
     /// What the runtime can do.
     pub able: &'a RuntimeCapabilities,
     /// Who answers a tool's `input()`.

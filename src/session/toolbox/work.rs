@@ -89,6 +89,7 @@ impl Session {
             now: Instant::now(),
             somebody: self.floor.asks(self.setup.asks),
             interpreter: self.runtimes.user.is_up(),
+            cell_waits: self.floor.is_asked_from_beneath(),
             able: self.runtimes.user.able(),
             stdin: self.runtimes.user.tool_stdin(),
             run_cells: &mut self.choices.run_cells,

@@ -42,7 +42,9 @@ impl RequestKind {
             RuntimeRequest::Comm(_) => RequestKind::Comm,
             RuntimeRequest::Checkpoints(_) => RequestKind::Checkpoints,
             RuntimeRequest::Shutdown { .. } => RequestKind::Shutdown,
-            RuntimeRequest::ReplyInput { .. } | RuntimeRequest::ReplyRecord { .. } => {
+            RuntimeRequest::ReplyInput { .. }
+            | RuntimeRequest::ReplyRecord { .. }
+            | RuntimeRequest::ReplyCall { .. } => {
                 return None;
             }
         })

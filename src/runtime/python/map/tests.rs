@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::runtime::Death;
-use crate::runtime::python::wire::{answered, parse_frame, reply_line};
+use crate::runtime::python::calling::answered;
+use crate::runtime::python::wire::{parse_frame, reply_line};
 
 fn underway(requests: &[(u64, RequestKind)]) -> Underway {
     let mut underway = Underway::default();

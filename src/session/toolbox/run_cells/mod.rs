@@ -179,6 +179,13 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
         wanted.which = Which::Fresh;
     }
     let live = wanted.which == Which::Live;
+    if live && desk.cell_waits {
+        return Err(ToolReturn::failed(
+            "no cell was run: a cell of the user has asked this and waits for the answer, and the live interpreter \
+             runs one cell at a time. `\"kernel\": \"scratch\"` runs cells beside it; functions of the user can be \
+             called.",
+        ));
+    }
     let mut cells = Cells {
         wanted,
         opened: None,

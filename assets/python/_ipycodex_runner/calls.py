@@ -1,0 +1,250 @@
+"""What code asks of the session that runs it: an answer of the agent, a tool, a line that tells how far it is.
+
+In: calls of the module `ipycodex`, from any thread or task of the running cell. Out: `call` frames; the session's
+replies, as values or exceptions. Invariants: whoever waits serves what the turn it began asks of the interpreter
+(functions, references, looks), so that nobody waits for somebody who waits; a call ends at the latest with its cell;
+one that nobody waits for any more is called off. Absent on purpose: what a prompt is; cells that run inside of cells.
+"""
+
+import sys
+from _queue import Empty, SimpleQueue
+from _thread import get_ident
+from itertools import count
+
+from . import asking, wire
+from .asking import Error
+from .wire import MAIN, interrupts
+
+numbers = count(1)
+waiting = {}  # calls of the running cell, by name
+serving = []  # threads that serve the turn which a call began
+served = set()  # what they served
+
+
+class Call:
+    """A question to the session, from its sending to its reply."""
+
+    def __init__(self, what, wish):
+        self.host = sys.modules[__package__].host
+        cell = cell_of(self.host, what)
+        self.name = "%s!%d" % (cell, next(numbers))
+        self.bell = SimpleQueue()
+        self.box = [self]  # as `wire.Requests` has it: who is told, then the reply
+        self.frame = dict(wish, type="call", id=cell, call=self.name, waits=get_ident() == MAIN)
+
+    def release(self):
+        """The reply is there, or there is something to serve."""
+        self.bell.put(None)
+
+    def __enter__(self):
+        requests = self.host.requests
+        waiting[self.name] = self
+        requests.bells = requests.bells + (self,)
+        requests.replies[self.name] = self.box
+        return self
+
+    def __exit__(self, *error):
+        requests = self.host.requests
+        requests.replies.pop(self.name, None)
+        waiting.pop(self.name, None)
+        requests.bells = tuple(bell for bell in requests.bells if bell is not self)
+        if len(self.box) == 1:
+            self.host.frames.send({"type": "called_off", "call": self.name}, False)
+        for other in requests.bells:
+            other.release()  # what this one has not served
+
+    def request(self):
+        """A request that waits to be served."""
+        requests = self.host.requests
+        if requests.queue is None:
+            if get_ident() != MAIN:
+                return None  # the main thread reads, and serves
+            with requests.lock:
+                return requests.lines.pop(0) if requests.lines else None
+        try:
+            line = requests.queue.get_nowait()
+        except Empty:
+            return None
+        if line is None:
+            requests.queue.put(None)
+            raise Error("the session has ended")
+        return line
+
+    def answered(self):
+        """True when the reply is there; what came before it has been served."""
+        while True:
+            line = self.request()
+            if line is not None:
+                serve(line)
+            else:
+                return len(self.box) > 1
+
+    def wait(self):
+        requests = self.host.requests
+        self.host.frames.send(self.frame)
+        while not self.answered():
+            if requests.queue is not None:
+                self.bell.get()
+            elif get_ident() != MAIN:
+                try:
+                    self.bell.get(True, 0.05)
+                except Empty:
+                    requests.start_thread_when_free()
+            else:
+                with requests.lock:
+                    if requests.queue is None and not requests.take_replies() and len(self.box) == 1:
+                        raise Error("the session has ended")
+        return self.value()
+
+    async def wait_on_loop(self):
+        import asyncio
+
+        requests, loop, rung = self.host.requests, asyncio.get_running_loop(), asyncio.Event()
+        self.bell = OnLoop(loop, rung)
+        self.host.frames.send(self.frame)
+        while True:
+            rung.clear()
+            if self.answered():
+                return self.value()
+            if requests.queue is not None:
+                await rung.wait()
+            elif get_ident() == MAIN:
+                requests.start_thread()
+            else:
+                await asyncio.sleep(0.05)
+                requests.start_thread_when_free()
+
+    def value(self):
+        reply = self.box[1]
+        if reply.get("interrupted"):
+            raise KeyboardInterrupt
+        if reply.get("error") is not None:
+            raise Error(reply["error"])
+        return reply.get("value")
+
+
+class OnLoop:
+    """A bell that a task listens to."""
+
+    def __init__(self, loop, rung):
+        self.loop, self.rung = loop, rung
+
+    def put(self, _nothing):
+        try:
+            self.loop.call_soon_threadsafe(self.rung.set)
+        except RuntimeError:
+            pass  # the loop is closed: nobody listens
+
+
+def cell_of(host, what):
+    """The request of the cell that runs. Raises what tells why there is none to ask for."""
+    if getattr(host, "frames", None) is None:
+        raise Error("%s is not to be had in a kernel of Jupyter: it needs the interpreter of ipycodex itself" % what)
+    if host.frames.forked():
+        raise Error("%s cannot be called in a forked process: it is the cell's own process that has a session" % what)
+    late = sys.modules.get(__package__ + ".late")
+    if get_ident() in serving or (late is not None and late.cell.get() in served):
+        raise Error(
+            "%s cannot be called here: the agent waits for this function, and answers nobody before it returns" % what
+        )
+    if host.cell is None:
+        raise Error("%s works in a cell that runs: none does, or this is a function that the agent calls" % what)
+    return host.cell
+
+
+def serve(line):
+    """Carries out a request of the turn that a call began."""
+    package = sys.modules[__package__]
+    host, server = package.host, package.server
+    try:
+        request = host.requests.parse(line)
+    except Exception as error:
+        return server.refuse("", "%s: %s" % (type(error).__name__, error))
+    if request is None:
+        return None
+    kind, name, main = request.get("type", "exec"), request.get("id", ""), get_ident() == MAIN
+    kept, seen = host.stdin, interrupts.seen
+    serving.append(get_ident())
+    served.add(name)
+    host.id = name
+    mark(name)
+    try:
+        if kind == "exit":
+            give_back(host.requests, line)
+            raise Error("the session ends")
+        if kind in server.actions:
+            server.answer(server.actions[kind], request)
+        elif kind in ("exec", "set_up"):
+            server.refuse(name, "a cell waits for the answer to a prompt, and no other can run before it has ended")
+        else:
+            server.refuse(name, "unknown request type: %r" % (kind,))
+    finally:
+        serving.remove(get_ident())
+        mark(host.cell)
+        if main:
+            host.id, host.stdin = host.cell, kept
+            interrupts.user = True
+        else:
+            del host.ids[get_ident()]
+    if main and interrupts.seen != seen:
+        raise KeyboardInterrupt  # meant for all that runs here
+    return None
+
+
+def mark(request):
+    """Threads that are started now belong to this request."""
+    late = sys.modules.get(__package__ + ".late")
+    if late is not None:
+        late.cell.set(request)
+
+
+def give_back(requests, line):
+    if requests.queue is not None:
+        requests.queue.put(line)
+    else:
+        requests.lines.insert(0, line)
+
+
+def cell_ended():
+    """Nobody is told anything any more: a thread that still waits learns it."""
+    for call in list(waiting.values()):
+        call.box.append({"error": "the cell that asked has ended"})
+        call.release()
+    waiting.clear()
+
+
+def ask(prompt, schema, tools):
+    steps, said = asking.steps(prompt, schema, tools), None
+    while True:
+        try:
+            wish = steps.send(said)
+        except StopIteration as end:
+            return end.value
+        with Call("ask()", wish) as call:
+            said = call.wait()
+
+
+async def ask_async(prompt, schema, tools):
+    steps, said = asking.steps(prompt, schema, tools), None
+    while True:
+        try:
+            wish = steps.send(said)
+        except StopIteration as end:
+            return end.value
+        with Call("ask_async()", wish) as call:
+            said = await call.wait_on_loop()
+
+
+def tool(name, arguments):
+    if type(name) is not str:
+        raise TypeError("tool(): expected the name of a tool, got %r" % (name,))
+    clean = wire.decode(wire.dump(arguments))
+    with Call("tool()", {"op": "tool", "name": name, "args": clean}) as call:
+        return call.wait()
+
+
+def status(text):
+    host = sys.modules[__package__].host
+    if getattr(host, "frames", None) is None:
+        raise Error("status() is not to be had in a kernel of Jupyter: print() is")
+    host.send({"type": "status", "text": " ".join(str(text).split())[:200]})
