@@ -37,7 +37,7 @@ def threads(host):
                 return "the thread `%s` is running" % thread.name
     if host.requests.queue is not None:
         return "a thread has asked for input"
-    for _look in range(10):  # a thread is counted a moment after its start, and a moment after its end
+    for _look in range(50):  # ms: a thread is counted a moment after its start, and a moment after its end
         running = _thread._count() - uncounted
         native = len(os.listdir("/proc/self/task")) - 1 - running
         if running <= len(others) + 1 and native <= 0:
