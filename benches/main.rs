@@ -17,6 +17,7 @@
 mod completion;
 mod dialog;
 mod first_result;
+mod kernel;
 mod keys;
 mod lines;
 mod markdown;
@@ -38,7 +39,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 13] = [
+const BENCHES: [Bench; 14] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -48,6 +49,7 @@ const BENCHES: [Bench; 13] = [
     ("turn", turn::rows),
     ("dialog", dialog::rows),
     ("mcp", mcp::rows),
+    ("kernel", kernel::rows),
     ("save", saving::rows),
     ("notebook", notebook::rows),
     ("keys", keys::rows),

@@ -222,6 +222,11 @@ impl<'a> Sheet<'a> {
         self.print(OutputStream::Stderr, &format!("{line}\n")).await;
     }
 
+    /// The client has cells, and room for one more.
+    pub(super) fn has_cells(&self) -> bool {
+        !self.prints
+    }
+
     /// The answers' own words so far.
     pub(super) fn words(&self) -> &str {
         &self.words

@@ -328,7 +328,8 @@ impl<'a> Telling<'a> {
         // What a cell asked for is the cell's.
         let offered = self.kind != Some(RunKind::Cell);
         let code = python_blocks(self.sheet.words()).join("\n\n");
-        if offered && self.outcome.failure.is_none() && !code.trim().is_empty() {
+        let offered = offered && self.sheet.has_cells() && self.outcome.failure.is_none();
+        if offered && !code.trim().is_empty() {
             self.offer(code);
         }
         self.outcome

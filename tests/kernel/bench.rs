@@ -14,12 +14,16 @@ pub(super) struct Bench {
 impl Bench {
     /// `None`: the clients cannot be had.
     pub(super) fn new() -> Option<Bench> {
+        Bench::with_agent("demo")
+    }
+
+    /// The same with another agent.
+    pub(super) fn with_agent(agent: &str) -> Option<Bench> {
         let python = peers::clients()?;
         let mut home = Home::new();
         let prefix = home.path().join("prefix");
         home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
-        let words = ["kernel", "install", "--agent", "demo", "--prefix"];
-        let mut words: Vec<&str> = words.to_vec();
+        let mut words = vec!["kernel", "install", "--agent", agent, "--prefix"];
         words.push(prefix.to_str().unwrap());
         words.extend(["--python", python.to_str().unwrap()]);
         let installed = home.run(&words, "");

@@ -1,9 +1,12 @@
 //! Whole clients: Jupyter's conformance tests, `jupyter execute`, our own shell on our own kernel.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::bench::Bench;
 use crate::support::home::finish;
+use crate::support::pty::Pty;
 
 #[test]
 fn the_conformance_tests_of_jupyter_pass() {
@@ -89,4 +92,34 @@ fn our_own_shell_runs_on_our_own_kernel() {
     let ran = bench.home.run(&words, text);
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(ran.stdout.contains("42\n"), "{ran:?}");
+}
+
+#[test]
+fn a_console_prints_answers_asks_and_interrupts() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    let console = bench.beside("jupyter-console");
+    let pty = Pty::spawn_program(&bench.home, &console, &["--kernel", "ipycodex"], (100, 60));
+    pty.wait_for("In [1]:");
+    pty.send("6 * 7\r");
+    pty.wait_for("Out[1]: 42");
+    pty.wait_for("In [2]:");
+    pty.send(".what was that?\r");
+    pty.wait_for_anywhere("# Demo answer");
+    pty.wait_for("In [3]:");
+    pty.send("input('name? ').upper()\r");
+    pty.wait_for("\nname? ");
+    // The console drops what is typed before its own prompt reads.
+    std::thread::sleep(Duration::from_millis(500));
+    pty.send("bob\r");
+    pty.wait_for("'BOB'");
+    pty.wait_for("In [4]:");
+    pty.send("import time; print('o' + 'n!'); time.sleep(50)\r");
+    pty.wait_for("on!");
+    pty.send("\x03");
+    pty.wait_for("KeyboardInterrupt");
+    pty.wait_for("In [5]:");
+    pty.send("exit\r");
+    assert!(pty.exit_status().success());
 }

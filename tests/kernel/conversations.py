@@ -189,4 +189,113 @@ def late():
         assert message["parent_header"]["msg_id"] == request, message
 
 
+
+def objects():
+    with kernel() as (k, _):
+        told = k.run("import ipywidgets\nslider = ipywidgets.IntSlider(3)\nslider")
+        opened = told.of("comm_open")
+        assert [one["target_name"] for one in opened] == ["jupyter.widget"] * 3, opened
+        view = told.of("execute_result")[0]["data"]["application/vnd.jupyter.widget-view+json"]
+        assert view["model_id"] == opened[-1]["comm_id"], view
+        # What the user drags is what the cell has.
+        session, socket = k.client.session, k.client.shell_channel.socket
+
+        def say(kind, buffers=(), **content):
+            message = session.send(socket, session.msg(kind, content), buffers=list(buffers))
+            told, request = [], message["header"]["msg_id"]
+            while True:
+                message = k.client.get_iopub_msg(timeout=LIMIT)
+                if message["parent_header"].get("msg_id") != request:
+                    continue
+                if message["content"].get("execution_state") == "idle":
+                    return told
+                told.append(message)
+        data = {"method": "update", "state": {"value": 17}, "buffer_paths": []}
+        say("comm_msg", comm_id=view["model_id"], data=data)
+        assert k.run("slider.value").of("execute_result")[0]["data"]["text/plain"] == "17"
+        told = k.run("from tqdm.notebook import tqdm\nfor _ in tqdm(range(3)): pass")
+        values = [one["data"]["state"].get("value") for one in told.of("comm_msg")]
+        assert 3.0 in values and "application/vnd.jupyter.widget-view+json" in told.of("display_data")[0]["data"]
+        k.run("import comm\n"
+              "def opened(c, _):\n"
+              "    @c.on_msg\n"
+              "    def heard(m): print('heard'); c.send(m['content']['data'], buffers=[bytes(m['buffers'][0])[::-1]])\n"
+              "comm.get_comm_manager().register_target('t', opened)")
+        say("comm_open", comm_id="c1", target_name="t", data={})
+        told = say("comm_msg", [b"\x00\xff"], comm_id="c1", data={"a": 1})
+        assert [one["msg_type"] for one in told if one["msg_type"] != "status"] == ["stream", "comm_msg"], told
+        assert told[-1]["content"] == {"comm_id": "c1", "data": {"a": 1}}
+        assert [bytes(one) for one in told[-1]["buffers"]] == [b"\xff\x00"]
+        told = say("comm_open", comm_id="c2", target_name="nobody", data={})
+        assert told[-1]["msg_type"] == "comm_close", told
+        k.client.comm_info(target_name="t")
+        assert k.client.get_shell_msg(timeout=LIMIT)["content"]["comms"] == {"c1": {"target_name": "t"}}
+
+
+def offers():
+    with kernel() as (k, _):
+        told = k.run(".say something")
+        [payload] = told.reply["payload"]
+        assert payload == {"source": "set_next_input", "text": "sum(range(10))", "replace": False}
+        # A console has no cells: it prints the answer as it comes.
+        k.client.history(hist_access_type="tail", n=5)
+        k.client.get_shell_msg(timeout=LIMIT)
+        told = k.run(".say it again")
+        assert told.reply["payload"] == [] and not told.of("display_data")
+        assert "# Demo answer" in told.text() and told.text().endswith("\n"), told.text()
+
+
+def deaths():
+    with kernel() as (k, manager):
+        told = k.run("x = 1\nimport os; print('last words', flush=True); os._exit(3)")
+        assert told.reply["ename"] == "DeadKernel" and "exit code 3" in told.reply["evalue"], told.reply
+        assert told.text() == "last words\n"
+        assert k.run("x").reply["ename"] == "NameError"
+        # Killed in the middle of an answer: the record has what came.
+        k.send(".slowly tell me what will be lost")
+        began = time.monotonic()
+        while True:
+            message = k.client.get_iopub_msg(timeout=LIMIT)
+            assert message["content"].get("execution_state") != "idle", "the answer is over"
+            # The record follows an answer once a second.
+            if "# Demo" in str(message["content"]) and time.monotonic() > began + 1.3:
+                break
+        os.kill(manager.provisioner.process.pid, signal.SIGKILL)
+        manager.provisioner.process.wait()
+        manager.provisioner.process = None
+
+
+def floods():
+    with kernel() as (k, manager):
+        def size():
+            with open(f"/proc/{manager.provisioner.process.pid}/status") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
+        before = size()
+        requests = [k.send(str(number)) for number in range(1000)]
+        seen = []
+        while len(seen) < 1000:
+            seen.append(k.client.get_shell_msg(timeout=LIMIT)["parent_header"]["msg_id"])
+        assert seen == requests
+        # A client that does not read is waited for, not for long, and not remembered.
+        import zmq
+        deaf = zmq.Context.instance().socket(zmq.SUB)
+        deaf.setsockopt(zmq.RCVHWM, 1)
+        deaf.setsockopt(zmq.RCVBUF, 4096)
+        deaf.setsockopt(zmq.SUBSCRIBE, b"")
+        deaf.connect(f"tcp://127.0.0.1:{manager.iopub_port}")
+        time.sleep(0.5)
+        told = k.run("for _ in range(300): print('x' * 100_000)")
+        assert told.reply["status"] == "ok" and size() < before + 100, (before, size())
+        assert k.run("1").reply["status"] == "ok"
+        deaf.close(0)
+
+
+def failing():
+    with kernel() as (k, _):
+        told = k.run(".is anybody there?")
+        assert told.reply["status"] == "error" and told.reply["ename"] == "AgentError", told.reply
+        assert len(told.of("error")) == 1
+        assert k.run("6 * 7").of("execute_result")[0]["data"]["text/plain"] == "42"
+
+
 globals()[sys.argv[1]]()

@@ -1,6 +1,6 @@
 //! Conversations of the reference client with the kernel; what each expects stands in `conversations.py`.
 
-use super::bench::converse;
+use super::bench::{Bench, converse};
 
 #[test]
 fn cells_show_what_they_show_in_jupyter() {
@@ -40,4 +40,41 @@ fn a_kernel_ends_with_the_process_that_started_it() {
 #[test]
 fn late_output_belongs_to_its_cell() {
     converse("late");
+}
+
+#[test]
+fn widgets_and_progress_bars_speak_with_their_cells() {
+    converse("objects");
+}
+
+#[test]
+fn code_of_an_answer_is_offered_below_it() {
+    converse("offers");
+}
+
+#[test]
+fn the_record_has_what_came_before_a_kernel_was_killed() {
+    let Some(bench) = Bench::new() else {
+        return;
+    };
+    let ran = bench.python("conversations.py", &["deaths"]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    let kept = bench.home.run(&["-r", "1", "-c", "%ipycodex history"], "");
+    for part in ["what will be lost", "# Demo"] {
+        assert!(kept.stdout.contains(part), "{part}: {kept:?}");
+    }
+}
+
+#[test]
+fn floods_of_requests_and_clients_that_do_not_read_are_survived() {
+    converse("floods");
+}
+
+#[test]
+fn an_agent_that_dies_fails_its_cell_alone() {
+    let Some(bench) = Bench::with_agent("acp:false") else {
+        return;
+    };
+    let ran = bench.python("conversations.py", &["failing"]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }

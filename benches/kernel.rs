@@ -1,0 +1,84 @@
+//! The kernel of Jupyter beside ipykernel, from the same client, in the same Python.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::home::{Home, finish};
+use crate::support::peers;
+use crate::table::{Row, Target, in_turn};
+
+const RUNS: usize = 5;
+
+pub fn rows() -> Vec<Row> {
+    let clients = peers::clients().ok_or("the clients of kernels cannot be had");
+    let home = clients.map(|python| (installed(&python), python));
+    [
+        (
+            "start to kernel_info_reply",
+            "start",
+            "ms",
+            Target::TimesPeerAtMost(0.5),
+        ),
+        (
+            "a cell there and back over Jupyter",
+            "round_trip",
+            "ms",
+            Target::TimesPeerAtMost(1.0 / 3.0),
+        ),
+        (
+            "interrupt over Jupyter",
+            "interrupt",
+            "ms",
+            Target::AtMost(50.0),
+        ),
+        (
+            "50 MB printed over Jupyter",
+            "printed",
+            "MB/s",
+            Target::TimesPeerAtLeast(2.0),
+        ),
+        (
+            "memory of the kernel with its Python",
+            "memory",
+            "MB",
+            Target::None,
+        ),
+    ]
+    .map(|(what, name, unit, target)| {
+        let measure = |kernel: &str| {
+            let (home, python) = home.as_ref().map_err(|why| (*why).to_owned())?;
+            measured(home, python, name, kernel)
+        };
+        let [ours, peer] = in_turn(
+            RUNS,
+            [&mut || measure("ipycodex"), &mut || measure("python3")],
+        );
+        Row {
+            what: what.into(),
+            unit,
+            ours,
+            peer: Some(("ipykernel", peer)),
+            target,
+        }
+    })
+    .into()
+}
+
+/// A home with our kernel; ipykernel is found in the environment of its Python.
+fn installed(python: &Path) -> Home {
+    let mut home = Home::new();
+    let prefix = home.path().join("prefix");
+    home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
+    let words = ["kernel", "install", "--prefix"].map(PathBuf::from);
+    let mut words = words.to_vec();
+    words.extend([prefix, "--python".into(), python.to_owned()]);
+    home.run(&words, "");
+    home
+}
+
+fn measured(home: &Home, python: &Path, what: &str, kernel: &str) -> Result<f64, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/kernel.py");
+    let words = [script.as_os_str(), what.as_ref(), kernel.as_ref()];
+    let ran = finish(home.foreign(python, &words), b"");
+    let figure = ran.stdout.trim().parse();
+    figure.map_err(|_| format!("{kernel} gave no figure: {}", ran.stderr))
+}

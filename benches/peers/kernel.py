@@ -1,0 +1,106 @@
+"""Measures a kernel of Jupyter from a client: `kernel.py WHAT NAME` prints one figure.
+
+start       ms from its start to the reply to kernel_info
+round_trip  ms from an execute_request of `1+1` to its reply and the state idle, median of 200
+interrupt   ms from an interrupt_request to the reply of the cell it stops, median of 10
+printed     MB/s of 50 MB that a cell prints in lines of 1 kB
+memory      MB that it and its children hold after ten cells
+"""
+
+import contextlib
+import queue
+import statistics
+import sys
+import time
+
+from jupyter_client.manager import KernelManager
+
+LIMIT = 60
+
+
+def ran(client, code):
+    """Runs a cell to its reply and to the state idle; the characters it printed."""
+    request, idle, printed = client.execute(code), False, 0
+    while not idle:
+        message = client.get_iopub_msg(timeout=LIMIT)
+        if message["parent_header"].get("msg_id") == request:
+            idle = message["content"].get("execution_state") == "idle"
+            printed += len(message["content"].get("text", ""))
+    while client.get_shell_msg(timeout=LIMIT)["parent_header"].get("msg_id") != request:
+        pass
+    return printed
+
+
+def started(name):
+    manager = KernelManager(kernel_name=name)
+    begin = time.perf_counter()
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels(hb=False)
+    request, told = client.kernel_info(), False
+    while not told:
+        with contextlib.suppress(queue.Empty):
+            told = client.get_shell_msg(timeout=0.001)["parent_header"].get("msg_id") == request
+    return manager, client, (time.perf_counter() - begin) * 1e3
+
+
+def round_trip(client, _):
+    for _ in range(20):
+        ran(client, "1+1")
+    times = []
+    for _ in range(200):
+        begin = time.perf_counter()
+        ran(client, "1+1")
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1e3
+
+
+def interrupt(client, manager):
+    times = []
+    for _ in range(10):
+        request = client.execute("import time; print('on', flush=True); time.sleep(60)")
+        while client.get_iopub_msg(timeout=LIMIT)["msg_type"] != "stream":
+            pass
+        time.sleep(0.3)
+        begin = time.perf_counter()
+        manager.interrupt_kernel()
+        while client.get_shell_msg(timeout=LIMIT)["parent_header"].get("msg_id") != request:
+            pass
+        times.append(time.perf_counter() - begin)
+        ran(client, "1")
+    return statistics.median(times) * 1e3
+
+
+def printed(client, _):
+    ran(client, "line = 'x' * 1023 + chr(10)")
+    begin = time.perf_counter()
+    told = ran(client, "import sys\nfor _ in range(50 * 1024): sys.stdout.write(line)")
+    assert told == 50 * 1024 * 1024, told
+    return 50 / (time.perf_counter() - begin)
+
+
+def memory(client, manager):
+    for _ in range(10):
+        ran(client, "1+1")
+    return sum(held(process) for process in family(manager.provisioner.process.pid)) / 1024
+
+
+def family(process):
+    with open(f"/proc/{process}/task/{process}/children") as file:
+        children = file.read().split()
+    return [process] + [one for child in children for one in family(int(child))]
+
+
+def held(process):
+    """What would be free without it, in kB."""
+    with open(f"/proc/{process}/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+what, name = sys.argv[1:]
+manager, client, took = started(name)
+try:
+    print(took if what == "start" else globals()[what](client, manager))
+finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
