@@ -17,8 +17,8 @@ use super::sheet::Sheet;
 use super::telling::{Outcome, Telling, Wanted};
 use crate::display::Spoken;
 use crate::jupyter::{Incoming, Request};
-use crate::runtime::{OutputStream, RuntimeAnswer, RuntimeRequest, Stdin, Variable};
-use crate::session::{Next, Run, SessionHandle, Submission};
+use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin, Variable};
+use crate::session::{Next, Reply, Run, SessionHandle, Submission};
 
 /// What a client wants run, and how.
 struct Wish {
@@ -32,10 +32,7 @@ struct Wish {
 
 impl Wish {
     fn of(message: &Incoming) -> Option<Wish> {
-        let flag = |name: &str, usual: bool| {
-            let value = message.content.get(name);
-            value.and_then(Value::as_bool).unwrap_or(usual)
-        };
+        let flag = |name: &str, usual: bool| flag(message, name, usual);
         let silent = flag("silent", false);
         Some(Wish {
             code: message.content.get("code")?.as_str()?.to_owned(),
@@ -46,6 +43,11 @@ impl Wish {
             stop_on_error: flag("stop_on_error", true),
         })
     }
+}
+
+fn flag(message: &Incoming, name: &str, usual: bool) -> bool {
+    let value = message.content.get(name);
+    value.and_then(Value::as_bool).unwrap_or(usual)
 }
 
 /// What came of an input.
@@ -128,6 +130,7 @@ pub(super) async fn follow(
     silent: bool,
 ) -> Outcome {
     let prints = desk.prints(request);
+    let answers = flag(&request.message, "allow_stdin", true);
     let Desk {
         voice,
         session,
@@ -175,6 +178,12 @@ pub(super) async fn follow(
         };
         match telling.on(event).await {
             None => {}
+            Some(Wanted::Line { call, .. }) if !answers => {
+                session.reply_input(call, InputReply::Eof)
+            }
+            Some(Wanted::Question(question)) if !answers => {
+                session.answer(question.id, Reply::Declined);
+            }
             Some(Wanted::Over(id)) => {
                 asked.take_if(|asked| asked.is_question(id));
             }

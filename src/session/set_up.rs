@@ -51,10 +51,7 @@ impl Session {
             Some(false) => self.set_up(None, out),
             None if !self.setup.asks => {
                 let folder = project.folder.display();
-                let notice = Notice::note(format!(
-                    "start-up files of this project were not run: nobody can be asked here ({folder})"
-                ));
-                out.send(notice.hint("start `ipycodex` in a terminal here once, which asks"));
+                out.send(not_run(&folder.to_string()));
                 self.set_up(None, out);
             }
             None => {
@@ -83,8 +80,12 @@ impl Session {
             reply,
             Reply::Chosen(QuestionChoice::Once | QuestionChoice::Remember)
         );
-        if let (Some(hash), false) = (&project.hash, *reply == Reply::Chosen(QuestionChoice::Once))
-        {
+        let passing = [Reply::Chosen(QuestionChoice::Once), Reply::Declined];
+        if *reply == Reply::Declined {
+            // Whoever asked for it had no user to ask: the next one may.
+            out.send(not_run(&project.folder.display().to_string()));
+        }
+        if let (Some(hash), false) = (&project.hash, passing.contains(reply)) {
             self.shelf.decide(hash.clone(), yes);
             self.shelf.keep_answers(&out);
         }
@@ -105,6 +106,14 @@ impl Session {
         let cell = UserCell::new(run, None);
         self.floor.give(Holder::Cell(Box::new(cell)), out);
     }
+}
+
+/// Nobody could say whether files of this folder may run.
+fn not_run(folder: &str) -> Notice {
+    let notice = Notice::note(format!(
+        "start-up files of this project were not run: nobody can be asked here ({folder})"
+    ));
+    notice.hint("start `ipycodex` in a terminal here once, which asks")
 }
 
 /// A project's module takes the place of the user's of that name.

@@ -298,4 +298,32 @@ def failing():
         assert k.run("6 * 7").of("execute_result")[0]["data"]["text/plain"] == "42"
 
 
+
+def projects():
+    os.makedirs(".ipycodex")
+    with open(".ipycodex/startup.py", "w") as file:
+        file.write("greeting = 'hello'")
+    with kernel() as (k, _):
+        told = k.run("'greeting' in globals()", allow_stdin=False)
+        assert told.of("execute_result")[0]["data"]["text/plain"] == "False"
+        assert "nobody can be asked" in told.text("stderr"), told.messages
+    with kernel() as (k, _):
+        told = k.run("greeting", ["y"])
+        assert len(told.asked) == 1 and "greeting = 'hello'" in told.text(), told.messages
+        assert told.of("execute_result")[0]["data"]["text/plain"] == "'hello'"
+
+
+def conversations():
+    with kernel() as (k, _):
+        k.run("x = 1")
+        k.run(".the first talk")
+        k.run("%ipycodex rename first")
+    with kernel() as (k, _):
+        k.run(".the second talk")
+        told = k.run("%ipycodex resume first")
+        assert told.reply["status"] == "ok" and "the first talk" in str(told.of("display_data")), told.messages
+        told = k.run("%ipycodex history").text()
+        assert "the first talk" in told and "the second talk" not in told, told
+
+
 globals()[sys.argv[1]]()

@@ -78,3 +78,13 @@ fn an_agent_that_dies_fails_its_cell_alone() {
     let ran = bench.python("conversations.py", &["failing"]);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }
+
+#[test]
+fn files_of_a_project_ask_through_the_first_cell() {
+    converse("projects");
+}
+
+#[test]
+fn conversations_have_names_and_are_switched() {
+    converse("conversations");
+}
