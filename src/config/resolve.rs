@@ -174,10 +174,12 @@ fn overruled(
     environment: &Environment,
 ) -> impl Iterator<Item = (&'static str, Origin)> {
     let variable = |name| environment.variable(name).is_some();
+    let tools = environment.variable(TOOLS);
+    let tools = tools.is_some_and(|word| AgentTools::parse(word).is_ok());
     let theme = not_empty(flags.code_theme.clone()).is_some();
     [
         ("model", Origin::Environment, variable("IPYAI_MODEL")),
-        ("agent_tools", Origin::Environment, variable(TOOLS)),
+        ("agent_tools", Origin::Environment, tools),
         ("model", Origin::Flag, flags.model.is_some()),
         (
             "completion_model",

@@ -3,7 +3,8 @@
 use super::*;
 use crate::agent::{Approvals, Effort, Sandbox, Threads, WebSearchUse};
 use crate::config::{
-    AgentChoice, ChoiceSetting, EditMode, Images, KernelMode, KeyAction, RunCells, RuntimeChoice,
+    AgentChoice, AgentTools, ChoiceSetting, EditMode, Images, KernelMode, KeyAction, RunCells,
+    RuntimeChoice,
 };
 use crate::screen::ColorChoice;
 use serde_json::json;
@@ -79,7 +80,8 @@ fn every_key_of_the_file_is_read() {
         "log_exact": true, "prompt_mode": true, "greeting": false, "agent": "acp:gemini --acp",
         "python": "~/venv/bin/python",
         "runtime": "jupyter:ir", "threads": "ephemeral", "approvals": "ask", "sandbox": "read-only",
-        "run_cells": "auto", "kernel_mode": "per-call", "images": "kitty", "fit_plots": false, "checkpoints": 4,
+        "run_cells": "auto", "kernel_mode": "per-call", "agent_tools": "shell",
+        "images": "kitty", "fit_plots": false, "checkpoints": 4,
         "history_hint": false, "edit_mode": "vi", "ipython_profile": "sci", "keys": {"suggest": "alt-x"},
     });
     assert_eq!(content.as_object().unwrap().len(), SETTINGS.len() + 1);
@@ -115,6 +117,7 @@ fn every_key_of_the_file_is_read() {
         (Threads::Ephemeral, Approvals::Ask)
     );
     assert_eq!(settings.choices.kernel_mode, KernelMode::PerCall);
+    assert_eq!(settings.choices.agent_tools, AgentTools::Shell);
     assert_eq!(
         (settings.choices.run_cells, settings.choices.images),
         (RunCells::Auto, Images::Kitty)
@@ -142,6 +145,19 @@ fn flag_before_environment_before_file() {
     assert_eq!(model(&none, &environment), "file");
     set(&mut environment, "IPYAI_MODEL", "variable");
     assert_eq!(model(&none, &environment), "variable");
+    set(&mut environment, "IPYCODEX_TOOLS", "all");
+    let (settings, reports) = resolve(&none, &environment);
+    assert_eq!(settings.choices.agent_tools, AgentTools::Both);
+    assert!(
+        reports[0].message.starts_with("`IPYCODEX_TOOLS`: "),
+        "{reports:?}"
+    );
+    set(&mut environment, "IPYCODEX_TOOLS", "python");
+    let (settings, reports) = resolve(&none, &environment);
+    assert_eq!(
+        (settings.choices.agent_tools, reports.len()),
+        (AgentTools::Python, 0)
+    );
     let flags = ConfigFlags {
         model: Some("flag".into()),
         think: Some(Effort::High),
