@@ -35,6 +35,8 @@ pub enum RuntimeChoice {
 pub enum RunCells {
     /// `ask`
     Ask,
+    /// `preview`: as that, below what they would do.
+    Preview,
     /// `auto`
     Auto,
     /// `off`
@@ -178,6 +180,7 @@ impl ChoiceSetting for Sandbox {
 impl ChoiceSetting for RunCells {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("ask", RunCells::Ask),
+        ("preview", RunCells::Preview),
         ("auto", RunCells::Auto),
         ("off", RunCells::Off),
     ];

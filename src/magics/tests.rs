@@ -93,7 +93,7 @@ fn values_of_what_the_agent_may_do() {
     check("run_cells AUTO", Ok("run_cells is auto"));
     check(
         "run_cells x",
-        Err("run_cells must be one of ask/auto/off, got 'x'"),
+        Err("run_cells must be one of ask/auto/off/preview, got 'x'"),
     );
     check("completion_model 'small'", Ok("completion_model is small"));
 }

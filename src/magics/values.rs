@@ -53,7 +53,7 @@ mod tests {
         };
         check("think", &["l", "m", "h", "x"]);
         check("log_exact", &["true", "false"]);
-        check("run_cells", &["ask", "auto", "off"]);
+        check("run_cells", &["ask", "preview", "auto", "off"]);
         check(
             "sandbox",
             &["read-only", "workspace-write", "danger-full-access"],

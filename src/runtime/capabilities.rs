@@ -129,6 +129,7 @@ impl RuntimeCapabilities {
                 self.checkpoints,
                 self.unable("keeps no checkpoints, so there is no way back"),
             ),
+            RuntimeRequest::Try { .. } => (self.checkpoints, self.unable("makes no dry runs")),
             RuntimeRequest::Execute(_)
             | RuntimeRequest::SetUp(_)
             | RuntimeRequest::IsComplete { .. }

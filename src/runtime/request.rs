@@ -87,6 +87,12 @@ pub enum RuntimeRequest {
         /// True: run even where writes cannot be prevented.
         unprotected: bool,
     },
+    /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to tell what they would do.
+    /// Answer: [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot), its text saying all, its value the pictures.
+    Try {
+        /// Sources.
+        cells: Vec<String>,
+    },
     /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeAnswer::Done).
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.

@@ -150,7 +150,7 @@ impl Script {
             },
             RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
-            RuntimeRequest::Snapshot { .. } => {
+            RuntimeRequest::Snapshot { .. } | RuntimeRequest::Try { .. } => {
                 RuntimeAnswer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }
             RuntimeRequest::CallTool { .. }

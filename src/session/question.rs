@@ -77,6 +77,8 @@ pub struct ProposedCell {
 pub enum QuestionChoice {
     /// Yes, this time.
     Once,
+    /// Neither yet: what it would do is to be seen first, and the question comes again.
+    Try,
     /// Yes, and like things for the rest of the session.
     Session,
     /// Yes, and it is remembered on this machine.
@@ -137,7 +139,16 @@ impl Question {
                 }
                 choices
             }
-            About::Cells(_) | About::Unprotected { .. } => {
+            About::Cells(_) => {
+                vec![
+                    QuestionChoice::Once,
+                    QuestionChoice::Session,
+                    QuestionChoice::Try,
+                    QuestionChoice::No,
+                    QuestionChoice::NoBecause,
+                ]
+            }
+            About::Unprotected { .. } => {
                 vec![
                     QuestionChoice::Once,
                     QuestionChoice::Session,
@@ -205,7 +216,9 @@ impl Reply {
             Reply::Chosen(QuestionChoice::Session | QuestionChoice::Remember) => {
                 of(&[AllowAlways, AllowOnce])
             }
-            Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => of(&[RejectOnce]),
+            Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause | QuestionChoice::Try) => {
+                of(&[RejectOnce])
+            }
             Reply::Chosen(QuestionChoice::Stop) => of(&[Stop, RejectOnce]),
             Reply::Chosen(QuestionChoice::Named(number)) => match options.get(*number) {
                 Some(option) => QuestionAnswer::Chosen(option.id.clone()),

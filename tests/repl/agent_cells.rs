@@ -290,3 +290,36 @@ fn skills_of_a_project_and_their_code_are_asked_for() {
         );
     }
 }
+
+#[test]
+fn a_dry_run_tells_what_cells_would_do_and_asks_again() {
+    let run = cells(&[(
+        "",
+        "rows = [1, 2]; print('in', 'it'); open('made.txt', 'w')",
+    )]);
+    let again = cells(&[("", "rows = 3")]);
+    let asker = Asker::new(json!([[run, {"text": "Done."}], [again, {"text": "Again."}]]));
+    asker.prompt(1);
+    asker.choices();
+    asker.shell.pty.wait_for("  d dry run first");
+    asker.shell.pty.send("d");
+    asker.shell.shows("\nin it\n");
+    asker.shell.shows("\n+ rows: list of 2\ntried to write ");
+    asker.shell.shows("nothing has happened here");
+    asker.choices();
+    asker.shell.pty.send("n");
+    asker.shell.at(2);
+    asker.shell.cell(
+        2,
+        "'rows' in dir(), __import__('os').path.exists('made.txt')",
+    );
+    asker.shell.shows("Out[2]: (False, False)");
+    asker.shell.cell(3, "%ipycodex run_cells preview");
+    asker.prompt(4);
+    asker.shell.shows("\n+ rows: int\n");
+    asker.choices();
+    asker.shell.pty.send("y");
+    asker.shell.at(6);
+    asker.shell.cell(6, "rows");
+    asker.shell.shows("Out[6]: 3");
+}

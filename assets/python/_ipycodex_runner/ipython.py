@@ -329,6 +329,7 @@ class Engine:
             ipython_dir=folder(),
             profile_dir=Profile(location=os.path.join(folder(), "profile_default")),
         )
+        shell.register_magic_function(self.dry_run, "cell", "try")
         sys.excepthook = hook
         self.ns = shell.user_ns
         shell.set_hook("show_in_pager", page, 99)
@@ -341,6 +342,12 @@ class Engine:
         sys.displayhook = shell.displayhook
         sys.breakpointhook = self.breakpoint
         warnings.filterwarnings("ignore", "To exit: use", UserWarning)  # on SystemExit; IPython's own shell, not ours
+
+    def dry_run(self, _line, cell):
+        """Runs the cell in a copy of the interpreter that can change nothing, and tells what it would do."""
+        from . import trial
+
+        trial.show(cell, self, self.host)
 
     def breakpoint(self, *arguments, **options):
         frame = sys._getframe(1)

@@ -34,7 +34,7 @@ CELL = {
     "writefile": "magic_cells", "file": "magic_cells", "html": "magic_cells", "HTML": "magic_cells",
     "markdown": "magic_cells", "latex": "magic_cells", "svg": "magic_cells", "SVG": "magic_cells",
     "javascript": "magic_cells", "js": "magic_cells", "time": "magic_run", "timeit": "magic_run", "debug": "magic_run",
-    "prun": "magic_run", "sx": "magic_cells", "!": "magic_cells",
+    "prun": "magic_run", "sx": "magic_cells", "!": "magic_cells", "try": "trial",
 }  # fmt: skip
 NEEDS_IPYTHON = frozenset(
     "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop "

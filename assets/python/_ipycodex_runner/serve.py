@@ -161,6 +161,7 @@ class Server:
             "set": self.set,
             "comm": self.comm,
             "checkpoints": self.checkpoints,
+            "trial": self.trial,
         }
 
     def serve(self):
@@ -229,7 +230,7 @@ class Server:
         self.leave_if_forked()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
-        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "comm"))
+        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "trial", "comm"))
 
     def leave_if_forked(self):
         """A forked child that returns from a cell must not go on as a second runner."""
@@ -297,6 +298,12 @@ class Server:
 
             self.steps = early_steps.EarlySteps()
         return self.steps.answer(request, self)
+
+    def trial(self, request):
+        from . import trial
+
+        look = lambda: trial.answer(request, self.engine, self.host)  # noqa: E731
+        return self.run_aside(request, look)
 
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""

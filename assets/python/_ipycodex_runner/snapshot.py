@@ -29,8 +29,9 @@ def look(code, unprotected, engine, host):
     return in_copy(lambda: run(code, engine, host), host)
 
 
-def in_copy(work, host):
-    """What `work()` gives in a copy, under `confine`'s rules where the machine has them, and what it `printed`."""
+def in_copy(work, host, folders=()):
+    """What `work()` gives in a copy, under `confine`'s rules where the machine has them (it may write
+    in `folders`), and what it `printed`."""
     version = confine.probe()[0]
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
@@ -46,7 +47,7 @@ def in_copy(work, host):
     try:
         child = fork()
         if child == 0:
-            become_copy(work, version, host, parent, result, output)  # does not return
+            become_copy(work, (version, folders), host, parent, result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
@@ -163,7 +164,7 @@ def plain(text):
     return ESCAPES.sub("", text) if "\x1b" in text else text
 
 
-def become_copy(work, version, host, parent, result, output):
+def become_copy(work, rules, host, parent, result, output):
     """The whole life of the copy."""
     try:
         try:
@@ -171,8 +172,8 @@ def become_copy(work, version, host, parent, result, output):
             confine.die_with_parent(parent)
             cut_off(host, result, output)
             be_killed_first()
-            if version:
-                confine.confine(version)
+            if rules[0]:
+                confine.confine(*rules)
             figures.close_but(set())  # the interpreter's: not to be shown as if this code had drawn them
             wire.interrupts.held = 0
             wire.interrupts.user = True

@@ -214,7 +214,7 @@ fn a_wrong_value_is_told_and_the_default_holds() {
         json!("none"),
         "read-only, workspace-write, danger-full-access",
     );
-    check("run_cells", json!("yes"), "ask, auto, off");
+    check("run_cells", json!("yes"), "ask, preview, auto, off");
     check("images", json!("sixel"), "auto, kitty, iterm2, blocks, off");
     check("edit_mode", json!("nano"), "emacs, vi");
     check("keys", json!([]), "an object of actions and chords");

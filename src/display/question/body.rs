@@ -130,6 +130,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('s', "yes, all of it")
         }
         QuestionChoice::Session => ('s', "yes, all session"),
+        QuestionChoice::Try => ('d', "dry run first"),
         QuestionChoice::Remember if question.choices().contains(&QuestionChoice::Once) => {
             ('a', "yes, always")
         }
@@ -166,6 +167,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
             "✓ allowed, whatever it types there"
         }
         QuestionChoice::Session => "✓ allowed for this session",
+        QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Remember => "✓ allowed always",
         QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
         QuestionChoice::Stop => "✗ not allowed, stopped",

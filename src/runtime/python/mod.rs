@@ -7,6 +7,7 @@
 //! taken for a frame. Absent on purpose: sanitising output, sizes of results, the user's own terminal.
 
 mod calling;
+mod comm;
 mod control;
 mod ends;
 mod find;

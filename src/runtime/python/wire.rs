@@ -7,13 +7,12 @@
 
 use std::path::PathBuf;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{CheckpointWish, CommAct, CommMessage, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::super::{CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin};
 use super::calling::{self, Wish};
+use super::comm::comm_line;
 use crate::text::json as foreign;
 
 /// The version of the protocol this host speaks.
@@ -106,6 +105,7 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         RuntimeRequest::Snapshot { code, unprotected } => {
             json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
         }
+        RuntimeRequest::Try { cells } => json!({"type": "trial", "id": id, "cells": cells}),
         RuntimeRequest::SetVariables { values } => {
             let values: Map<String, Value> = values
                 .iter()
@@ -149,25 +149,6 @@ pub(super) fn set_up_line(id: RequestId, wanted: &SetUp) -> Vec<u8> {
         "texts": Value::Object(texts),
         "told": path(&wanted.told),
     }))
-}
-
-fn comm_line(id: u64, message: &CommMessage) -> Value {
-    let (op, target) = match &message.act {
-        CommAct::Open { target } => ("open", Some(target)),
-        CommAct::Say => ("msg", None),
-        CommAct::Close => ("close", None),
-    };
-    let buffers = message.buffers.iter().map(|part| STANDARD.encode(part));
-    json!({
-        "type": "comm",
-        "id": id,
-        "op": op,
-        "comm": message.comm,
-        "target": target,
-        "data": message.data,
-        "metadata": message.metadata,
-        "buffers": buffers.collect::<Vec<_>>(),
-    })
 }
 
 fn word(stdin: Stdin) -> &'static str {

@@ -79,6 +79,7 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
 pub(super) fn decision(reply: &Reply, options: &[Choosable]) -> String {
     match reply {
         Reply::Chosen(QuestionChoice::Once) => "once".to_owned(),
+        Reply::Chosen(QuestionChoice::Try) => "dry run".to_owned(),
         Reply::Chosen(QuestionChoice::Session) => "session".to_owned(),
         Reply::Chosen(QuestionChoice::Remember) => "remember".to_owned(),
         Reply::Chosen(QuestionChoice::No | QuestionChoice::NoBecause) => "no".to_owned(),

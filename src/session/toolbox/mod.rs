@@ -18,6 +18,7 @@ mod shelf;
 mod specs;
 mod table;
 mod tool;
+mod trial;
 mod work;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub(super) mod tests;
 use std::time::Instant;
 
 use crate::agent::ToolCall;
+use crate::config::RunCells;
 use crate::runtime::RequestId;
 use crate::session::cell::{CellRun, Remains};
 use crate::session::runtimes::Role;
@@ -37,6 +39,7 @@ pub use shelf::{FindSkills, Skills};
 pub(super) use table::{Offer, is_built_in, shows_itself};
 use tool::{Begun, Code, Desk, ShownAs, Tool};
 pub(super) use tool::{ToolEvent, ToolStep};
+use trial::Trial;
 
 /// What works for the agent at this moment.
 #[derive(Default)]
@@ -56,6 +59,7 @@ enum Bench {
         tool: Box<dyn Tool>,
         waits: Waits,
         code: Option<Running>,
+        trial: Trial,
     },
     /// Nobody waits for the call any more, but its code still runs.
     Leaving(Running),
@@ -103,8 +107,9 @@ impl Toolbox {
                     tool,
                     waits: Waits::of(&step),
                     code: None,
+                    trial: Trial::default(),
                 };
-                step
+                self.passed(step, desk)
             }
         }
     }
@@ -116,7 +121,13 @@ impl Toolbox {
 
     /// Takes an event; says what the tool wants next.
     pub(super) fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
-        let Bench::Working { tool, waits, code } = &mut self.bench else {
+        let Bench::Working {
+            tool,
+            waits,
+            code,
+            trial,
+        } = &mut self.bench
+        else {
             return ToolStep::Wait;
         };
         let came = match event {
@@ -128,6 +139,13 @@ impl Toolbox {
         if came.is_some_and(|came| came != *waits) {
             return ToolStep::Wait;
         }
+        let event = match trial.on(event) {
+            Ok(step) => {
+                *waits = Waits::of(&step);
+                return step;
+            }
+            Err(event) => *event,
+        };
         let step = tool.on(event, desk);
         match &step {
             ToolStep::Submit(_) => *waits = Waits::Answer,
@@ -135,6 +153,18 @@ impl Toolbox {
             ToolStep::Kill if code.is_none() => *waits = Waits::Restart,
             _ if came.is_some() => *waits = Waits::Nothing,
             _ => {}
+        }
+        self.passed(step, desk)
+    }
+
+    /// What becomes of a step: cells that are asked for may be tried first.
+    fn passed(&mut self, step: ToolStep, desk: &Desk<'_>) -> ToolStep {
+        let Bench::Working { waits, trial, .. } = &mut self.bench else {
+            return step;
+        };
+        let step = trial.pass(step, *desk.run_cells == RunCells::Preview);
+        if matches!(step, ToolStep::Submit(_)) {
+            *waits = Waits::Answer;
         }
         step
     }

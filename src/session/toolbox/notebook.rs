@@ -300,10 +300,10 @@ impl Working {
                         "the user has switched run_cells off; the cell was not run",
                     ),
                     RunCells::Auto => self.run(pending),
-                    RunCells::Ask if !desk.somebody => ToolStep::failed(
+                    RunCells::Ask | RunCells::Preview if !desk.somebody => ToolStep::failed(
                         "the cell was not run: the user has to allow it and there is nobody here to ask",
                     ),
-                    RunCells::Ask => {
+                    RunCells::Ask | RunCells::Preview => {
                         let proposed = ProposedCell {
                             code: pending.source.clone(),
                             title: pending.title(),

@@ -55,6 +55,12 @@ pub(in crate::session) enum ToolStep {
     Submit(RuntimeRequest),
     /// Asks the user; [`ToolEvent::Replied`] comes.
     Ask(About),
+    /// Shows what a dry run gave, then goes on.
+    Show {
+        text: String,
+        pictures: Vec<String>,
+        then: Box<ToolStep>,
+    },
     /// Finds the place and the kernel for the next cell; [`ToolEvent::Opened`] comes.
     Open(Opening),
     /// Runs code; [`ToolEvent::CodeEnded`] comes.

@@ -129,6 +129,15 @@ impl Session {
             }
             ToolStep::Open(opening) => self.open_kernel(opening),
             ToolStep::Ask(about) => self.ask_user(about, Asker::Tool),
+            ToolStep::Show {
+                text,
+                pictures,
+                then,
+            } => {
+                self.say([ToldEvent::Verbatim(text)]);
+                self.say(pictures.into_iter().map(AnswerEvent::Picture));
+                self.do_for_tool(*then);
+            }
             ToolStep::Run(code) => self.run_code(code),
             ToolStep::Interrupt => drop(self.interrupt_code()),
             ToolStep::Kill => {

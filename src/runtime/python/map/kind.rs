@@ -32,7 +32,7 @@ impl RequestKind {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
             RuntimeRequest::Evaluate { .. } => RequestKind::Evaluate,
-            RuntimeRequest::Snapshot { .. } => RequestKind::Snapshot,
+            RuntimeRequest::Snapshot { .. } | RuntimeRequest::Try { .. } => RequestKind::Snapshot,
             RuntimeRequest::Complete { .. } => RequestKind::Complete,
             RuntimeRequest::Inspect { .. } => RequestKind::Inspect,
             RuntimeRequest::IsComplete { .. } => RequestKind::IsComplete,

@@ -203,7 +203,7 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
             ));
         }
         RunCells::Auto => !(live && desk.allowed.resets_are_asked && cells.resets()),
-        RunCells::Ask => false,
+        RunCells::Ask | RunCells::Preview => false,
     };
     if live && !cells.allowed && !desk.somebody {
         return Err(ToolReturn::failed(

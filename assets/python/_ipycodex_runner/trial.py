@@ -1,0 +1,206 @@
+"""Dry runs: cells run in a confined copy of the interpreter, and what they would do is told.
+
+In: sources of cells. Out: what they print and show, which names they add, change or delete, which files they try to
+write, how long they take. Invariants: those of `snapshot`; the copy writes in a folder of its own alone, which is gone
+afterwards; it is ended at its time limit, whatever it does. Absent on purpose: what happens outside Python's names.
+"""
+
+import _signal
+import os
+import sys
+from time import perf_counter
+
+from . import confine, cut, snapshot, wire, written
+
+LIMIT = 30  # seconds
+MOST_COMPARED = 16 << 20  # bytes of a value that are looked at to see a change in it
+MOST_NAMES = 200
+
+
+def look(cells, unprotected, engine, host):
+    """The `trial` of an answer."""
+    version, why = confine.probe()
+    if why is not None and not unprotected:
+        return {"unprotected": why}
+    import tempfile
+
+    written.listen()
+    folder = tempfile.mkdtemp(prefix="ipycodex-try-")
+    own = os.getpid()
+    try:
+        began = perf_counter()
+        trial = snapshot.in_copy(lambda: run(cells, engine, host, folder), host, (folder,) if version >= 3 else ())
+        trial["ms"] = round((perf_counter() - began) * 1000, 1)
+        error = trial.get("error")
+        if error is not None and "signal %d " % _signal.SIGALRM in error["evalue"]:
+            error["ename"], error["evalue"] = "TimeoutError", "stopped after %d s" % LIMIT
+        return trial
+    finally:
+        if os.getpid() == own:
+            import shutil
+
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Shown(snapshot.Shown):
+    """Values are shown where they come, like all else."""
+
+    def send(self, frame, _ordered=True):
+        if frame["type"] == "result":
+            self.show(frame["bundle"])
+        else:
+            snapshot.Shown.send(self, frame)
+
+    later = send
+
+
+def run(cells, engine, host, folder):
+    """In the copy."""
+    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+    _signal.alarm(LIMIT)
+    os.environ["TMPDIR"] = folder
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = folder
+    shown = Shown()
+    host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
+    before = seen(engine)
+    written.current = files = []
+    outcome = "ok"
+    for code in cells:
+        outcome = engine.execute(code, False, False, None, None)
+        if outcome != "ok":
+            break
+    written.current = None
+    names = changes(before, seen(engine))
+    bundles = [cut_of(part) for part in shown.pictures]
+    told = {
+        "pictures": bundles,
+        "names": names,
+        "files": [name for name in files if not name.startswith(folder)],
+    }
+    if shown.error is not None:
+        told["error"] = shown.error
+    return told
+
+
+def cut_of(bundle):
+    if "text/plain" in bundle:
+        bundle["text/plain"] = cut.cut(snapshot.plain(bundle["text/plain"]), wire.MAX_PLAIN)
+    return bundle
+
+
+def seen(engine):
+    """What there is under each name of the user's: the value, its mark, what it is in words."""
+    ns, system = engine.ns, getattr(engine, "system_names", ())
+    hidden = getattr(getattr(engine, "shell", None), "user_ns_hidden", ())
+    names = [name for name in list(ns) if not name.startswith("_") and name not in system and name not in hidden]
+    return {name: (ns[name], mark(ns[name]), words(ns[name])) for name in names}
+
+
+def changes(before, after):
+    found = []
+    for name in sorted(set(before) | set(after)):
+        old, new = before.get(name), after.get(name)
+        if old is None:
+            found.append({"name": name, "change": "added", "now": new[2]})
+        elif new is None:
+            found.append({"name": name, "change": "deleted", "was": old[2]})
+        elif old[0] is not new[0] and (old[1] is None or old[1] != new[1]) or old[1] != new[1]:
+            found.append({"name": name, "change": "changed", "was": old[2], "now": new[2]})
+    return found[:MOST_NAMES]
+
+
+def mark(value):
+    """Equal for values that are equal; None where that cannot be told cheaply."""
+    try:
+        size = getattr(value, "nbytes", None)
+        if type(value).__module__.partition(".")[0] in ("numpy", "pandas") or isinstance(size, int):
+            if hasattr(value, "tobytes") and size <= MOST_COMPARED:
+                return type(value), words(value), hash(value.tobytes())
+        if callable(value) or type(value).__name__ == "module":
+            return type(value), id(value)
+        import pickle
+
+        limited = Limited()
+        pickle.Pickler(limited, 4).dump(value)
+        return type(value), limited.mark
+    except BaseException:
+        return None
+
+
+class Limited:
+    """A file that keeps a hash of what is written to it, and takes no more than is looked at."""
+
+    mark = left = None
+
+    def __init__(self):
+        self.mark, self.left = 0, MOST_COMPARED
+
+    def write(self, data):
+        self.left -= len(data)
+        if self.left < 0:
+            raise ValueError("too large")
+        self.mark = hash((self.mark, bytes(data)))
+
+
+def words(value):
+    """Type and size."""
+    name = type(value).__name__
+    try:
+        shape = getattr(value, "shape", None)
+        if isinstance(shape, tuple):
+            return "%s %s" % (name, " × ".join(map(str, shape)) or "scalar")
+        if isinstance(value, (str, bytes, bytearray, list, tuple, dict, set, frozenset)):
+            return "%s of %d" % (name, len(value))
+    except Exception:
+        pass
+    return name
+
+
+def told(trial):
+    """What stands below a dry run, as lines of text."""
+    lines = []
+    signs = {"added": "+", "changed": "~", "deleted": "-"}
+    for change in trial.get("names", ()):
+        what = " → ".join(change[key] for key in ("was", "now") if key in change)
+        lines.append("%s %s: %s" % (signs[change["change"]], change["name"], what))
+    for name in trial.get("files", ()):
+        started = name.startswith("process: ")
+        lines.append(("tried to start " + name[9:]) if started else "tried to write " + name)
+    if "names" in trial and not lines:
+        lines.append("no name would change")
+    lines.append("dry run: %.0f ms in a copy; nothing has happened here" % trial.get("ms", 0))
+    return "\n".join(lines)
+
+
+def answer(request, engine, host):
+    """The answer to a request: as of a look (`snapshot`), what is told being printed last."""
+    trial = look(request["cells"], bool(request.get("unprotected")), engine, host)
+    if "unprotected" in trial:
+        return {"snapshot": trial}
+    parts = trial.get("pictures") or []
+    return {"snapshot": {"printed": text_of(trial), "bundle": parts[0] if parts else {}, "parts": parts}}
+
+
+def text_of(trial):
+    lines = trial["printed"]
+    error = trial.get("error")
+    if error is not None:
+        lines += "\n".join(error["traceback"] or ["%s: %s" % (error["ename"], error["evalue"])]) + "\n"
+    return lines + ("" if lines.endswith("\n") or not lines else "\n") + told(trial)
+
+
+def show(code, engine, host):
+    """`%%try`: a person's cell."""
+    trial = look([code], False, engine, host)
+    if "unprotected" in trial:
+        print("not run: %s, so nothing would keep the cell from changing files" % trial["unprotected"])
+        return
+    for bundle in trial.get("pictures", ()):
+        host.send({"type": "display", "bundle": bundle, "metadata": {}})
+    print(text_of(trial))
+
+
+def cell_try(shell, _line, cell, _names):
+    """The same in the built-in engine: runs the cell in a copy that can change nothing, and tells what it would do."""
+    show(cell, shell.engine, shell.engine.host)

@@ -1,0 +1,88 @@
+"""Dry runs: what cells would do is told, and nothing of it happens; both engines."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Engine  # noqa: E402
+
+IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+
+
+class Trials(Engine):
+    def tried(self, host, *cells):
+        host.send(type="trial", cells=list(cells))
+        return host.finish("answer").last["snapshot"]
+
+    def test_what_cells_would_do_is_told_and_not_done(self):
+        host = self.host()
+        path = os.path.join(tempfile.mkdtemp(), "x.txt")
+        host.run("a = [1, 2]; b = 'same'; gone = 1; s = {}; same = [1]")
+        told = self.tried(
+            host,
+            "print('hello'); a.append(3); c = 1.5; del gone; s['k'] = 1; same = [1]",
+            "a",
+            "open(%r, 'w')" % path,
+        )
+        lines = told["printed"].split("\n")
+        self.assertEqual(lines[:2], ["hello", "[1, 2, 3]"])
+        self.assertIn("PermissionError", told["printed"])
+        for line in (
+            "~ a: list of 2 → list of 3",
+            "+ c: float",
+            "- gone: int",
+            "~ s: dict of 0 → dict of 1",
+            "tried to write " + path,
+        ):
+            self.assertIn(line, lines)
+        self.assertFalse(any(" same:" in line or " b:" in line for line in lines), lines)
+        self.assertIn("nothing has happened here", lines[-1])
+        self.assertEqual(host.run("a, gone, s, 'c' in dir()").value, "([1, 2], 1, {}, False)")
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_scratch_folder_can_be_written_and_is_gone(self):
+        host = self.host()
+        write = "import tempfile; f = tempfile.NamedTemporaryFile(delete=False); f.write(b'x'); f.close(); f.name"
+        told = self.tried(host, write)
+        place = [line for line in told["printed"].split("\n") if "ipycodex-try-" in line][0].strip("'")
+        self.assertFalse(os.path.exists(place))
+        self.assertIn("+ tempfile: module", told["printed"])
+
+    def test_what_shows_and_what_fails(self):
+        host = self.host()
+        picture = "class P:\n    def _repr_png_(self): return b'\\x89PNG....'\nP()"
+        told = self.tried(host, picture, "1 / 0", "never = 1")
+        self.assertEqual(len(told["parts"]), 1)
+        self.assertIn("image/png", told["parts"][0])
+        self.assertIn("ZeroDivisionError", told["printed"])
+        self.assertNotIn("never", told["printed"])
+
+    def test_a_cell_of_the_users(self):
+        host = self.host()
+        host.run("n = 1")
+        seen = host.run("%%try\nn = 'two'; print('in the copy')")
+        self.assertIn("in the copy\n~ n: int → str of 3\ndry run: ", seen.output)
+        self.assertEqual(host.run("n").value, "1")
+
+    def test_an_interrupt_ends_it(self):
+        host = self.host()
+        host.send(type="trial", cells=["import time; time.sleep(60)"])
+        host.frame("started")
+        answer = host.finish("answer", again=host.interrupt, every=2).last
+        self.assertIn("KeyboardInterrupt", str(answer))
+        self.assertEqual(host.run("1 + 1").value, "2")
+
+
+class BuiltIn(Trials, unittest.TestCase):
+    pass
+
+
+@unittest.skipUnless(IPYTHON, "no interpreter with IPython")
+class Ipython(Trials, unittest.TestCase):
+    ipython = IPYTHON
+
+
+if __name__ == "__main__":
+    unittest.main()
