@@ -8,6 +8,7 @@ memory      MB that it and its children hold after ten cells
 """
 
 import contextlib
+import glob
 import queue
 import statistics
 import sys
@@ -86,8 +87,11 @@ def memory(client, manager):
 
 
 def family(process):
-    with open(f"/proc/{process}/task/{process}/children") as file:
-        children = file.read().split()
+    children = []
+    # A child is listed with the thread that started it.
+    for listed in glob.glob(f"/proc/{process}/task/*/children"):
+        with open(listed) as file:
+            children += file.read().split()
     return [process] + [one for child in children for one in family(int(child))]
 
 
