@@ -58,6 +58,10 @@ fn cells_of_the_agent_are_asked_for_and_run_in_its_turn() {
     shell.at(4);
     shell.cell(4, "y");
     shell.shows("42");
+    let asks =
+        r#".mcp:run_cells:{"kernel":"fresh","cells":[{"code":"__import__('ipycodex').ask('x')"}]}"#;
+    shell.pty.send_line(asks);
+    shell.shows("only cells of the user can ask the session");
     shell.leave();
 }
 

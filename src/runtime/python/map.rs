@@ -212,7 +212,7 @@ impl Underway {
             }
             RunnerFrame::Status { id, text } => RuntimeEvent::Status {
                 id: known(id)?,
-                text,
+                text: text?,
             },
             RunnerFrame::NextInput { id, text } => RuntimeEvent::NextInput {
                 id: known(id)?,

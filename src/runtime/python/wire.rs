@@ -280,7 +280,8 @@ pub(super) enum RunnerFrame {
     Status {
         #[serde(default)]
         id: FrameId,
-        text: String,
+        /// A line of the user's; without one it is what a command of the engine has done.
+        text: Option<String>,
     },
     NextInput {
         #[serde(default)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::{KernelWish, Lent, Looked, Opened, Opening, Which};
-use crate::runtime::{Death, RuntimeEvent, RuntimeRequest};
+use crate::runtime::{CallReply, Death, RuntimeEvent, RuntimeRequest};
 use crate::session::events::Notice;
 use crate::session::handle::Command;
 use crate::session::runtimes::Role;
@@ -98,6 +98,15 @@ impl Session {
                 // Code of the agent's own reads nobody's record.
                 if let Some(runtime) = self.runtimes.of(role) {
                     runtime.tell(RuntimeRequest::ReplyRecord { call, place: None });
+                }
+            }
+            RuntimeEvent::Called { call, .. } => {
+                let why = "only cells of the user can ask the session, not code the agent runs";
+                if let Some(runtime) = self.runtimes.of(role) {
+                    runtime.tell(RuntimeRequest::ReplyCall {
+                        call: call.call,
+                        reply: CallReply::Refused(why.into()),
+                    });
                 }
             }
             RuntimeEvent::Notice(text) => {
