@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import LIMIT, Engine  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
+os.environ["PYTHONHASHSEED"] = "0"  # two interpreters show a set in the same order
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
 
 
@@ -53,6 +54,7 @@ class Steps(Engine):
         for frame in seen.of("moved"):
             host.leader = frame["pid"]
             self.addCleanup(kill, frame["pid"])
+        self.settle(host)
         return seen.last
 
     def value(self, host, code):

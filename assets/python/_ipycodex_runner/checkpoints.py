@@ -262,8 +262,7 @@ class Checkpoints:
         self.drop_gone()
         self.link, self.behind, self.most = link, told["behind"], told["most"]
         self.held = dict(told["held"])
-        if self.make():  # its own place is kept for the next step back
-            return
+        self.stale = True  # its own place is kept for the next step back, once nothing is asked
         self.host.id = told["id"]
         self.host.send(dict(self.moved(told, told["over"]), type="answer"))
 
