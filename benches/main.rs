@@ -28,6 +28,7 @@ mod round_trip;
 mod saving;
 mod sessions;
 mod start;
+mod steps;
 mod streaming;
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -39,10 +40,11 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
+    ("steps", steps::rows),
     ("completion", completion::rows),
     ("output", output::rows),
     ("streaming", streaming::rows),

@@ -1,0 +1,101 @@
+//! Checkpoints: what they add to a cell that comes after a pause, and a step back with more and less in memory.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use ipycodex::runtime::{CheckpointWish, RuntimeAnswer, RuntimeEvent, RuntimeRequest};
+
+use crate::round_trip::{Lazy, Ours};
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::table::{Figures, Row, Target, in_turn, median};
+
+const RUNS: usize = 7;
+
+/// Long enough for a copy to be made.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Cells of one figure.
+const CELLS: usize = 5;
+
+pub fn rows() -> Vec<Row> {
+    let home = Home::new();
+    let python = peers::plain_python();
+    let mut with = Lazy::new(|| holding(&home, &python, 100, 10));
+    let mut without = Lazy::new(|| holding(&home, &python, 100, 0));
+    let [with, without] = in_turn(
+        RUNS,
+        [
+            &mut || after_pauses(with.get()?),
+            &mut || after_pauses(without.get()?),
+        ],
+    );
+    let mut rows = vec![Row {
+        what: "1+1 after a pause, 100 MB, 10 checkpoints".into(),
+        unit: "ms",
+        ours: with,
+        peer: Some(("no checkpoints", without)),
+        target: Target::TimesPeerAtMost(1.1),
+    }];
+    rows.extend([10, 100, 1000].map(|megabytes| {
+        let mut ours = Lazy::new(|| holding(&home, &python, megabytes, 10));
+        let [back]: [Figures; 1] = in_turn(RUNS, [&mut || step_back(ours.get()?)]);
+        Row {
+            what: format!("back, {megabytes} MB"),
+            unit: "ms",
+            ours: back,
+            peer: None,
+            target: Target::AtMost(50.0),
+        }
+    }));
+    rows
+}
+
+/// An interpreter with so many megabytes in use that keeps `most` checkpoints.
+fn holding(home: &Home, python: &Path, megabytes: u32, most: u32) -> Result<Ours, String> {
+    let mut ours = Ours::start(home, python, true)?;
+    ours.asked(CheckpointWish::Keep(most))?;
+    ours.run(&format!("held = bytearray(b'x') * ({megabytes} << 20)"))?;
+    sleep(PAUSE);
+    Ok(ours)
+}
+
+/// In ms: the median of cells that come after pauses.
+fn after_pauses(ours: &mut Ours) -> Result<f64, String> {
+    let times: Result<Vec<f64>, String> = (0..CELLS)
+        .map(|_| {
+            sleep(PAUSE);
+            ours.once()
+        })
+        .collect();
+    Ok(median(&times?).expect("there is more than none"))
+}
+
+/// In ms.
+fn step_back(ours: &mut Ours) -> Result<f64, String> {
+    ours.run("held[0] = 1")?;
+    sleep(PAUSE);
+    let begin = Instant::now();
+    match ours.asked(CheckpointWish::Back(None))? {
+        RuntimeAnswer::Stepped(_) => {}
+        other => return Err(format!("no step: {other:?}")),
+    }
+    let elapsed = begin.elapsed().as_secs_f64() * 1e3;
+    sleep(PAUSE);
+    Ok(elapsed)
+}
+
+impl Ours {
+    fn asked(&mut self, wish: CheckpointWish) -> Result<RuntimeAnswer, String> {
+        let asked = self.runtime.submit(RuntimeRequest::Checkpoints(wish));
+        while let Some(event) = self.events.blocking_recv() {
+            if let RuntimeEvent::Answered { id, answer } = event
+                && id == asked
+            {
+                return Ok(answer);
+            }
+        }
+        Err("the runtime has left".into())
+    }
+}
