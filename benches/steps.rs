@@ -26,10 +26,9 @@ pub fn rows() -> Vec<Row> {
     let mut without = Lazy::new(|| holding(&home, &python, 100, 0));
     let [with, without] = in_turn(
         RUNS,
-        [
-            &mut || after_pauses(with.get()?),
-            &mut || after_pauses(without.get()?),
-        ],
+        [&mut || after_pauses(with.get()?), &mut || {
+            after_pauses(without.get()?)
+        }],
     );
     let mut rows = vec![Row {
         what: "1+1 after a pause, 100 MB, 10 checkpoints".into(),
