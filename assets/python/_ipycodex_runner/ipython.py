@@ -371,7 +371,7 @@ class Engine:
 
         if self.warmed:
             return True
-        if select([self.host.requests.fd], [], [], 0.05)[0] or self.host.requests.lines:
+        if self.host.requests.lines or select([self.host.requests.fd], [], [], 0.05)[0]:
             return False
         self.warmed = True
         try:
