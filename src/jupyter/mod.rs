@@ -10,6 +10,7 @@
 //! whom.
 
 mod channels;
+mod comm;
 mod connection;
 mod frames;
 mod host;
@@ -20,6 +21,7 @@ mod rest;
 mod socket;
 
 pub use channels::{Channels, Heard, open};
+pub use comm::{comm_message, comm_to_send};
 pub use connection::{ConnectionFault, answers, for_new_kernel, fresh_name, read, write};
 pub use host::{Host, Request, Requests, listen};
 pub use jupyter_protocol::ConnectionInfo;

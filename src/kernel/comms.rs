@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::jupyter::Incoming;
 use crate::runtime::{CommAct, CommMessage};
 
 /// The open comms: the name of each, and its kind.
@@ -39,30 +38,6 @@ impl Comms {
             .collect();
         json!({"status": "ok", "comms": comms})
     }
-}
-
-/// A message of a front-end to an object of the interpreter; `None`: it is none.
-pub(super) fn of_client(message: &Incoming) -> Option<CommMessage> {
-    let act = match message.kind.as_str() {
-        "comm_open" => CommAct::Open {
-            target: message.text("target_name").to_owned(),
-        },
-        "comm_msg" => CommAct::Say,
-        "comm_close" => CommAct::Close,
-        _ => return None,
-    };
-    let comm = message.text("comm_id");
-    (!comm.is_empty()).then(|| CommMessage {
-        comm: comm.to_owned(),
-        act,
-        data: message
-            .content
-            .get("data")
-            .cloned()
-            .unwrap_or_else(|| json!({})),
-        metadata: message.metadata.as_object().cloned().unwrap_or_default(),
-        buffers: message.buffers.clone(),
-    })
 }
 
 #[cfg(test)]

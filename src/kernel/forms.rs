@@ -5,9 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::jupyter::{Channel, Outgoing};
 use crate::output::{CellError, MimeBundle};
-use crate::runtime::{CommAct, CommMessage, Display, LOOK, PARTS, SOURCE};
+use crate::runtime::{Display, LOOK, PARTS, SOURCE};
 
 /// How a request failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,24 +89,6 @@ pub(super) fn display(display: &Display) -> (&'static str, Value) {
         None => "display_data",
     };
     (kind, content)
-}
-
-/// A message of an object of the interpreter.
-pub(super) fn comm(message: CommMessage) -> Outgoing {
-    let mut content = json!({"comm_id": message.comm, "data": message.data});
-    let kind = match message.act {
-        CommAct::Open { target } => {
-            content["target_name"] = target.into();
-            "comm_open"
-        }
-        CommAct::Say => "comm_msg",
-        CommAct::Close => "comm_close",
-    };
-    Outgoing {
-        metadata: Value::Object(message.metadata),
-        buffers: message.buffers,
-        ..Outgoing::new(Channel::Iopub, kind, content)
-    }
 }
 
 #[cfg(test)]

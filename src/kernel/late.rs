@@ -13,7 +13,7 @@ use super::forms;
 use super::printed::Printed;
 use super::voice::Voice;
 use crate::display::died;
-use crate::jupyter::Request;
+use crate::jupyter::{Channel, Request, comm_to_send};
 use crate::output::STDERR;
 use crate::session::{CellEvent, SessionEvent};
 
@@ -68,7 +68,9 @@ impl Late {
             }
             SessionEvent::Cell(CellEvent::Comm(message)) => {
                 comms.says(&message);
-                voice.publish_whole(parent, forms::comm(message)).await;
+                voice
+                    .publish_whole(parent, comm_to_send(Channel::Iopub, message))
+                    .await;
             }
             SessionEvent::Notice(notice) => {
                 let hints = notice.hints.iter().map(|hint| format!("  hint: {hint}\n"));

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use super::about::About;
+use super::asides;
 use super::desk::Desk;
 use super::execute::{execute, follow};
 use super::leaving::Leaving;
-use super::{asides, comms};
-use crate::jupyter::Request;
+use crate::jupyter::{Request, comm_message};
 use crate::runtime::RuntimeRequest;
 use crate::session::{Next, Run};
 
@@ -140,7 +140,7 @@ impl Shell {
     }
 
     async fn comm(&mut self, request: &Arc<Request>) {
-        let Some(message) = comms::of_client(&request.message) else {
+        let Some(message) = comm_message(&request.message) else {
             return;
         };
         self.desk.comms.says(&message);

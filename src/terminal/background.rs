@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::display::{died, notice_text};
 use crate::output::filter::{Filter, Policy};
@@ -19,6 +20,9 @@ use crate::terminal::snapshot::{Shared, look};
 
 /// Bytes that are kept while nobody can show them; the newest win.
 const KEPT: usize = 1 << 20;
+
+/// How long what a session told at its end may take to be here.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Events to safe text, in whole lines.
 pub(super) struct Teller {
@@ -107,6 +111,8 @@ pub(super) struct Background {
     waiting: Arc<Mutex<VecDeque<String>>>,
     editing: Arc<AtomicBool>,
     printer: Printer,
+    /// Hangs up when the session has no more to tell.
+    over: Arc<Mutex<Receiver<()>>>,
 }
 
 /// The editor's way of printing above what is being typed.
@@ -123,10 +129,12 @@ impl Background {
     /// # Errors
     /// When no thread can be had.
     pub(super) fn start(events: Run, printer: Printer, screen: Screen) -> Result<Self, Report> {
+        let (going_on, over) = channel::<()>();
         let background = Background {
             waiting: Arc::default(),
             editing: Arc::default(),
             printer,
+            over: Arc::new(Mutex::new(over)),
         };
         let taken = background.clone();
         let take = move || {
@@ -136,6 +144,8 @@ impl Background {
                 told.for_each(|text| taken.add(text));
                 taken.hand_over();
             }
+            teller.rest().into_iter().for_each(|text| taken.add(text));
+            drop(going_on);
         };
         std::thread::Builder::new()
             .name("background".into())
@@ -155,6 +165,12 @@ impl Background {
     pub(super) fn say(&self, text: &str) {
         text.lines().for_each(|line| self.add(format!("{line}\n")));
         self.hand_over();
+    }
+
+    /// Waits until all that a session which has ended told is here, but not for ever.
+    pub(super) fn await_end(&self) {
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = over.recv_timeout(LAST_WORDS);
     }
 
     /// Everything that waits, to be printed now.

@@ -454,12 +454,12 @@ impl Shell {
 
     fn leave(&mut self) -> Result<(), Report> {
         let closed = self.session.close(LEAVE);
+        self.aside.background.await_end();
         self.aside.show_background()?;
         if let Some(number) = closed.resumable {
             self.screen
                 .trusted(format!("\nTo resume: ipycodex -r {number}\n").as_bytes())?;
         }
-        self.screen.flush()?;
-        Ok(())
+        Ok(self.screen.flush()?)
     }
 }

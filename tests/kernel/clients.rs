@@ -1,10 +1,9 @@
 //! Whole clients: Jupyter's conformance tests, `jupyter execute`, our own shell on our own kernel.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::bench::Bench;
+use crate::support::await_true;
 use crate::support::home::finish;
 use crate::support::pty::Pty;
 
@@ -110,9 +109,14 @@ fn a_console_prints_answers_asks_and_interrupts() {
     pty.wait_for("In [3]:");
     pty.send("input('name? ').upper()\r");
     pty.wait_for("\nname? ");
-    // The console drops what is typed before its own prompt reads.
-    std::thread::sleep(Duration::from_millis(500));
-    pty.send("bob\r");
+    // The console drops what is typed before its own prompt reads: it is typed until it stands there.
+    await_true("the name at the console's own prompt", || {
+        if !pty.screen_text().contains("name? bob") {
+            pty.send("\x15bob");
+        }
+        pty.screen_text().contains("name? bob")
+    });
+    pty.send("\r");
     pty.wait_for("'BOB'");
     pty.wait_for("In [4]:");
     pty.send("import time; print('o' + 'n!'); time.sleep(50)\r");

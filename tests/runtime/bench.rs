@@ -22,6 +22,9 @@ pub(super) enum Form {
     Terminal,
 }
 
+/// A press of Ctrl-C that took no effect within this was lost; the time that a busy machine takes to deliver one.
+const LOST: Duration = Duration::from_secs(5);
+
 pub(super) struct Bench {
     pub(super) runtime: Option<Box<dyn Runtime>>,
     pub(super) events: RuntimeEvents,
@@ -148,9 +151,7 @@ impl Bench {
             pressing = Some(std::thread::spawn(move || {
                 loop {
                     interrupter.interrupt();
-                    if stopped.recv_timeout(Duration::from_millis(500))
-                        != Err(RecvTimeoutError::Timeout)
-                    {
+                    if stopped.recv_timeout(LOST) != Err(RecvTimeoutError::Timeout) {
                         return;
                     }
                 }

@@ -25,7 +25,8 @@ fn values_errors_and_streams_arrive() {
     assert_eq!(told.finish.ending, Ending::Error);
     assert_eq!(
         told.error.as_deref(),
-        Some("ZeroDivisionError: division by zero")
+        Some("ZeroDivisionError: division by zero"),
+        "{told:?}"
     );
     assert_eq!(
         told.finish.cwd.map(PathBuf::from),
@@ -287,13 +288,18 @@ fn ipython_keeps_order_interrupts_and_names() {
         ] {
             let id = bench.submit(code, Stdin::Refuse);
             let told = bench.interrupt_at(id, "go");
-            assert_ne!(told.finish.ending, Ending::Error, "{form:?} {code}");
+            assert_ne!(
+                told.finish.ending,
+                Ending::Error,
+                "{form:?} {code} {told:?}"
+            );
         }
         assert_eq!(bench.run("kept").shown(), ["8"]);
         let told = bench.run("1/0");
         assert_eq!(
             told.error.as_deref(),
-            Some("ZeroDivisionError: division by zero")
+            Some("ZeroDivisionError: division by zero"),
+            "{told:?}"
         );
         let told = bench.run("%cd /\n!pwd");
         assert!(told.text().ends_with("/\n"), "{told:?}");

@@ -47,6 +47,20 @@ fn an_interrupt_where_python_ignores_errors_is_not_lost() {
 }
 
 #[test]
+fn an_interrupt_that_had_to_wait_reaches_the_program_that_began_meanwhile() {
+    for form in [Form::Pipes, Form::Terminal] {
+        let mut bench = Bench::start(form);
+        // What repeats the interrupt waits until the program runs.
+        let told = bench.run(
+            "import sys, time\nsleep, time.sleep = time.sleep, lambda _: sleep(0.3)\n\
+             sys.modules['_ipycodex_runner'].wire.interrupts.wait()\n!sleep 1000",
+        );
+        assert_eq!(told.finish.ending, Ending::Interrupted, "{told:?}");
+        assert_eq!(bench.run("time.sleep(0.7); 'quiet'").shown(), ["'quiet'"]);
+    }
+}
+
+#[test]
 fn the_terminal_is_a_terminal() {
     let mut bench = Bench::start(Form::Terminal);
     let told = bench

@@ -237,7 +237,7 @@ class Shell(Terminal, InteractiveShell):
             lines.append(hint)
         name = getattr(etype, "__name__", str(etype))
         host().send({"type": "error", "ename": name, "evalue": tracebacks.value_text(evalue), "traceback": lines})
-        self.failed = "cancelled" if issubclass(etype, KeyboardInterrupt) else "error"
+        self.failed = how_it_failed(etype)
 
     failed = None
 
@@ -269,11 +269,16 @@ class Shell(Terminal, InteractiveShell):
             if self.call_pdb:
                 self.debugger(force=True)
             return
+        # before it is shown, which another Ctrl-C may cut off; what IPython prints itself is not shown again
+        self.failed = self.failed or how_it_failed(etype)
         super().showtraceback(exc_tuple, *arguments, **options)
-        self.failed = self.failed or "error"  # what IPython has printed in some other way is not shown again
 
     def show_usage_error(self, error):
         self._showtraceback(type(error), error, ["UsageError: %s" % error])
+
+
+def how_it_failed(kind):
+    return "cancelled" if kind is not None and issubclass(kind, KeyboardInterrupt) else "error"
 
 
 def holds_group(error):

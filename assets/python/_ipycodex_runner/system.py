@@ -8,6 +8,7 @@ Absent on purpose: job control.
 
 import os
 import re
+import signal
 import sys
 
 from . import wire
@@ -61,15 +62,25 @@ def wait(process):
     """Waits as a shell does: an interrupt goes to the program; if that is what ends it, the cell is interrupted too."""
     wire.interrupts.hold()
     interrupted = False
+    wire.interrupts.program = interrupt_group
     try:
         code = process.wait()
         interrupted = wire.interrupts.pending
         wire.interrupts.pending = False
     finally:
+        wire.interrupts.program = None
         wire.interrupts.release()
     if interrupted and code in INTERRUPTED:
         raise KeyboardInterrupt
     return code
+
+
+def interrupt_group():
+    """An interrupt for all that runs in front, as the host sends it."""
+    try:
+        os.kill(-os.getpid(), signal.SIGINT)
+    except OSError:
+        pass  # the runner leads no group: nobody sends it one
 
 
 def foreground(host, command, **options):

@@ -92,6 +92,7 @@ class Interrupts:
     held = 0
     pending = False
     again = False  # an interrupt fell into `uncut` code and is being repeated
+    program = None  # tells the program that is waited for of one that is being repeated: it came before that began
     after_again = ()  # called when the repeating is over
     awaited = False  # the host has been told that user code begins, and it does not run yet
     early = False  # an interrupt fell into that moment
@@ -203,6 +204,10 @@ class SigintHandler:
             interrupts.early = interrupts.early or interrupts.awaited
         elif interrupts.held:
             interrupts.pending = True
+            if interrupts.again:
+                interrupts.again = False
+                if interrupts.program is not None:
+                    interrupts.program()
         elif sys._getframe(1).f_code in uncut:
             interrupts.wait()
         else:
@@ -265,12 +270,10 @@ def flush(stream):
 
 def flush_streams():
     """Pushes Python's buffered output out, also of streams that a cell put in place of the real ones."""
-    flush(sys.stdout)
-    flush(sys.stderr)
-    if sys.stdout is not sys.__stdout__:
-        flush(sys.__stdout__)
-    if sys.stderr is not sys.__stderr__:
-        flush(sys.__stderr__)
+    for ours, cells in ((sys.__stdout__, sys.stdout), (sys.__stderr__, sys.stderr)):
+        flush(cells)
+        if cells is not ours:
+            flush(ours)
 
 
 class Frames:

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::guest;
 use super::wording::{self, text_of};
-use crate::jupyter::{Channel, Incoming, Outgoing};
+use crate::jupyter::{Channel, Incoming, Outgoing, comm_message, comm_to_send};
 use crate::output::mime::MimeBundle;
 use crate::runtime::python::{RequestKind, finished, interrupted};
 use crate::runtime::{
@@ -95,7 +95,7 @@ impl Conversation {
             }
             RuntimeRequest::Comm(message) => {
                 // Nobody answers it; what it leads to comes with its name.
-                let message = wording::comm(message);
+                let message = comm_to_send(Channel::Shell, message.clone());
                 self.remember(message.id.clone(), id);
                 return (vec![message], at_once(RuntimeAnswer::Done));
             }
@@ -424,7 +424,7 @@ fn shown(message: &Incoming, id: Option<RequestId>, number: Option<u32>) -> Opti
         },
         "comm_open" | "comm_msg" | "comm_close" => RuntimeEvent::Comm {
             id,
-            message: wording::comm_message(message)?,
+            message: comm_message(message)?,
         },
         _ => return None,
     })

@@ -2,14 +2,11 @@
 //!
 //! Invariant: an answer that lacks its content is one of nothing; kernels leave out what they like.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::jupyter::{Channel, Incoming, Outgoing};
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
-use crate::runtime::{
-    CommAct, CommMessage, Completeness, Completion, RequestId, RuntimeAnswer, RuntimeEvent,
-};
+use crate::runtime::{Completeness, Completion, RequestId, RuntimeAnswer, RuntimeEvent};
 use crate::text::offset::CodePoints;
 
 /// Completions that are told.
@@ -101,42 +98,6 @@ pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeAnswer {
         "invalid" => Completeness::Invalid,
         _ => Completeness::Unknown,
     })
-}
-
-/// The message of a comm.
-pub(super) fn comm_message(message: &Incoming) -> Option<CommMessage> {
-    let act = match message.kind.as_str() {
-        "comm_open" => CommAct::Open {
-            target: message.text("target_name").to_owned(),
-        },
-        "comm_msg" => CommAct::Say,
-        "comm_close" => CommAct::Close,
-        _ => return None,
-    };
-    Some(CommMessage {
-        comm: message.text("comm_id").to_owned(),
-        act,
-        data: message.content.get("data").cloned().unwrap_or_default(),
-        metadata: message.metadata.as_object().cloned().unwrap_or_default(),
-        buffers: message.buffers.clone(),
-    })
-}
-
-/// The same, to be sent.
-pub(super) fn comm(message: &CommMessage) -> Outgoing {
-    let (kind, target) = match &message.act {
-        CommAct::Open { target } => ("comm_open", Some(target)),
-        CommAct::Say => ("comm_msg", None),
-        CommAct::Close => ("comm_close", None),
-    };
-    let mut content = json!({"comm_id": message.comm, "data": message.data});
-    if let Some(target) = target {
-        content["target_name"] = json!(target);
-    }
-    let mut out = Outgoing::new(Channel::Shell, kind, content);
-    out.metadata = Value::Object(message.metadata.clone());
-    out.buffers.clone_from(&message.buffers);
-    out
 }
 
 /// The text of a Python string literal of a plain path; `None`: it needs more than that.
