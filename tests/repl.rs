@@ -37,6 +37,7 @@ mod suggestions;
 mod surroundings;
 mod tmux;
 mod together;
+mod undone;
 mod vi;
 mod waiting;
 mod writing;

@@ -42,7 +42,7 @@ const TABLE: &[Magic] = &[
     entries::row("show", "N…", "take them back in"),
     plain(
         "undo",
-        "take the last exchange out of the conversation",
+        "take the last exchange out of the conversation, and its cells back if you agree",
         |magic, rest, _| alone(magic, rest, MagicOrder::Undo),
     ),
     plain(

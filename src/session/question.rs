@@ -50,6 +50,13 @@ pub enum About {
         /// Each file and what it holds, in order.
         files: Vec<(String, String)>,
     },
+    /// An exchange that is taken back has run cells: the interpreter can step back over them.
+    StepBack {
+        /// Its In number.
+        exchange: u32,
+        /// The cells there are between here and there.
+        over: Vec<SteppedCell>,
+    },
     /// A skill that is being loaded holds code to be run.
     SkillCode {
         /// Its name.
@@ -70,6 +77,17 @@ pub struct ProposedCell {
     pub title: String,
     /// The interpreter is started anew before it: all variables go.
     pub reset: bool,
+}
+
+/// A cell that the interpreter would step back over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SteppedCell {
+    /// Its In number.
+    pub line: u32,
+    /// Its first line.
+    pub code: String,
+    /// The exchange that is taken back has run it.
+    pub own: bool,
 }
 
 /// One way to answer "may I?".
@@ -167,6 +185,7 @@ impl Question {
                 QuestionChoice::Remember,
                 QuestionChoice::No,
             ],
+            About::StepBack { .. } => vec![QuestionChoice::Once, QuestionChoice::No],
             About::SkillCode { .. } => vec![
                 QuestionChoice::Remember,
                 QuestionChoice::No,

@@ -3,7 +3,6 @@
 //! Nothing here waits for a reply: what is asked comes back as the next command or event. A front-end that does not
 //! read stops the events of both peers (and so the cell's output), never the commands. Shutdown is a command, too.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +19,7 @@ use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
-use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
+use crate::session::floor::{Floor, FloorAction, FloorEvent, Holder, Work};
 use crate::session::from_cells::FromCells;
 use crate::session::given::Setup;
 use crate::session::handle::{Command, Shared};
@@ -35,6 +34,7 @@ use crate::session::run::RunSender;
 use crate::session::runtimes::Runtimes;
 use crate::session::slots::{AgentSlot, Waiter};
 use crate::session::suggest;
+use crate::session::taken_back::Steps;
 use crate::session::toolbox::{Shelf, ToolEvent, Toolbox};
 use crate::session::workbook::Workbook;
 use crate::session::{Parts, Surroundings};
@@ -66,8 +66,7 @@ pub(super) struct Session {
     /// The notebook that is worked on in place.
     pub(super) workbook: Workbook,
     pub(super) outside: Outside,
-    /// In numbers of cells that left the conversation when the interpreter stepped back over them.
-    pub(super) stepped_over: BTreeSet<u32>,
+    pub(super) steps: Steps,
     pub(super) from_cells: FromCells,
 }
 
@@ -151,7 +150,7 @@ pub(super) fn run(
         kernels: Kernels::default(),
         workbook: Workbook::default(),
         outside: Outside::default(),
-        stepped_over: BTreeSet::new(),
+        steps: Steps::default(),
         from_cells: FromCells::default(),
     };
     let most = session.choices.checkpoints;
@@ -357,8 +356,11 @@ impl Session {
                 FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
                 FloorAction::StoppedWaiting(out) => {
-                    // It may have been an answer that was waited for.
+                    // It may have been an answer that was waited for: whoever shows the question hears of its end.
+                    self.floor
+                        .give(Holder::Command { firm: false }, out.clone());
                     self.on_asking(AskingEvent::TurnOver);
+                    self.floor.take_back();
                     out.send(Notice::note("stopped waiting"));
                     self.free_floor(None);
                 }

@@ -11,7 +11,9 @@ use crate::report::Report;
 use crate::runtime::CellTerminal;
 use crate::screen::Screen;
 use crate::screen::guard::TerminalGuard;
-use crate::session::{BeginEvent, CellEvent, Notice, Run, RunKind, SessionEvent, SessionHandle};
+use crate::session::{
+    BeginEvent, CellEvent, Notice, QuestionEvent, Run, RunKind, SessionEvent, SessionHandle,
+};
 use crate::terminal::ground::{Asked, Ground};
 use crate::terminal::hands::Hands;
 use crate::terminal::keys::gate::{SharedGate, pass};
@@ -75,10 +77,16 @@ impl Showing {
             match event {
                 SessionEvent::Begin(BeginEvent::Input { kind, .. }) => {
                     shell = *kind == RunKind::Shell;
-                    typing = self.begin_typing(*kind, &hands);
+                    if typing.is_none() {
+                        typing = self.begin_typing(*kind, &hands);
+                    }
                 }
                 SessionEvent::Begin(BeginEvent::Step { .. }) if typing.is_none() => {
                     typing = self.type_at(KeyTarget::Replay(self.cells()), &hands);
+                }
+                // A command that asks.
+                SessionEvent::Question(QuestionEvent::Asked(_)) if typing.is_none() => {
+                    typing = self.type_at(KeyTarget::Turn, &hands);
                 }
                 SessionEvent::Cell(CellEvent::Started) => {
                     // In a turn nobody knew that a cell comes.

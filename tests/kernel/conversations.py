@@ -87,6 +87,20 @@ def questions():
         told = k.run(".approve it", allow_stdin=False)
         assert not told.asked and told.reply["status"] == "ok", told.reply
         assert "echo hello" in str(told.messages), told.messages
+        # An exchange that ran a cell is taken back: the interpreter steps back, too, if the user agrees.
+        k.run("%ipycodex run_cells auto")
+        k.run("a = [1]")
+        time.sleep(1)
+        k.run(".run `a.append(2)`")
+        time.sleep(1)
+        told = k.run("%ipycodex undo", allow_stdin=False)
+        assert "the interpreter keeps what In[" in str(told.messages) and not told.asked, told.messages
+        k.run(".run `a.append(3)`")
+        time.sleep(1)
+        told = k.run("%ipycodex undo", ["y"])
+        assert "Step the interpreter back" in told.asked[0]["prompt"], told.asked
+        assert "Back before In[" in str(told.messages), told.messages
+        assert k.run("a").of("execute_result")[0]["data"]["text/plain"] == "[1, 2]"
         # A wait for an answer ends with an interrupt.
         request = k.send("input('never')")
         k.client.get_stdin_msg(timeout=LIMIT)

@@ -47,6 +47,13 @@ pub(super) fn rows(question: &Question, width: usize, appearance: &Appearance) -
             let note = "(asked again when anything in the folder is another)";
             rows.text(2, note, Style::new().dimmed());
         }
+        About::StepBack { over, .. } => {
+            for cell in over {
+                let after = if cell.own { "" } else { "  (ran after them)" };
+                let text = format!("In[{}] {}{after}", cell.line, cell.code);
+                rows.text(4, &text, Style::new());
+            }
+        }
         About::SkillCode {
             skill,
             path,
@@ -90,6 +97,10 @@ fn head(who: &str, about: &About) -> String {
             1 => "This project has a start-up file that runs in your session".into(),
             count => format!("This project has {count} start-up files that run in your session"),
         },
+        About::StepBack { exchange, over } => match over.iter().filter(|cell| cell.own).count() {
+            1 => format!("The exchange [{exchange}] has run a cell in your session"),
+            count => format!("The exchange [{exchange}] has run {count} cells in your session"),
+        },
         About::SkillCode { .. } => "A skill asks to run code in your session".into(),
     }
 }
@@ -110,6 +121,7 @@ pub(super) fn ask(about: &About) -> &'static str {
         About::Unprotected { .. } => "Run this without protection?",
         About::ProjectSkill { .. } => "Read skills of this project?",
         About::ProjectFiles { .. } => "Run this code at the start?",
+        About::StepBack { .. } => "Step the interpreter back to before this, too?",
         About::SkillCode { .. } => "Run this code?",
     }
 }
@@ -125,6 +137,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
         QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
             ('y', "yes, all session")
         }
+        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => ('y', "yes, step back"),
         QuestionChoice::Once => ('y', "yes, this once"),
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             ('s', "yes, all of it")
@@ -135,6 +148,7 @@ pub(super) fn choice(question: &Question, choice: QuestionChoice) -> (char, Cow<
             ('a', "yes, always")
         }
         QuestionChoice::Remember => ('y', "yes, always"),
+        QuestionChoice::No if matches!(about, About::StepBack { .. }) => ('n', "no, it stays"),
         QuestionChoice::No => ('n', "no"),
         QuestionChoice::NoBecause => ('w', "no, say why"),
         QuestionChoice::Stop => ('x', "no, and stop"),
@@ -162,6 +176,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Once if matches!(about, About::ProjectSkill { .. }) => {
             "✓ allowed for this session"
         }
+        QuestionChoice::Once if matches!(about, About::StepBack { .. }) => "✓ steps back",
         QuestionChoice::Once => "✓ allowed once",
         QuestionChoice::Session if matches!(about, About::Agent(Subject::Input { .. })) => {
             "✓ allowed, whatever it types there"
@@ -169,6 +184,7 @@ pub(super) fn verdict(question: &Question, choice: QuestionChoice) -> Cow<'stati
         QuestionChoice::Session => "✓ allowed for this session",
         QuestionChoice::Try => "… tried in a copy",
         QuestionChoice::Remember => "✓ allowed always",
+        QuestionChoice::No if matches!(about, About::StepBack { .. }) => "✗ stays",
         QuestionChoice::No | QuestionChoice::NoBecause => "✗ not allowed",
         QuestionChoice::Stop => "✗ not allowed, stopped",
         QuestionChoice::Named(number) => {
@@ -197,6 +213,10 @@ pub(super) fn brief(about: &About) -> String {
         About::Unprotected { code, .. } => code.trim().to_owned(),
         About::ProjectSkill { project, .. } => format!("skills of {project}"),
         About::ProjectFiles { folder, .. } => format!("start-up files in {folder}"),
+        About::StepBack { over, .. } => match over.first() {
+            Some(first) => format!("the interpreter, before In[{}]", first.line),
+            None => "the interpreter".to_owned(),
+        },
         About::SkillCode { skill, .. } => format!("code of the skill {skill}"),
     };
     visible(&text).into_owned()

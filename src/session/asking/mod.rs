@@ -18,6 +18,7 @@ use std::time::SystemTime;
 use crate::agent::{Choosable, QuestionAnswer, Subject};
 use crate::history::Decided;
 use crate::session::question::{About, Question, QuestionChoice, Reply};
+use crate::session::taken_back::TakenBack;
 
 pub(super) use allowed::Allowed;
 use words::{decision, told, unasked};
@@ -38,6 +39,8 @@ pub(super) enum Asker {
     Tool,
     /// What is done before the first input.
     SetUp,
+    /// Whoever takes this exchange back.
+    TakesBack(TakenBack),
 }
 
 impl Asker {
@@ -45,7 +48,7 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool | Asker::SetUp => &[],
+            Asker::Tool | Asker::SetUp | Asker::TakesBack(_) => &[],
         }
     }
 
@@ -53,7 +56,7 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool | Asker::SetUp => true,
+            Asker::Tool | Asker::SetUp | Asker::TakesBack(_) => true,
         }
     }
 }

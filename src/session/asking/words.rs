@@ -69,6 +69,12 @@ pub(super) fn told(about: &About) -> (&'static str, String) {
             let files = files.iter().map(|(path, text)| format!("{path}\n{text}"));
             ("project files", files.collect::<Vec<_>>().join("\n"))
         }
+        About::StepBack { over, .. } => {
+            let cells = over
+                .iter()
+                .map(|cell| format!("In[{}] {}", cell.line, cell.code));
+            ("step back", cells.collect::<Vec<_>>().join("\n"))
+        }
         About::SkillCode { path, blocks, .. } => {
             ("skill code", format!("{path}\n{}", blocks.join("\n# %%\n")))
         }

@@ -1,11 +1,20 @@
-//! What the questions say is done: shown, recorded, delivered to whoever asked.
+//! What the questions say is done: shown, recorded, delivered to whoever asked. And the question that a command asks:
+//! whether the interpreter steps back with the exchange that is taken back.
 
 use std::time::SystemTime;
 
+use tokio::sync::oneshot;
+
 use super::{Asker, AskingAction, AskingEvent};
+use crate::runtime::{CheckpointWish, RuntimeRequest};
+use crate::session::commands::undo;
 use crate::session::events::{Notice, QuestionEvent};
+use crate::session::floor::Holder;
 use crate::session::prompt::PromptEvent;
-use crate::session::question::About;
+use crate::session::question::{About, QuestionChoice, Reply};
+use crate::session::run::RunSender;
+use crate::session::slots::Waiter;
+use crate::session::taken_back::TakenBack;
 use crate::session::task::Session;
 use crate::session::toolbox::ToolEvent;
 
@@ -55,6 +64,58 @@ impl Session {
             }
             AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
             AskingAction::Deliver(Asker::SetUp, reply) => self.project_answered(&reply),
+            AskingAction::Deliver(Asker::TakesBack(taken), reply) => {
+                self.step_answered(taken, &reply);
+            }
         }
+    }
+}
+
+impl Session {
+    /// Takes an exchange back that has run cells: the interpreter is asked whether it could step back.
+    pub(in crate::session) fn take_back(&mut self, taken: TakenBack, out: &RunSender) {
+        let taken = taken.since(self.numbering.gone_before());
+        if taken.over.is_empty() || !self.runtimes.user.is_up() {
+            return self.do_all(undo::deeds(&taken), out);
+        }
+        let (answer, told) = oneshot::channel();
+        let request = RuntimeRequest::Checkpoints(CheckpointWish::List);
+        self.ask_runtime(request, Waiter::Asker(answer));
+        self.later(out, undo::offered(told, taken));
+    }
+
+    /// The user is asked whether the interpreter steps back, too.
+    pub(in crate::session) fn offer_step(&mut self, taken: TakenBack, out: &RunSender) {
+        if !self.setup.asks {
+            return self.do_all(undo::stays(&taken, &undo::nobody(&taken)), out);
+        }
+        self.floor
+            .give(Holder::Command { firm: false }, out.clone());
+        let about = About::StepBack {
+            exchange: taken.line,
+            over: taken.over.clone(),
+        };
+        self.ask_user(about, Asker::TakesBack(taken));
+    }
+
+    /// The user has answered.
+    fn step_answered(&mut self, taken: TakenBack, reply: &Reply) {
+        let Some(out) = self.floor.out().cloned() else {
+            return;
+        };
+        self.floor.take_back();
+        match reply {
+            Reply::Chosen(QuestionChoice::Once) => {
+                let (answer, told) = oneshot::channel();
+                let wish = CheckpointWish::Back(taken.first());
+                self.ask_runtime(RuntimeRequest::Checkpoints(wish), Waiter::Asker(answer));
+                let known = (self.history.clone(), self.steps.over.clone());
+                let done = undo::stepped(told, wish, known, taken);
+                self.wait_as(Holder::Command { firm: true }, &out, done);
+            }
+            Reply::Declined => self.do_all(undo::stays(&taken, &undo::nobody(&taken)), &out),
+            _ => self.do_all(undo::stays(&taken, ""), &out),
+        }
+        self.advance();
     }
 }

@@ -14,6 +14,7 @@ use crate::session::editor::EditorWish;
 use crate::session::events::{Notice, SessionEvent};
 use crate::session::replay::{Purpose, Replay};
 use crate::session::runtimes::Role;
+use crate::session::taken_back::TakenBack;
 use crate::session::workbook::{BroughtCell, OpenWorkbook};
 
 /// One thing to be done.
@@ -29,6 +30,10 @@ pub(in crate::session) enum Deed {
     },
     /// The interpreter has stepped.
     Moved(Box<Moved>),
+    /// An exchange that has run cells is taken back.
+    TakeBack(TakenBack),
+    /// The same; the interpreter could step back over them.
+    OfferStep(TakenBack),
     /// A prompt is sent again, in place of the exchange at `line`.
     SendAgain { line: u32, text: String },
     /// The skills are listed, as far as the conversation holds them.

@@ -12,6 +12,7 @@ mod sessions;
 mod settings;
 mod steps;
 mod turns;
+pub(super) mod undo;
 
 use std::time::Instant;
 
@@ -131,8 +132,14 @@ impl Session {
             MagicOrder::Hide { lines, hidden } => {
                 self.later(out, turns::hide(history, lines, hidden, number));
             }
-            MagicOrder::Undo => self.later(out, turns::undo(history)),
-            MagicOrder::Retry => self.later(out, turns::retry(history)),
+            MagicOrder::Undo => {
+                let ran_for = self.steps.ran_for.clone();
+                self.later(out, undo::take_back(history, false, ran_for));
+            }
+            MagicOrder::Retry => {
+                let ran_for = self.steps.ran_for.clone();
+                self.later(out, undo::take_back(history, true, ran_for));
+            }
             MagicOrder::Copy(copied) => self.later(out, turns::copy(history, copied, number)),
             MagicOrder::ShowHistory => self.later(out, turns::show_history(history)),
             MagicOrder::Save { file, force } => {
@@ -210,7 +217,8 @@ impl Session {
                 let (wish, (answer, told)) = (steps::wish(steps), oneshot::channel());
                 let request = RuntimeRequest::Checkpoints(wish);
                 self.ask_runtime(request, Waiter::Asker(answer));
-                let done = steps::answered(told, wish, history, self.stepped_over.clone());
+                let known = (history, self.steps.over.clone());
+                let done = steps::answered(told, wish, known, None);
                 self.wait_as(Holder::Command { firm: true }, out, done);
             }
             MagicOrder::Interrupt if self.floor.holder().is_some() => {
@@ -251,8 +259,8 @@ impl Session {
         }
         for line in moved.lines {
             match moved.hidden {
-                true => self.stepped_over.insert(line),
-                false => self.stepped_over.remove(&line),
+                true => self.steps.over.insert(line),
+                false => self.steps.over.remove(&line),
             };
             self.history.hide(line..=line, moved.hidden);
         }
@@ -293,6 +301,8 @@ impl Session {
                 Deed::Moved(moved) => self.has_moved(*moved),
                 Deed::Wish(wish) => self.shared.editor.wish(wish, out),
                 Deed::Hide { lines, hidden } => self.history.hide(lines, hidden),
+                Deed::TakeBack(taken) => self.take_back(taken, out),
+                Deed::OfferStep(taken) => self.offer_step(taken, out),
                 Deed::SendAgain { line, text } => self.send_again(line, text, out),
                 Deed::ListSkills(dialog) => {
                     self.shelf.look_through(&dialog);

@@ -10,10 +10,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::deed::{Deed, Moved, tell, warn};
+use crate::dialog::Dialog;
 use crate::history::History;
 use crate::magics::Steps;
 use crate::runtime::{CellStep, CheckpointWish, Checkpoints, RuntimeAnswer, Stepped};
 use crate::session::events::{Notice, ToldEvent};
+use crate::session::taken_back::in_words;
 use crate::text::aligned;
 
 /// Names that a line holds of what a cell has written.
@@ -28,17 +30,19 @@ pub(super) fn wish(steps: Steps) -> CheckpointWish {
     }
 }
 
-/// What comes of its answer; `stepped_over` left the conversation with earlier steps.
+/// What comes of its answer; `stepped_over` left the conversation with earlier steps, the exchange that `leaves` does
+/// so now.
 pub(super) async fn answered(
     told: oneshot::Receiver<RuntimeAnswer>,
     wish: CheckpointWish,
-    history: History,
-    stepped_over: BTreeSet<u32>,
+    (history, stepped_over): (History, BTreeSet<u32>),
+    leaves: Option<u32>,
 ) -> Vec<Deed> {
     match told.await {
         Ok(RuntimeAnswer::Checkpoints(there)) => tell(ToldEvent::Text(listed(&there))),
         Ok(RuntimeAnswer::Stepped(stepped)) => {
-            has_stepped(*stepped, wish, history, stepped_over).await
+            let back = wish != CheckpointWish::Forward;
+            has_stepped(*stepped, back, (history, stepped_over), leaves).await
         }
         Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => warn(why),
         _ => warn("the interpreter ended before it had stepped"),
@@ -48,11 +52,10 @@ pub(super) async fn answered(
 /// What is told of a step, and what it does to the conversation.
 async fn has_stepped(
     stepped: Stepped,
-    wish: CheckpointWish,
-    history: History,
-    stepped_over: BTreeSet<u32>,
+    back: bool,
+    (history, stepped_over): (History, BTreeSet<u32>),
+    leaves: Option<u32>,
 ) -> Vec<Deed> {
-    let back = wish != CheckpointWish::Forward;
     let dialog = history.dialog().await;
     let cells = dialog.cells.iter();
     let visible: BTreeSet<u32> = cells.filter(|it| !it.hidden).map(|it| it.line).collect();
@@ -61,12 +64,18 @@ async fn has_stepped(
         true => numbers.filter(|line| visible.contains(line)).collect(),
         false => numbers.filter(|line| stepped_over.contains(line)).collect(),
     };
+    let telling = tell_of(&dialog, &lines, back, leaves);
     let mut deeds = vec![Deed::Moved(Box::new(Moved {
         cwd: stepped.cwd.clone().map(PathBuf::from),
         lines,
         hidden: back,
     }))];
     deeds.extend(tell(ToldEvent::Text(said(&stepped, back))));
+    deeds.extend(
+        telling
+            .into_iter()
+            .flat_map(|line| tell(Notice::note(line))),
+    );
     if back {
         deeds.extend(
             stays(&stepped)
@@ -80,17 +89,31 @@ async fn has_stepped(
     deeds
 }
 
+/// Exchanges that stay, and whose answers hold what these cells showed.
+fn tell_of(dialog: &Dialog, lines: &[u32], back: bool, leaves: Option<u32>) -> Option<String> {
+    let gone = dialog
+        .cells
+        .iter()
+        .filter(|cell| lines.contains(&cell.line));
+    let told: BTreeSet<u32> = gone.filter_map(|cell| cell.told).collect();
+    let prompts = dialog
+        .prompts
+        .iter()
+        .map(|prompt| (prompt.line, prompt.hidden));
+    let stay = prompts
+        .filter(|(line, hidden)| back && !hidden && leaves != Some(*line) && told.contains(line));
+    let stay: Vec<String> = stay.map(|(line, _)| line.to_string()).collect();
+    (!stay.is_empty()).then(|| {
+        format!(
+            "answers of the agent still tell of these cells; `%ipycodex hide {}` takes them out of the conversation",
+            stay.join(" ")
+        )
+    })
+}
+
 /// Where the interpreter is.
 fn said(stepped: &Stepped, back: bool) -> String {
-    let names: Vec<String> = stepped
-        .over
-        .iter()
-        .map(|step| format!("In[{}]", step.number))
-        .collect();
-    let names = match names.as_slice() {
-        [first, _, .., last] => format!("{first} to {last}"),
-        names => names.join(" and "),
-    };
+    let names = in_words(stepped.over.iter().map(|step| step.number));
     match (stepped.over.first(), back) {
         (Some(first), true) => format!(
             "Back before In[{}] {}; stepped over {names}, which {} out of the conversation \

@@ -1,4 +1,4 @@
-//! Turns taken back: entries hidden and shown, the last exchange undone or sent again, the conversation told.
+//! Entries hidden and shown, the conversation told.
 //!
 //! The record is read first, so that what cannot be done is said and nothing is half done. A mark in the record is all
 //! there is to it: the next request is built without what is marked, and its digest decides about the thread.
@@ -17,11 +17,6 @@ use crate::session::events::{Notice, ToldEvent};
 
 /// Lines of the conversation that are simply printed; more go to the pager.
 const PRINTED: usize = 40;
-
-const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
-
-/// Characters of a prompt that name it in a line.
-const NAMED: usize = 60;
 
 /// Takes entries out of the conversation, or back in: all of them or, when one cannot be, none.
 pub(super) async fn hide(
@@ -46,35 +41,6 @@ pub(super) async fn hide(
         lines.join(", ")
     ))));
     deeds
-}
-
-/// Takes the last exchange out of the conversation.
-pub(super) async fn undo(history: History) -> Vec<Deed> {
-    let dialog = history.dialog().await;
-    let Some(last) = dialog.last_exchange() else {
-        return warn(NONE_TO_TAKE_BACK);
-    };
-    let text = format!(
-        "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
-        named(&last.prompt),
-        line = last.line,
-    );
-    let hide = Deed::Hide {
-        lines: last.line..=last.line,
-        hidden: true,
-    };
-    vec![hide, Deed::Tell(ToldEvent::Text(text).into())]
-}
-
-/// The same, and its prompt is sent again: a run with its own number.
-pub(super) async fn retry(history: History) -> Vec<Deed> {
-    match history.dialog().await.last_exchange() {
-        Some(last) => vec![Deed::SendAgain {
-            line: last.line,
-            text: last.prompt.clone(),
-        }],
-        None => warn(NONE_TO_TAKE_BACK),
-    }
 }
 
 /// Puts something of the conversation into the clipboard.
@@ -192,15 +158,6 @@ fn no_entry(dialog: &Dialog, line: u32, own: u32) -> String {
             )
         }
     }
-}
-
-fn named(prompt: &str) -> String {
-    let line = prompt.trim().replace('\n', " ");
-    if line.chars().count() <= NAMED {
-        return line;
-    }
-    let head: String = line.chars().take(NAMED - 3).collect();
-    format!("{head}...")
 }
 
 /// Everything in order: inputs with their numbers, what they showed, answers as they are shown.

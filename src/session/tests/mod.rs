@@ -15,6 +15,7 @@ mod stops;
 mod suggestions;
 mod taken_back;
 mod tools;
+mod undone;
 mod words;
 mod work;
 

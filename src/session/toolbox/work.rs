@@ -189,6 +189,9 @@ impl Session {
             ShownAs::Cell { title } => {
                 let line = self.numbering.take();
                 self.history.input(line, &source, &source);
+                if let Some(prompt) = self.floor.prompt() {
+                    self.steps.ran_for.insert(line, prompt.line());
+                }
                 let begun = BeginEvent::AgentCell {
                     line,
                     title,

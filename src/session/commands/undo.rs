@@ -1,0 +1,150 @@
+//! `undo` and `retry`: the last exchange leaves the conversation; the interpreter steps back with it, if the user
+//! agrees.
+//!
+//! Invariant: where an exchange that is taken back has run cells which stay in the interpreter, that is said, with why
+//! and what can be done; nobody's answer is guessed, and whoever stops at the question has taken nothing back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::sync::oneshot;
+
+use super::deed::{Deed, tell, warn};
+use super::steps;
+use crate::dialog::{CellEntry, Dialog};
+use crate::history::History;
+use crate::input::is_ours;
+use crate::runtime::{CheckpointWish, Checkpoints, RuntimeAnswer};
+use crate::session::events::{Notice, ToldEvent};
+use crate::session::question::SteppedCell;
+use crate::session::taken_back::TakenBack;
+
+const NONE_TO_TAKE_BACK: &str = "there is no exchange to take back";
+
+/// Characters of a prompt that name it in a line.
+const NAMED: usize = 60;
+
+/// Takes the last exchange back; `ran_for` tells the agent's cells with their prompts.
+pub(super) async fn take_back(
+    history: History,
+    again: bool,
+    ran_for: BTreeMap<u32, u32>,
+) -> Vec<Deed> {
+    let dialog = history.dialog().await;
+    let Some(last) = dialog.last_exchange() else {
+        return warn(NONE_TO_TAKE_BACK);
+    };
+    let taken = TakenBack {
+        line: last.line,
+        prompt: last.prompt.clone(),
+        again,
+        over: over(&dialog, last.line, &ran_for),
+    };
+    match taken.over.is_empty() {
+        true => deeds(&taken),
+        false => vec![Deed::TakeBack(taken)],
+    }
+}
+
+/// What stands in the conversation from the first cell on that the exchange at `line` ran.
+fn over(dialog: &Dialog, line: u32, ran_for: &BTreeMap<u32, u32>) -> Vec<SteppedCell> {
+    let own = |cell: &CellEntry| ran_for.get(&cell.line) == Some(&line);
+    let cells = dialog.cells.iter().filter(|cell| !cell.hidden);
+    let cells = cells.skip_while(|cell| !own(cell));
+    let cells = cells.filter(|cell| cell.shell.is_none() && !is_ours(&cell.source));
+    let stepped = cells.map(|cell| SteppedCell {
+        line: cell.line,
+        code: cell.source.trim().lines().next().unwrap_or_default().into(),
+        own: own(cell),
+    });
+    stepped.collect()
+}
+
+/// What takes an exchange back, and nothing else.
+pub(in crate::session) fn deeds(taken: &TakenBack) -> Vec<Deed> {
+    let line = taken.line;
+    if taken.again {
+        let text = taken.prompt.clone();
+        return vec![Deed::SendAgain { line, text }];
+    }
+    let text = format!(
+        "Taken out of the conversation: [{line}] {} (`%ipycodex show {line}` puts it back)",
+        named(&taken.prompt),
+    );
+    let hide = Deed::Hide {
+        lines: line..=line,
+        hidden: true,
+    };
+    vec![hide, Deed::Tell(ToldEvent::Text(text).into())]
+}
+
+/// The same, and the interpreter stays where it is.
+pub(in crate::session) fn stays(taken: &TakenBack, why: &str) -> Vec<Deed> {
+    let note = format!("the interpreter keeps what {} did{why}", taken.ran());
+    let mut all = tell(Notice::note(note));
+    all.extend(deeds(taken));
+    all
+}
+
+/// What comes of the list of checkpoints.
+pub(in crate::session) async fn offered(
+    told: oneshot::Receiver<RuntimeAnswer>,
+    taken: TakenBack,
+) -> Vec<Deed> {
+    let why = match told.await {
+        Ok(RuntimeAnswer::Checkpoints(there)) => match no_way(&there, &taken) {
+            None => return vec![Deed::OfferStep(taken)],
+            Some(why) => why,
+        },
+        Ok(RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why)) => why,
+        _ => "the interpreter gave no answer".to_owned(),
+    };
+    stays(&taken, &format!(": {why}"))
+}
+
+/// Why the interpreter cannot step back over it.
+fn no_way(there: &Checkpoints, taken: &TakenBack) -> Option<String> {
+    let first = taken.first()?;
+    if there.rows.iter().any(|row| row.before.number == first) {
+        return None;
+    }
+    let mut missing = there.missing.iter();
+    let why = match missing.find(|none| none.before.number == first) {
+        _ if there.most == 0 => "none are kept (`%ipycodex checkpoints 10` keeps ten)",
+        Some(none) => &none.why,
+        None => "it is no longer kept",
+    };
+    Some(format!("there is no checkpoint before In[{first}]: {why}"))
+}
+
+/// What comes of a step back that the user wanted.
+pub(in crate::session) async fn stepped(
+    told: oneshot::Receiver<RuntimeAnswer>,
+    wish: CheckpointWish,
+    (history, stepped_over): (History, BTreeSet<u32>),
+    taken: TakenBack,
+) -> Vec<Deed> {
+    let leaves = Some(taken.line);
+    let mut all = steps::answered(told, wish, (history, stepped_over), leaves).await;
+    let moved = all.iter().any(|deed| matches!(deed, Deed::Moved(_)));
+    if moved || !taken.again {
+        all.extend(deeds(&taken));
+    } else {
+        all.extend(tell(Notice::note("the prompt was not sent again")));
+    }
+    all
+}
+
+fn named(prompt: &str) -> String {
+    let line = prompt.trim().replace('\n', " ");
+    if line.chars().count() <= NAMED {
+        return line;
+    }
+    let head: String = line.chars().take(NAMED - 3).collect();
+    format!("{head}...")
+}
+
+/// Why nothing was stepped back, and how it is done.
+pub(in crate::session) fn nobody(taken: &TakenBack) -> String {
+    let first = taken.first().unwrap_or_default();
+    format!(": nobody can be asked here; `%ipycodex back {first}` steps back")
+}

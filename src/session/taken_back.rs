@@ -1,0 +1,61 @@
+//! An exchange on its way out of the conversation, and the cells it has run in the interpreter.
+//!
+//! In: what an exchange ran, while it runs it. Out: what an exchange that is taken back would be stepped back over.
+//! Pure. Absent on purpose: who takes it back (`commands/undo.rs`), how an interpreter steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::session::question::SteppedCell;
+
+/// What steps of the interpreter have to do with the conversation.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    /// In numbers of cells that left the conversation when the interpreter stepped back over them.
+    pub(super) over: BTreeSet<u32>,
+    /// In numbers of the agent's cells, and of the prompts they ran for.
+    pub(super) ran_for: BTreeMap<u32, u32>,
+}
+
+/// An exchange that is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TakenBack {
+    /// Its In number.
+    pub(super) line: u32,
+    /// Its prompt, as typed.
+    pub(super) prompt: String,
+    /// The prompt is sent again.
+    pub(super) again: bool,
+    /// From the first cell that it ran on, all that a step back would be over; empty: it ran none.
+    pub(super) over: Vec<SteppedCell>,
+}
+
+impl TakenBack {
+    /// Where the interpreter would step back to.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.over.first().map(|cell| cell.line)
+    }
+
+    /// Without what ran in an interpreter that is gone.
+    pub(super) fn since(mut self, gone_before: u32) -> Self {
+        self.over.retain(|cell| cell.line >= gone_before);
+        if !self.over.iter().any(|cell| cell.own) {
+            self.over.clear();
+        }
+        self
+    }
+
+    /// The cells it ran, in words.
+    pub(super) fn ran(&self) -> String {
+        let own = self.over.iter().filter(|cell| cell.own);
+        in_words(own.map(|cell| cell.line))
+    }
+}
+
+/// In numbers as a text has them.
+pub(super) fn in_words(lines: impl Iterator<Item = u32>) -> String {
+    let names: Vec<String> = lines.map(|line| format!("In[{line}]")).collect();
+    match names.as_slice() {
+        [first, _, .., last] => format!("{first} to {last}"),
+        names => names.join(" and "),
+    }
+}
