@@ -8,6 +8,7 @@ mod at_home;
 mod cells;
 mod clipboard;
 mod completion;
+mod copied;
 mod deaths;
 mod editing;
 mod elapsed;

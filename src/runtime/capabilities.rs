@@ -121,7 +121,7 @@ impl RuntimeCapabilities {
                 (self.references, self.unable("shows no names"))
             }
             RuntimeRequest::Comm(_) => (self.comms, self.unable("takes no messages of comms")),
-            RuntimeRequest::Snapshot { .. } => (
+            RuntimeRequest::Snapshot { .. } | RuntimeRequest::Branch(_) => (
                 self.snapshot,
                 self.unable("runs no code that can change nothing"),
             ),

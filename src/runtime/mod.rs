@@ -43,8 +43,8 @@ pub use checkpoints::{CellStep, Checkpoint, CheckpointWish, Checkpoints, NoCheck
 pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
-    CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace, RequestId,
-    RuntimeRequest, SetUp, StartFile, Stdin,
+    BranchWish, CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace,
+    RequestId, RuntimeRequest, SetUp, StartFile, Stdin, TrialCell,
 };
 
 use std::sync::Arc;

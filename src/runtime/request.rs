@@ -90,9 +90,12 @@ pub enum RuntimeRequest {
     /// Runs cells as [`Snapshot`](RuntimeRequest::Snapshot) does, one after the other, to tell what they would do.
     /// Answer: [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot), its text saying all, its value the pictures.
     Try {
-        /// Sources.
-        cells: Vec<String>,
+        /// Cells.
+        cells: Vec<TrialCell>,
     },
+    /// As [`Snapshot`](RuntimeRequest::Snapshot), in a copy that stays for more. Answer:
+    /// [`Answer::Snapshot`](super::RuntimeAnswer::Snapshot).
+    Branch(BranchWish),
     /// Sets strings in the namespace, and takes names out of it. Answer: [`Answer::Done`](super::RuntimeAnswer::Done).
     SetVariables {
         /// Name and text of each; `None`: there shall be none of that name.
@@ -132,6 +135,33 @@ pub enum RuntimeRequest {
         /// Only the connection ends: the interpreter was there before it, and stays.
         stays: bool,
     },
+}
+
+/// A cell whose effects are to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialCell {
+    /// Its source.
+    pub code: String,
+    /// It would find a new interpreter, without the names there are.
+    pub reset: bool,
+}
+
+/// What is wanted of the copy of the interpreter that stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchWish {
+    /// Code runs in it; it is made where there is none.
+    Run {
+        /// Its source; the value of a last expression is the result.
+        code: String,
+        /// Where it goes first; `None`: it stays where it is.
+        directory: Option<PathBuf>,
+        /// In a new one, as the interpreter is now.
+        anew: bool,
+        /// True: run even where writes cannot be prevented.
+        unprotected: bool,
+    },
+    /// It ends, if there is one.
+    End,
 }
 
 /// One cell to run.

@@ -150,7 +150,9 @@ impl Script {
             },
             RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
-            RuntimeRequest::Snapshot { .. } | RuntimeRequest::Try { .. } => {
+            RuntimeRequest::Snapshot { .. }
+            | RuntimeRequest::Try { .. }
+            | RuntimeRequest::Branch(_) => {
                 RuntimeAnswer::Snapshot(Snapshot::Unprotected("a scripted runtime".into()))
             }
             RuntimeRequest::CallTool { .. }

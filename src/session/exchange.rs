@@ -210,7 +210,10 @@ impl Session {
                 }
             }
             PromptAction::Finish(finished) => self.finish_exchange(*finished),
-            PromptAction::Leave => self.finish_current(),
+            PromptAction::Leave => {
+                self.end_branch();
+                self.finish_current();
+            }
         }
         None
     }

@@ -292,6 +292,28 @@ fn skills_of_a_project_and_their_code_are_asked_for() {
 }
 
 #[test]
+fn a_dry_run_of_a_reset_runs_without_the_names_of_before() {
+    let run = call(
+        "run_cells",
+        json!({"cells": [{"code": "print('kept' in dir())", "reset": true}]}),
+    );
+    let asker = Asker::new(json!([[run]]));
+    asker.shell.cell(1, "kept = 1");
+    asker.prompt(2);
+    asker.choices();
+    asker.shell.pty.send("d");
+    asker
+        .shell
+        .shows("\nFalse\n! cell 1 starts a new interpreter: names of before are gone here");
+    asker.shell.shows("\n- kept: int\n");
+    asker.choices();
+    asker.shell.pty.send("n");
+    asker.shell.at(3);
+    asker.shell.cell(3, "kept");
+    asker.shell.shows("Out[3]: 1");
+}
+
+#[test]
 fn a_dry_run_tells_what_cells_would_do_and_asks_again() {
     let run = cells(&[(
         "",

@@ -12,7 +12,7 @@ use crate::support::{await_true, peers};
 const WIDE: (u16, u16) = (160, 50);
 
 /// Processes of interpreters that run in this home, those that wait included.
-fn interpreters(home: &Home) -> Vec<i32> {
+pub(super) fn interpreters(home: &Home) -> Vec<i32> {
     let place = home.path().as_os_str().as_bytes().to_owned();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -24,12 +24,18 @@ fn interpreters(home: &Home) -> Vec<i32> {
     .collect()
 }
 
-/// Runs a cell, and waits until the interpreter has left a copy of itself. The process between the two is seen for a
-/// moment: what is counted has to stand.
+/// Runs a cell, and waits until the interpreter has left a copy of itself: another may go for it. The process between
+/// the two is seen for a moment: what is counted has to stand.
 fn cell(shell: &Shell, number: u32, code: &str) {
-    let before = settled(&shell.home);
+    settled(&shell.home);
+    let before = interpreters(&shell.home);
     shell.cell(number, code);
-    await_true("one more interpreter", || settled(&shell.home) > before);
+    await_true("another interpreter", || {
+        settled(&shell.home);
+        interpreters(&shell.home)
+            .iter()
+            .any(|one| !before.contains(one))
+    });
 }
 
 fn settled(home: &Home) -> usize {

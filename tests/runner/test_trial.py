@@ -13,7 +13,8 @@ IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 
 class Trials(Engine):
     def tried(self, host, *cells):
-        host.send(type="trial", cells=list(cells))
+        cells = [cell if isinstance(cell, dict) else {"code": cell} for cell in cells]
+        host.send(type="trial", cells=cells)
         return host.finish("answer").last["snapshot"]
 
     def test_what_cells_would_do_is_told_and_not_done(self):
@@ -50,6 +51,22 @@ class Trials(Engine):
         self.assertFalse(os.path.exists(place))
         self.assertIn("+ tempfile: module", told["printed"])
 
+    def test_a_reset_takes_the_names_of_before_away(self):
+        host = self.host()
+        host.run("import os; a = 1; b = 2", executionCount=1)
+        told = self.tried(host, "c = a", {"code": "b = 3\nprint(a)", "reset": True}, "never = 1")
+        lines = told["printed"].split("\n")
+        for line in (
+            "! cell 2 starts a new interpreter: names of before are gone here, imported modules stay",
+            "- a: int",
+            "~ b: int → int",
+            "- os: module",
+        ):
+            self.assertIn(line, lines)
+        self.assertIn("NameError", told["printed"])
+        self.assertNotIn("+ c: int", lines)
+        self.assertEqual(host.run("a, b, 'os' in dir()").value, "(1, 2, True)")
+
     def test_what_shows_and_what_fails(self):
         host = self.host()
         picture = "class P:\n    def _repr_png_(self): return b'\\x89PNG....'\nP()"
@@ -68,7 +85,7 @@ class Trials(Engine):
 
     def test_an_interrupt_ends_it(self):
         host = self.host()
-        host.send(type="trial", cells=["import time; time.sleep(60)"])
+        host.send(type="trial", cells=[{"code": "import time; time.sleep(60)"}])
         host.frame("started")
         answer = host.finish("answer", again=host.interrupt, every=2).last
         self.assertIn("KeyboardInterrupt", str(answer))

@@ -12,6 +12,7 @@ import _signal
 import _thread
 import fcntl
 import os
+import sys
 import termios
 from select import POLLIN, poll
 from time import sleep, time
@@ -228,6 +229,9 @@ def take_over(host, told, baggage):
 def fresh(host):
     """What a fork does not take along: the bell of interrupts, the thread that watches the host."""
     carry.uncounted = _thread._count()
+    branch = sys.modules.get(__package__ + ".branch")
+    if branch is not None and branch.current is not None:
+        branch.current.forget()
     interrupts = wire.interrupts
     for fd in (202, 203):
         try:

@@ -162,6 +162,7 @@ class Server:
             "comm": self.comm,
             "checkpoints": self.checkpoints,
             "trial": self.trial,
+            "branch": self.branch,
         }
 
     def serve(self):
@@ -205,6 +206,9 @@ class Server:
                 self.answer(self.actions[kind], request)
             else:
                 self.refuse(name, "unknown request type: %r" % (kind,))
+        branch = sys.modules.get(__package__ + ".branch")
+        if branch is not None and branch.current is not None:
+            branch.current.end()
         if self.parts.dirty or not sys.modules.keys().isdisjoint(("threading", "atexit")):
             from . import leave
 
@@ -230,7 +234,7 @@ class Server:
         self.leave_if_forked()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
-        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "trial", "comm"))
+        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "trial", "branch", "comm"))
 
     def leave_if_forked(self):
         """A forked child that returns from a cell must not go on as a second runner."""
@@ -304,6 +308,11 @@ class Server:
 
         look = lambda: trial.answer(request, self.engine, self.host)  # noqa: E731
         return self.run_aside(request, look)
+
+    def branch(self, request):
+        from . import branch
+
+        return self.run_aside(request, lambda: branch.answer(request, self.engine, self.host))
 
     def run_aside(self, request, function):
         """User code beside the cells: it owns no terminal, so nothing reads from one."""

@@ -32,22 +32,16 @@ def look(code, unprotected, engine, host):
 def in_copy(work, host, folders=()):
     """What `work()` gives in a copy, under `confine`'s rules where the machine has them (it may write
     in `folders`), and what it `printed`."""
-    version = confine.probe()[0]
     from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
 
     wire.flush_streams()
-    pipes = os.pipe() + os.pipe()
-    results, result, prints, output = (wire.private_copy(fd, 210 + index) for index, fd in enumerate(pipes))
-    for fd in pipes:
-        os.close(fd)
-    for fd in (results, result, prints, output):
-        os.set_inheritable(fd, False)
+    results, result, prints, output = pipes(2, 210)
     parent = os.getpid()
     wire.interrupts.hold()
     try:
         child = fork()
         if child == 0:
-            become_copy(work, (version, folders), host, parent, result, output)  # does not return
+            become_copy(work, rules(folders), host, parent, result, output)  # does not return
     except OSError as error:  # no memory, no processes
         for fd in (results, prints):
             os.close(fd)
@@ -78,6 +72,22 @@ def in_copy(work, host, folders=()):
         os.close(prints)
     snapshot["printed"] = plain(printed.text())
     return snapshot
+
+
+def rules(folders):
+    return confine.probe()[0], folders
+
+
+def pipes(count, number):
+    """The ends of so many pipes, reading and writing, high up from `number` on."""
+    ends = []
+    for _pipe in range(count):
+        for fd in os.pipe():
+            ends.append(wire.private_copy(fd, number + len(ends)))
+            if ends[-1] != fd:
+                os.close(fd)
+            os.set_inheritable(ends[-1], False)
+    return ends
 
 
 def fork():
@@ -164,13 +174,13 @@ def plain(text):
     return ESCAPES.sub("", text) if "\x1b" in text else text
 
 
-def become_copy(work, rules, host, parent, result, output):
-    """The whole life of the copy."""
+def become_copy(work, rules, host, parent, result, output, kept=()):
+    """The whole life of the copy; of the interpreter's descriptors it has those in `kept`."""
     try:
         try:
             os.setsid()
             confine.die_with_parent(parent)
-            cut_off(host, result, output)
+            cut_off(host, result, output, kept)
             be_killed_first()
             if rules[0]:
                 confine.confine(*rules)
@@ -186,14 +196,14 @@ def become_copy(work, rules, host, parent, result, output):
         os._exit(0)
 
 
-def cut_off(host, result, output):
+def cut_off(host, result, output, kept):
     """Streams of its own; nothing of the interpreter's."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    confine.isolate({0, 1, 2, result})
+    confine.isolate({0, 1, 2, result, *kept})
     from . import stdin
 
     stdin.installed or stdin.install()

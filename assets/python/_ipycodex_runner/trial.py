@@ -65,10 +65,12 @@ def run(cells, engine, host, folder):
     host.send, host.later, host.ask = shown.send, shown.later, lambda frame: None
     before = seen(engine)
     written.current = files = []
-    outcome = "ok"
-    for code in cells:
-        outcome = engine.execute(code, False, False, None, None)
-        if outcome != "ok":
+    resets = []
+    for number, cell in enumerate(cells):
+        if cell.get("reset"):
+            forget_names(engine)
+            resets.append(number + 1)
+        if engine.execute(cell["code"], False, False, None, None) != "ok":
             break
     written.current = None
     names = changes(before, seen(engine))
@@ -76,11 +78,23 @@ def run(cells, engine, host, folder):
     told = {
         "pictures": bundles,
         "names": names,
+        "resets": resets,
         "files": [name for name in files if not name.startswith(folder)],
     }
     if shown.error is not None:
         told["error"] = shown.error
     return told
+
+
+def forget_names(engine):
+    """As in a new interpreter, as far as a copy can be one: modules that were imported stay loaded."""
+    own = seen(engine)
+    for name in list(engine.ns):
+        if name in own or name.strip("_").replace("i", "", 1).isdigit():
+            del engine.ns[name]
+    for name in ("Out", "_oh"):
+        if isinstance(engine.ns.get(name), dict):
+            engine.ns[name].clear()
 
 
 def cut_of(bundle):
@@ -159,7 +173,10 @@ def words(value):
 
 def told(trial):
     """What stands below a dry run, as lines of text."""
-    lines = []
+    lines = [
+        "! cell %d starts a new interpreter: names of before are gone here, imported modules stay" % number
+        for number in trial.get("resets", ())
+    ]
     signs = {"added": "+", "changed": "~", "deleted": "-"}
     for change in trial.get("names", ()):
         what = " → ".join(change[key] for key in ("was", "now") if key in change)
@@ -167,7 +184,7 @@ def told(trial):
     for name in trial.get("files", ()):
         started = name.startswith("process: ")
         lines.append(("tried to start " + name[9:]) if started else "tried to write " + name)
-    if "names" in trial and not lines:
+    if "names" in trial and not trial["names"]:
         lines.append("no name would change")
     lines.append("dry run: %.0f ms in a copy; nothing has happened here" % trial.get("ms", 0))
     return "\n".join(lines)
@@ -192,7 +209,7 @@ def text_of(trial):
 
 def show(code, engine, host):
     """`%%try`: a person's cell."""
-    trial = look([code], False, engine, host)
+    trial = look([{"code": code}], False, engine, host)
     if "unprotected" in trial:
         print("not run: %s, so nothing would keep the cell from changing files" % trial["unprotected"])
         return

@@ -24,6 +24,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/arrive.py",
     "_ipycodex_runner/asking.py",
     "_ipycodex_runner/bindings.py",
+    "_ipycodex_runner/branch.py",
     "_ipycodex_runner/calls.py",
     "_ipycodex_runner/carry.py",
     "_ipycodex_runner/cells.py",

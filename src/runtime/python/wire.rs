@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::{CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin};
+use super::super::{BranchWish, CheckpointWish, RequestId, RuntimeRequest, SetUp, Stdin};
 use super::calling::{self, Wish};
 use super::comm::comm_line;
 use crate::text::json as foreign;
@@ -105,7 +105,27 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         RuntimeRequest::Snapshot { code, unprotected } => {
             json!({"type": "snapshot", "id": id, "code": code, "unprotected": unprotected})
         }
-        RuntimeRequest::Try { cells } => json!({"type": "trial", "id": id, "cells": cells}),
+        RuntimeRequest::Try { cells } => {
+            let cells = cells
+                .iter()
+                .map(|cell| json!({"code": cell.code, "reset": cell.reset}));
+            json!({"type": "trial", "id": id, "cells": cells.collect::<Vec<_>>()})
+        }
+        RuntimeRequest::Branch(BranchWish::Run {
+            code,
+            directory,
+            anew,
+            unprotected,
+        }) => json!({
+            "type": "branch",
+            "op": "run",
+            "id": id,
+            "code": code,
+            "cwd": directory,
+            "fresh": anew,
+            "unprotected": unprotected,
+        }),
+        RuntimeRequest::Branch(BranchWish::End) => json!({"type": "branch", "op": "end", "id": id}),
         RuntimeRequest::SetVariables { values } => {
             let values: Map<String, Value> = values
                 .iter()

@@ -32,6 +32,8 @@ pub(super) enum Which {
     Scratch,
     /// One for this call.
     Fresh,
+    /// A copy of the user's interpreter, kept for the turn.
+    Copy,
 }
 
 /// What a call wants opened before its next cell.

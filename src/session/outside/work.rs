@@ -279,6 +279,7 @@ impl Session {
 
     /// Its result goes to whoever called, and to who shows it.
     pub(in crate::session) fn call_returned(&mut self, result: ToolReturn) {
+        self.end_branch();
         let Some(Holder::Call { told, stopped, .. }) = self.floor.holder() else {
             return;
         };

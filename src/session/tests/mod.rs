@@ -40,8 +40,8 @@ use crate::output::traceback::CellError;
 use crate::runtime::connect::RuntimePlan;
 use crate::runtime::scripted::{Call, Calls, Script};
 use crate::runtime::{
-    Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeAnswer, RuntimeEvent,
-    RuntimeRequest, Snapshot, ToolLookup,
+    BranchWish, Death, Display, Ending, Finish, OutputStream, RequestId, RuntimeAnswer,
+    RuntimeEvent, RuntimeRequest, Snapshot, ToolLookup,
 };
 use crate::skills::{Catalog, Consent};
 
@@ -98,6 +98,14 @@ fn usual() -> Script {
             cell(id, &execute.code, execute.execution_count)
         }
         RuntimeRequest::Snapshot { code, unprotected } => {
+            vec![answered(
+                id,
+                RuntimeAnswer::Snapshot(look(code, *unprotected)),
+            )]
+        }
+        RuntimeRequest::Branch(BranchWish::Run {
+            code, unprotected, ..
+        }) => {
             vec![answered(
                 id,
                 RuntimeAnswer::Snapshot(look(code, *unprotected)),

@@ -48,6 +48,8 @@ pub(super) struct Toolbox {
     bench: Bench,
     /// Notebook files as the agent has seen them.
     pub(super) seen: Seen,
+    /// A copy of the user's interpreter has been asked for in this turn.
+    pub(super) branched: bool,
 }
 
 /// The call that has not returned.
@@ -147,12 +149,10 @@ impl Toolbox {
             Err(event) => *event,
         };
         let step = tool.on(event, desk);
-        match &step {
-            ToolStep::Submit(_) => *waits = Waits::Answer,
-            ToolStep::Open(_) => *waits = Waits::Kernel,
-            ToolStep::Kill if code.is_none() => *waits = Waits::Restart,
-            _ if came.is_some() => *waits = Waits::Nothing,
-            _ => {}
+        match Waits::of(&step) {
+            Waits::Restart if code.is_some() => {}
+            Waits::Nothing if came.is_none() => {}
+            wanted => *waits = wanted,
         }
         self.passed(step, desk)
     }
@@ -310,6 +310,7 @@ impl Waits {
             ToolStep::Submit(_) => Waits::Answer,
             ToolStep::Open(_) => Waits::Kernel,
             ToolStep::Kill => Waits::Restart,
+            ToolStep::Show { then, .. } => Waits::of(then),
             _ => Waits::Nothing,
         }
     }

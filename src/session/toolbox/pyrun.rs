@@ -94,7 +94,7 @@ impl Tool for Look {
 }
 
 /// Result for model and record: what was printed, then the value or the error.
-fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
+pub(super) fn seen(printed: &str, result: Result<MimeBundle, CellError>) -> ToolReturn {
     let mut text = printed.trim_end_matches('\n').to_owned();
     let mut images = Vec::new();
     let success = result.is_ok();

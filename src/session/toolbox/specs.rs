@@ -25,11 +25,17 @@ Run {language} cells, in order. kernel \"live\" (the default): in the user's liv
 had typed them: they are numbered, recorded and shown with their output, and what they define stays. Use it for \
 results \
 the user shall keep or see (variables, functions, plots), not to look around: pyrun does that unasked. The user is \
-usually asked first and may say no. kernel \"scratch\": in an interpreter of your own, without the user's variables, \
-kept for the session: for work the user need not keep. It is not asked for, and confined as your commands are: it \
-writes where they may, and has no network. kernel \"fresh\": one for this call alone. The first cell that fails stops \
-the rest. {cells}Returns each cell's output; pictures come after the text (in JavaScript as data URLs on lines of \
-their own: pass each to image()).";
+usually asked first and may say no. {copy}kernel \"scratch\": in an interpreter of your own, without the user's \
+variables, kept for the session: for work the user need not keep. It is not asked for, and confined as your commands \
+are: it writes where they may, and has no network. kernel \"fresh\": one for this call alone. The first cell that \
+fails stops the rest. {cells}Returns each cell's output; pictures come after the text (in JavaScript as data URLs on \
+lines of their own: pass each to image()).";
+
+/// Where the runtime can copy itself.
+const ABOUT_COPY: &str = "\
+kernel \"copy\": in a confined copy of that session, made for the first such cell of this turn and kept to its end: \
+all variables are there, nothing done in it reaches the session, and it writes no files and has no network. Try ways \
+on the user's own data there (`reset` makes a new copy), then ask for the best in \"live\". It is not asked for. ";
 
 const ABOUT_LOAD_SKILL: &str = "\
 Read a skill of the list in <skills>: its SKILL.md, the instructions for one kind of work. Load it before you begin \
@@ -78,12 +84,16 @@ pub(super) fn run_cells_spec(able: &RuntimeCapabilities) -> ToolSpec {
     {
         properties.remove("reset");
     }
+    let kernels: &[&str] = match able.snapshot {
+        true => &["live", "copy", "scratch", "fresh"],
+        false => &["live", "scratch", "fresh"],
+    };
     spec(
         RUN_CELLS,
         &about(ABOUT_RUN_CELLS, able),
         json!({
             "cells": {"type": "array", "items": cell, "minItems": 1},
-            "kernel": {"type": "string", "enum": ["live", "scratch", "fresh"]},
+            "kernel": {"type": "string", "enum": kernels},
             "timeout": {"type": "number",
                 "description": "Seconds a cell may take before it is interrupted, 1 to 600. Left out: 30, in the live \
                                 session as long as it takes."},
@@ -131,7 +141,9 @@ fn about(text: &str, able: &RuntimeCapabilities) -> String {
         "" => String::new(),
         cells => format!("{cells} "),
     };
+    let copy = if able.snapshot { ABOUT_COPY } else { "" };
     text.replace("{language}", &able.language)
+        .replace("{copy}", copy)
         .replace("{cells}", &cells)
 }
 

@@ -3,7 +3,7 @@
 //! Whatever tool asks hears nothing of it: the question comes again, below what the cells would do.
 
 use super::tool::{ToolEvent, ToolStep};
-use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot, parts};
+use crate::runtime::{RuntimeAnswer, RuntimeRequest, Snapshot, TrialCell, parts};
 use crate::session::question::{About, ProposedCell, QuestionChoice, Reply};
 
 /// What is known of the question that is open.
@@ -55,7 +55,12 @@ impl Trial {
         self.runs = true;
         let cells = self.asked.iter().flatten();
         ToolStep::Submit(RuntimeRequest::Try {
-            cells: cells.map(|cell| cell.code.clone()).collect(),
+            cells: cells
+                .map(|cell| TrialCell {
+                    code: cell.code.clone(),
+                    reset: cell.reset,
+                })
+                .collect(),
         })
     }
 }

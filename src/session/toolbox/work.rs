@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep};
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
-use crate::runtime::{Execute, RequestId, RuntimeEvent};
+use crate::runtime::{BranchWish, Execute, RequestId, RuntimeEvent, RuntimeRequest};
 use crate::session::asking::{Asker, AskingEvent};
 use crate::session::cell::{CellRun, CellStep, Remains, Whose};
 use crate::session::events::{AnswerEvent, BeginEvent, ToldEvent};
@@ -84,6 +84,14 @@ impl Session {
         }
     }
 
+    /// The copy of the user's interpreter ends with the turn that wanted it.
+    pub(in crate::session) fn end_branch(&mut self) {
+        if std::mem::take(&mut self.toolbox.branched) {
+            let end = RuntimeRequest::Branch(BranchWish::End);
+            self.runtimes.user.tell(end);
+        }
+    }
+
     fn desk(&mut self, line: u32) -> (&mut super::Toolbox, Desk<'_>) {
         let desk = Desk {
             now: Instant::now(),
@@ -125,6 +133,7 @@ impl Session {
         match step {
             ToolStep::Wait => {}
             ToolStep::Submit(request) => {
+                self.toolbox.branched |= matches!(request, RuntimeRequest::Branch(_));
                 self.ask_runtime(request, Waiter::Tool(self.toolbox.call()));
             }
             ToolStep::Open(opening) => self.open_kernel(opening),

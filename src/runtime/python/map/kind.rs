@@ -32,7 +32,9 @@ impl RequestKind {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
             RuntimeRequest::Evaluate { .. } => RequestKind::Evaluate,
-            RuntimeRequest::Snapshot { .. } | RuntimeRequest::Try { .. } => RequestKind::Snapshot,
+            RuntimeRequest::Snapshot { .. }
+            | RuntimeRequest::Try { .. }
+            | RuntimeRequest::Branch(_) => RequestKind::Snapshot,
             RuntimeRequest::Complete { .. } => RequestKind::Complete,
             RuntimeRequest::Inspect { .. } => RequestKind::Inspect,
             RuntimeRequest::IsComplete { .. } => RequestKind::IsComplete,

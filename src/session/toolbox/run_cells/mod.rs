@@ -2,13 +2,15 @@
 //!
 //! In the live interpreter they are asked for first, shown and recorded as the cells they are; in a kernel of the
 //! agent's own they are shown and recorded as the work of the agent, and asked for only where nothing keeps them from
-//! what the sandbox forbids.
+//! what the sandbox forbids; in a copy of the live interpreter, which the turn keeps, as work of the agent, too, and
+//! asked for where nothing keeps the copy from changing files.
 //!
 //! Invariants: no cell runs before the user (or the user's settings) allowed the whole call; each takes the next In
 //! number and is in the record before it runs; the first that fails stops the rest; what the user asks the shell to
 //! do (to leave it, to fill the editor) a cell of the agent cannot. A yes to all cells is no yes to a reset. A place
 //! that is none is found out before anything runs.
 
+mod copied;
 mod ran;
 mod wanted;
 
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 use super::{Begun, Code, Desk, ShownAs, Tool, ToolEvent, ToolStep, specs};
 use crate::config::RunCells;
+use crate::runtime::{BranchWish, RuntimeAnswer, RuntimeRequest, Snapshot};
 use crate::session::cell::Remains;
 use crate::session::kernels::{Opened, Opening, Which};
 use crate::session::question::{About, QuestionChoice, Reply};
@@ -28,6 +31,9 @@ use wanted::Wanted;
 
 /// How long an interrupted cell has before it is interrupted again, or ended where that is its own loss alone.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is raised in place of a copy that has ended.
+const GIVEN_UP: &str = "ChildProcessError";
 
 /// A call that has not returned.
 struct Cells {
@@ -44,6 +50,8 @@ struct Cells {
     timed_out: bool,
     /// The old interpreter is gone, or on its way out: the next cell has been given its reset.
     restarted: bool,
+    /// In a copy it runs also where nothing keeps that from changing files.
+    bare: bool,
 }
 
 impl Cells {
@@ -58,6 +66,13 @@ impl Cells {
             return desk.done(self.result(desk));
         };
         let which = self.wanted.which;
+        if which == Which::Copy {
+            return ToolStep::Show {
+                text: format!("{}\n{}", self.heading(&cell.title), cell.code.trim_end()),
+                pictures: Vec::new(),
+                then: Box::new(self.submit(desk)),
+            };
+        }
         let reset = cell.reset && !std::mem::take(&mut self.restarted);
         if which == Which::Live {
             if reset && desk.interpreter {
@@ -91,6 +106,71 @@ impl Cells {
         })
     }
 
+    /// Runs the next cell in the copy.
+    fn submit(&mut self, desk: &Desk<'_>) -> ToolStep {
+        (self.due, self.timed_out) = (self.wanted.timeout.map(|time| desk.now + time), false);
+        let first = self.done.cells.is_empty();
+        let cell = &self.wanted.cells[self.done.cells.len()];
+        let folder = self.wanted.cwd.as_ref().filter(|_| first);
+        ToolStep::Submit(RuntimeRequest::Branch(BranchWish::Run {
+            code: cell.code.clone(),
+            directory: folder.map(|folder| desk.cwd.join(folder)),
+            anew: cell.reset,
+            unprotected: self.bare,
+        }))
+    }
+
+    /// What came of it.
+    fn copied(&mut self, answer: RuntimeAnswer, desk: &Desk<'_>) -> ToolStep {
+        match answer {
+            RuntimeAnswer::Snapshot(Snapshot::Ran { printed, result }) => {
+                // Its end may be told by what gave it up: then nothing of it is kept.
+                self.timed_out &= !result.as_ref().is_err_and(|error| error.name == GIVEN_UP);
+                let remains = Box::new(copied::remains(&printed, result));
+                ToolStep::Show {
+                    text: remains.shown.text.clone(),
+                    pictures: remains.images.clone(),
+                    then: Box::new(self.ran(0, remains, desk)),
+                }
+            }
+            RuntimeAnswer::Snapshot(Snapshot::Unprotected(why)) => {
+                self.due = None;
+                self.unprotected(why, desk)
+            }
+            RuntimeAnswer::Failed(why) | RuntimeAnswer::Unable(why) => self.stopped(&why, desk),
+            _ => self.stopped("the interpreter gave no result", desk),
+        }
+    }
+
+    /// Nothing protects from the cells: they run if the user allows it.
+    fn unprotected(&self, why: String, desk: &Desk<'_>) -> ToolStep {
+        if !desk.somebody {
+            return ToolStep::failed(&format!(
+                "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
+                 allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
+                 `%ipycodex run_cells auto` allows it beforehand."
+            ));
+        }
+        let codes = self.wanted.cells.iter().map(|cell| cell.code.as_str());
+        let code = codes.collect::<Vec<_>>().join("\n\n");
+        ToolStep::Ask(About::Unprotected { code, why })
+    }
+
+    /// The next cell could not be run.
+    fn stopped(&mut self, why: &str, desk: &Desk<'_>) -> ToolStep {
+        if self.done.cells.is_empty() {
+            return ToolStep::failed(why);
+        }
+        let number = self.done.cells.len() + 1;
+        self.done
+            .said
+            .push(format!("cell {number} was not run: {why}"));
+        desk.done(ToolReturn {
+            success: false,
+            ..self.result(desk)
+        })
+    }
+
     fn result(&self, desk: &Desk<'_>) -> ToolReturn {
         let all = self.wanted.cells.len();
         self.done
@@ -109,6 +189,7 @@ impl Cells {
     fn heading(&self, title: &str) -> String {
         let kernel = match self.wanted.which {
             Which::Fresh => "a fresh kernel",
+            Which::Copy => "a copy of your session",
             _ => "the agent's kernel",
         };
         let count = match self.wanted.cells.len() {
@@ -131,18 +212,7 @@ impl Cells {
         let unprotected = opened.unprotected.clone();
         self.opened = Some(opened);
         match unprotected {
-            Some(why) if !self.allowed && !desk.allowed.unprotected => {
-                if !desk.somebody {
-                    return ToolStep::failed(&format!(
-                        "no cell was run: {why}, so nothing keeps it from changing files, and there is nobody here to \
-                         allow it without that protection. `\"run_cells\": \"auto\"` in config.json or \
-                         `%ipycodex run_cells auto` allows it beforehand."
-                    ));
-                }
-                let codes = self.wanted.cells.iter().map(|cell| cell.code.as_str());
-                let code = codes.collect::<Vec<_>>().join("\n\n");
-                ToolStep::Ask(About::Unprotected { code, why })
-            }
+            Some(why) if !self.allowed && !desk.allowed.unprotected => self.unprotected(why, desk),
             _ => self.begin(desk),
         }
     }
@@ -182,8 +252,8 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
     if live && desk.cell_waits {
         return Err(ToolReturn::failed(
             "no cell was run: a cell of the user has asked this and waits for the answer, and the live interpreter \
-             runs one cell at a time. `\"kernel\": \"scratch\"` runs cells beside it; functions of the user can be \
-             called.",
+             runs one cell at a time. `\"kernel\": \"scratch\"` or `\"copy\"` runs cells beside it; functions of the \
+             user can be called.",
         ));
     }
     let mut cells = Cells {
@@ -195,6 +265,7 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
         paused: None,
         timed_out: false,
         restarted: false,
+        bare: desk.allowed.unprotected,
     };
     cells.allowed = match desk.run_cells {
         RunCells::Off => {
@@ -208,13 +279,15 @@ pub(super) fn begin(arguments: &Value, desk: &mut Desk<'_>) -> Begun {
     if live && !cells.allowed && !desk.somebody {
         return Err(ToolReturn::failed(
             "no cell was run: the user has to allow it and there is nobody here to ask. `\"run_cells\": \"auto\"` \
-             in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"scratch\"` needs no \
-             leave where it can be confined.",
+             in config.json or `%ipycodex run_cells auto` allows it beforehand. `\"kernel\": \"copy\"` and \
+             `\"scratch\"` need no leave where they can be confined.",
         ));
     }
-    let step = match live && cells.wanted.cwd.is_none() {
-        true => cells.begin(desk),
-        false => {
+    cells.bare |= cells.allowed;
+    let step = match cells.wanted.which {
+        Which::Copy => cells.begin(desk),
+        Which::Live if cells.wanted.cwd.is_none() => cells.begin(desk),
+        _ => {
             let reset = cells.wanted.cells[0].reset && !live;
             cells.restarted = reset;
             ToolStep::Open(cells.opening(reset))
@@ -227,16 +300,9 @@ impl Tool for Cells {
     fn on(&mut self, event: ToolEvent, desk: &mut Desk<'_>) -> ToolStep {
         match event {
             ToolEvent::Opened(Ok(opened)) => self.opened(opened, desk),
-            ToolEvent::Opened(Err(why)) if self.done.cells.is_empty() => ToolStep::failed(&why),
-            ToolEvent::Opened(Err(why)) => {
-                let number = self.done.cells.len() + 1;
-                self.done
-                    .said
-                    .push(format!("cell {number} was not run: {why}"));
-                desk.done(ToolReturn {
-                    success: false,
-                    ..self.result(desk)
-                })
+            ToolEvent::Opened(Err(why)) => self.stopped(&why, desk),
+            ToolEvent::Answered(answer) if self.wanted.which == Which::Copy => {
+                self.copied(answer, desk)
             }
             ToolEvent::Restarted => self.next(desk),
             ToolEvent::Replied(Reply::Chosen(
@@ -251,6 +317,10 @@ impl Tool for Cells {
                     desk.allowed.unprotected = true;
                 }
                 self.allowed = true;
+                if self.wanted.which == Which::Copy {
+                    self.bare = true;
+                    return self.submit(desk);
+                }
                 self.next(desk)
             }
             ToolEvent::Replied(reply) => ToolStep::Done(ToolReturn::denied(
@@ -281,7 +351,13 @@ impl Tool for Cells {
             ToolEvent::Due if self.due.is_some_and(|due| due <= desk.now) => {
                 let again = std::mem::replace(&mut self.timed_out, true);
                 self.due = Some(desk.now + PATIENCE);
-                if again && (self.wanted.which != Which::Live || !desk.somebody) {
+                let own = match self.wanted.which {
+                    // It is the user's interpreter that gives the copy up.
+                    Which::Copy => false,
+                    Which::Live => !desk.somebody,
+                    Which::Scratch | Which::Fresh => true,
+                };
+                if again && own {
                     ToolStep::Kill
                 } else {
                     ToolStep::Interrupt

@@ -28,7 +28,7 @@ impl Wanted {
     /// What is wrong with the arguments, in a line.
     pub(super) fn read(arguments: &Value, able: &RuntimeCapabilities) -> Result<Self, String> {
         let arguments = Arguments::of(arguments, "", &["cells", "kernel", "timeout", "cwd"])?;
-        let which = which(&arguments)?;
+        let which = which(&arguments, able)?;
         let what = "a list of at least one cell, {code, title?, reset?, language?}";
         let list = match arguments.required("cells", what)? {
             Value::Array(list) if !list.is_empty() => list,
@@ -49,20 +49,28 @@ impl Wanted {
             timeout: match (timeout, which) {
                 (Some(seconds), _) => Some(Duration::from_secs_f64(seconds)),
                 (None, Which::Live) => None,
-                (None, Which::Scratch | Which::Fresh) => Some(OWN_TIMEOUT),
+                (None, Which::Scratch | Which::Fresh | Which::Copy) => Some(OWN_TIMEOUT),
             },
         })
     }
 }
 
-fn which(arguments: &Arguments<'_>) -> Result<Which, String> {
+fn which(arguments: &Arguments<'_>, able: &RuntimeCapabilities) -> Result<Which, String> {
     Ok(match arguments.text_or_empty("kernel")? {
         "" | "live" => Which::Live,
         "scratch" => Which::Scratch,
         "fresh" => Which::Fresh,
+        "copy" if able.snapshot => Which::Copy,
+        "copy" => {
+            return Err(format!(
+                "`kernel`: copy cannot be had: the {} runtime makes no copies of itself; expected live, scratch or \
+                 fresh",
+                able.language
+            ));
+        }
         other => {
             return Err(format!(
-                "`kernel`: expected live, scratch or fresh, not `{other}`"
+                "`kernel`: expected live, copy, scratch or fresh, not `{other}`"
             ));
         }
     })

@@ -81,7 +81,7 @@ fn failures_deaths_and_time_are_told() {
         "Error: the kernel ended twice within a minute (exit code 7)",
         "cell 1 of 1 failed: timed out after 1 s; it was interrupted, variables are kept",
         "Error: `cwd`: /no/such/folder: No such file or directory",
-        "Error: run_cells: `kernel`: expected live, scratch or fresh, not `warm`",
+        "Error: run_cells: `kernel`: expected live, copy, scratch or fresh, not `warm`",
         "Error: run_cells: `timeout`: expected a number from 1 to 600, not 601",
     ];
     for (told, expected) in told.iter().zip(expected) {
@@ -151,4 +151,47 @@ fn a_reset_of_ones_own_is_not_asked_for_and_leaves_the_users_alone() {
         ("ran\ncell 1:\nran a\n42\ncell 2:\nran b\n42".into(), true)
     );
     assert_eq!(stage.calls.kills(), 0);
+}
+
+#[test]
+fn cells_in_a_copy_run_unasked_and_are_shown_when_they_have_run() {
+    let stage = asking(vec![calls(
+        &[own("copy", &["a = 1", "raise", "b"], json!({}))],
+        "done",
+    )]);
+    assert_eq!(
+        stage.run(".go"),
+        [
+            "[1]",
+            "run_cells(3 cells)…",
+            "a copy of your session runs 1 of 3:\na = 1",
+            "looked\n7",
+            "a copy of your session runs 2 of 3:\nraise",
+            "before\nError: ValueError: bad\nline 1",
+            "run_cells(3 cells) => cell 2 of 3 failed: ValueError: bad; cell 3 was not run cell 1: looked 7 cell 2: \
+             before Error: Va...",
+            "> done",
+            "Complete"
+        ]
+    );
+    assert_eq!(stage.session.next_line(), 2, "the next cell is In[2]");
+}
+
+#[test]
+fn a_copy_that_nothing_keeps_from_changing_files_is_asked_for() {
+    let turn = || calls(&[own("copy", &["bare"], json!({}))], "ok");
+    let stage = asking(vec![turn(), turn(), turn(), turn()]);
+    let run = |replies: &[Reply]| answering(&stage, &stage.submit(".go"), replies);
+    run(&[Reply::Chosen(QuestionChoice::No)]);
+    assert!(
+        replied(&stage, 0)
+            .0
+            .contains("the user said no; no cell was run")
+    );
+    run(&[Reply::Chosen(QuestionChoice::Once)]);
+    assert!(replied(&stage, 1).0.contains("looked"));
+    run(&[Reply::Chosen(QuestionChoice::Session)]);
+    run(&[]);
+    let nobody = told(&[own("copy", &["bare"], json!({}))], |_| {});
+    assert!(nobody[0].contains("nobody here to allow it"), "{nobody:?}");
 }

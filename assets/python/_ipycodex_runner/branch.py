@@ -1,0 +1,201 @@
+"""A copy of the interpreter for an agent to try things in: it runs one source after the other, and lasts for a turn.
+
+In: sources. Out: for each what a look gives (`snapshot`). Invariants: those of `snapshot`; there is one copy at most,
+and it is no child of the interpreter, whose `wait` never finds it, but ends with whoever started that; what runs in it
+has an end when the interpreter is interrupted, one way or the other; its folder for temporary files goes with it.
+Absent on purpose: input, a terminal, and a way for what it made into the live namespace.
+"""
+
+import _signal
+import os
+import select
+import sys
+from time import monotonic, sleep
+
+from . import confine, cut, snapshot, wire
+
+PATIENCE = 4.0  # seconds for what runs to react to an interrupt; the session comes again after 5
+NUMBERS = 216  # descriptors from here on
+current = None
+
+
+class Branch:
+    """The copy, as the interpreter sees it."""
+
+    def __init__(self, engine, host):
+        import tempfile
+
+        self.owner = os.getpid()
+        self.folder = tempfile.mkdtemp(prefix="ipycodex-copy-")
+        requests, self.requests, self.results, result, self.prints, output = snapshot.pipes(3, NUMBERS)
+        folders = (self.folder,) if confine.probe()[0] >= 3 else ()
+        wire.flush_streams()
+        try:
+            between = snapshot.fork()
+            if between == 0:
+                life = lambda: serve(requests, result, engine, host, self.folder)  # noqa: E731
+                self.split(life, folders, host, (requests, result, output))
+        except OSError:
+            self.forget()
+            raise
+        finally:
+            if os.getpid() == self.owner:
+                for fd in (requests, result, output):
+                    os.close(fd)
+        os.waitpid(between, 0)
+        self.process = snapshot_line(self.results).get("process")
+        if self.process is None:
+            self.forget()
+            raise OSError("no process could be made")
+
+    def split(self, work, folders, host, ends):
+        """In the process between, which leaves the copy to whoever started the interpreter."""
+        requests, result, output = ends
+        try:
+            between = os.getpid()
+            if snapshot.fork():
+                os._exit(0)
+            while os.getppid() == between:
+                sleep(0.0002)
+            wire.write_all(result, wire.dump({"process": os.getpid()}).encode("ascii") + b"\n")
+            snapshot.become_copy(
+                work, snapshot.rules(folders), host, os.getppid(), result, output, (requests,)
+            )  # does not return
+        finally:
+            os._exit(1)
+
+    def run(self, request):
+        """The `snapshot` of an answer."""
+        printed, answer = cut.Ends(snapshot.MOST_PRINTED), bytearray()
+        until = pushed = None
+        line = wire.dump(request).encode("ascii") + b"\n"
+        while not answer.endswith(b"\n"):
+            try:
+                if line:
+                    line = line[os.write(self.requests, line) :]
+                self.hear(answer, printed)
+                if until is not None and monotonic() >= until:
+                    return self.over("it did not react to the interrupt", printed)
+                if until is not None and (pushed is None or monotonic() >= pushed + 1):
+                    pushed = monotonic()
+                    os.kill(self.process, _signal.SIGINT)
+            except KeyboardInterrupt:
+                if until is not None:
+                    return self.over("it was interrupted twice", printed)
+                until = monotonic() + PATIENCE
+            except (EOFError, OSError):
+                return self.over("it was killed, or its code ended it", printed)
+        told = wire.decode(answer.decode("ascii"))
+        told["printed"] = snapshot.plain(printed.text())
+        return told
+
+    def hear(self, answer, printed):
+        """Takes what comes. Raises EOFError when the copy is gone."""
+        poller = select.poll()
+        for fd in (self.prints, self.results):
+            poller.register(fd, select.POLLIN)
+        ready = {fd for fd, _event in poller.poll(100)}
+        wire.interrupts.hold()  # what is read is kept
+        try:
+            data = os.read(self.prints, 1 << 16) if self.prints in ready else b""
+            if data:  # what was printed stands before the answer
+                printed.add(data)
+            elif self.results in ready:
+                data = os.read(self.results, 1 << 16)
+                answer += data
+                if not data or len(answer) > snapshot.MOST_RESULT:
+                    raise EOFError
+        finally:
+            wire.interrupts.release()
+
+    def over(self, how, printed):
+        """It has ended, or does now."""
+        self.end()
+        why = "the copy has ended with all that was in it: %s. The next cell gets a new one" % how
+        return {
+            "printed": snapshot.plain(printed.text()),
+            "error": {"ename": "ChildProcessError", "evalue": why, "traceback": []},
+        }
+
+    def end(self):
+        for kill in (os.killpg, os.kill):
+            try:
+                kill(self.process, _signal.SIGKILL)
+            except OSError:
+                pass
+        self.forget()
+
+    def forget(self):
+        global current
+        current = None
+        for fd in (self.requests, self.results, self.prints):
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+        if os.getpid() == self.owner:
+            import shutil
+
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def snapshot_line(fd):
+    """The first thing the copy tells."""
+    data = os.read(fd, 1 << 10)
+    return wire.decode(data.decode("ascii")) if data.endswith(b"\n") else {}
+
+
+def serve(requests, result, engine, host, folder):
+    """The life of the copy."""
+    os.environ["TMPDIR"] = folder
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = folder
+    buffer = b""
+    while True:
+        wire.interrupts.user = False
+        while b"\n" not in buffer:
+            data = os.read(requests, 1 << 16)
+            if not data:
+                os._exit(0)
+            buffer += data
+        line, _, buffer = buffer.partition(b"\n")
+        request = wire.decode(line.decode("ascii"))
+        answer = work(request, engine, host)
+        wire.flush_streams()
+        wire.write_all(result, wire.dump(answer).encode("ascii") + b"\n")
+
+
+def work(request, engine, host):
+    try:
+        wire.interrupts.begin()
+        if request.get("cwd") is not None:
+            os.chdir(request["cwd"])
+        return snapshot.run(request["code"], engine, host)
+    except BaseException as error:
+        return {"error": {"ename": type(error).__name__, "evalue": str(error), "traceback": []}}
+    finally:
+        wire.interrupts.user = False
+
+
+def answer(request, engine, host):
+    """Carries out a request."""
+    global current
+    if current is not None and (request["op"] == "end" or request.get("fresh")):
+        current.end()
+    if request["op"] == "end":
+        return {"snapshot": {"printed": ""}}
+    why = confine.probe()[1]
+    if why is not None and not request.get("unprotected"):
+        return {"snapshot": {"unprotected": why}}
+    from . import tracebacks  # noqa: F401  # loaded once here, not in each copy
+
+    wire.interrupts.hold()
+    try:
+        if current is None:
+            current = Branch(engine, host)
+    except OSError as error:
+        told = {"ename": type(error).__name__, "evalue": "no copy could be made: %s" % error, "traceback": []}
+        return {"snapshot": {"printed": "", "error": told}}
+    finally:
+        wire.interrupts.release()
+    return {"snapshot": current.run(request)}
