@@ -357,6 +357,7 @@ fn agent_plan(
                 name: name.unwrap_or("agent").to_owned(),
                 command: words,
                 variables: Vec::new(),
+                handing: acp::Handing::Whole,
             })
         }
         AgentChoice::Named(name) => {
@@ -367,6 +368,7 @@ fn agent_plan(
                 name: name.clone(),
                 command: agent.words.clone(),
                 variables: agent.variables.clone(),
+                handing: acp::Handing::Whole,
             })
         }
     };

@@ -26,6 +26,9 @@ pub const WIRE: &str = "wire";
 /// Stages of the way to the first prompt.
 pub const STARTUP: &str = "startup";
 
+/// Updates of agents: never in the file, for whoever logs elsewhere.
+pub const UPDATES: &str = "updates";
+
 /// Traces what `wanted` names into a new file in `folder`, which it returns.
 ///
 /// # Errors

@@ -24,6 +24,9 @@ pub struct AgentCapabilities {
     pub system_prompt: bool,
     /// Keeps threads that can be resumed by another process; else a conversation is seeded from the record.
     pub resumes: bool,
+    /// Opens the session of a turn without an input: the thread that the turn names, or a new one. One that is open
+    /// already is given the servers of the turn; one that cannot be had is a failure, not replaced.
+    pub opens: bool,
     /// Can be told how much to think.
     pub effort: bool,
     /// Can be told how much to search the web.
@@ -116,6 +119,7 @@ impl AgentCapabilities {
             beside_tools: "",
             system_prompt: true,
             resumes: true,
+            opens: false,
             effort: true,
             search: true,
             sandbox: true,

@@ -126,6 +126,13 @@ pub enum AgentEvent {
         /// One line.
         message: String,
     },
+    /// Something by the way.
+    Aside {
+        /// The turn.
+        turn: TurnId,
+        /// What.
+        aside: Aside,
+    },
     /// Tokens used so far by this turn.
     Usage {
         /// The turn.
@@ -153,6 +160,21 @@ pub enum AgentEvent {
     News(News),
 }
 
+/// What happens by the way: the record has no place for it, and what it leads to is told by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Aside {
+    /// A file was written through us.
+    Wrote(String),
+    /// A command runs in a terminal of ours.
+    Runs(String),
+    /// A file was too long to be handed over whole.
+    Cut(String),
+    /// The agent told something of a kind that nobody here knows.
+    Unknown(String),
+    /// A picture in the answer, as a `data:` URL.
+    Picture(String),
+}
+
 impl AgentEvent {
     /// The turn it belongs to; none of news.
     pub fn turn(&self) -> Option<TurnId> {
@@ -172,6 +194,7 @@ impl AgentEvent {
             | AgentEvent::Worked { turn, .. }
             | AgentEvent::FilesChanged { turn, .. }
             | AgentEvent::Progress { turn, .. }
+            | AgentEvent::Aside { turn, .. }
             | AgentEvent::Usage { turn, .. }
             | AgentEvent::Finished { turn, .. }
             | AgentEvent::Failed { turn, .. } => Some(*turn),

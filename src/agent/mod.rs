@@ -43,7 +43,7 @@ pub use crate::dialog::CommandRecord as CommandRun;
 pub use activity::{Activity, ActivityKind, Change, FileChange, FilePlace, PlanStep, WorkStatus};
 pub use capabilities::{AgentCapabilities, Login, LoginMethod, LoginProgram, ToolRoute};
 pub use digest::ThreadDigest;
-pub use event::AgentEvent;
+pub use event::{AgentEvent, Aside};
 pub use facts::{Facts, Kept, Limit, Lookup, Model};
 pub use failure::{AgentFailure, FailureKind};
 pub use input::InputPart;

@@ -273,6 +273,7 @@ fn renamed(mut event: AgentEvent, now: TurnId) -> AgentEvent {
         | AgentEvent::Planned { turn, .. }
         | AgentEvent::Worked { turn, .. }
         | AgentEvent::FilesChanged { turn, .. }
+        | AgentEvent::Aside { turn, .. }
         | AgentEvent::Progress { turn, .. }
         | AgentEvent::Usage { turn, .. }
         | AgentEvent::Finished { turn, .. }

@@ -17,7 +17,8 @@ pub struct TurnRequest {
     pub instructions: String,
     /// Earlier exchanges that are part of the conversation, oldest first.
     pub history: Vec<Exchange>,
-    /// The current input: warnings, variables, context and request, in order.
+    /// The current input: warnings, variables, context and request, in order. Empty where a session is only to be
+    /// opened, or to be told of other servers ([`AgentCapabilities::opens`](super::AgentCapabilities::opens)).
     pub input: Vec<InputPart>,
     /// Functions offered.
     pub tools: Vec<ToolSpec>,

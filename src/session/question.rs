@@ -218,7 +218,7 @@ impl Reply {
 
     /// The answer to an agent that offered `options`: by their kind, never by their place. What an agent calls by words
     /// of its own may reach further than the user was told, so a usual yes takes it only for this once.
-    pub(super) fn for_agent(&self, options: &[Choosable]) -> QuestionAnswer {
+    pub fn for_agent(&self, options: &[Choosable]) -> QuestionAnswer {
         use Decision::{AllowAlways, AllowOnce, RejectAlways, RejectOnce, Stop};
         let of = |kinds: &[Decision]| {
             let found = kinds.iter().find_map(|kind| {

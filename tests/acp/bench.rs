@@ -9,7 +9,7 @@ use ipycodex::agent::{Sandbox, TurnRequest};
 use crate::codex::bench::{self, Bench, Told};
 use crate::codex::faults::python;
 
-pub(super) fn fake(name: &str) -> PathBuf {
+pub(crate) fn fake(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fakes")
         .join(name)
@@ -28,6 +28,7 @@ pub(super) fn plan(arguments: &[&str], folder: &Path) -> AgentPlan {
         name: "fake".into(),
         command: std::iter::once(python()).chain(words).collect(),
         variables: vec![("ACP_LOG".into(), folder.join("log").display().to_string())],
+        ..Program::default()
     });
     bench::plan(kind, folder, folder)
 }

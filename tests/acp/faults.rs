@@ -16,7 +16,7 @@ fn a_program_that_is_not_there_is_named() {
     let kind = AgentKind::Acp(Program {
         name: "gone".into(),
         command: vec!["/nowhere/agent".into()],
-        variables: Vec::new(),
+        ..Program::default()
     });
     let mut bench = Bench::new(bench::plan(kind, folder.path(), folder.path()));
     let told = bench.run(request("x", folder.path()));

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ipycodex::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience, connect};
 use ipycodex::agent::{
-    Activity, Agent, AgentEvent, AgentFailure, AgentQuestion, AgentReply, Approvals, CommandRun,
-    Effort, Exchange, Facts, FileChange, InputPart, Lookup, News, PlanStep, Sandbox, Threads,
-    ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage, WebSearchUse,
+    Activity, Agent, AgentEvent, AgentFailure, AgentQuestion, AgentReply, Approvals, Aside,
+    CommandRun, Effort, Exchange, Facts, FileChange, InputPart, Lookup, News, PlanStep, Sandbox,
+    Threads, ToolCall, ToolSpec, TurnId, TurnRequest, TurnSettings, Usage, WebSearchUse,
 };
 use serde_json::json;
 
@@ -32,6 +32,7 @@ pub(crate) struct Told {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) questions: Vec<AgentQuestion>,
     pub(crate) withdrawn: Vec<String>,
+    pub(crate) asides: Vec<Aside>,
     pub(crate) news: Vec<News>,
     pub(crate) started: Vec<String>,
     pub(crate) commands: Vec<CommandRun>,
@@ -90,6 +91,7 @@ impl Told {
             }
             AgentEvent::CommandStarted { command, .. } => self.started.push(command),
             AgentEvent::CommandOutput { .. } => {}
+            AgentEvent::Aside { aside, .. } => self.asides.push(aside),
             AgentEvent::CommandRan { command, .. } | AgentEvent::CommandDenied { command, .. } => {
                 self.commands.push(command);
             }

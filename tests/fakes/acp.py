@@ -280,6 +280,7 @@ def main():
             state["session"] = "s%d-%d" % (os.getpid(), state["prompts"])
             result = {"sessionId": state["session"], "modes": MODES, "models": MODELS}
         elif method == "session/resume":
+            state["servers"] = params["mcpServers"]
             state["session"] = params["sessionId"]
         elif method == "session/load":
             state["session"] = params["sessionId"]

@@ -84,6 +84,7 @@ pub(super) fn unknown(name: &str) -> AgentCapabilities {
         // Nothing is said of instructions in the protocol: they stand before the first input, which is placed here.
         system_prompt: true,
         resumes: true,
+        opens: true,
         // For what it does through us.
         sandbox: true,
         own_tools: true,
@@ -144,6 +145,7 @@ mod tests {
             name: "x".into(),
             command: vec!["agent".into(), "--acp".into()],
             variables: vec![("A".into(), "1".into())],
+            ..Program::default()
         }
     }
 

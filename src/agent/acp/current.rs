@@ -79,6 +79,11 @@ impl Current {
         self.sent && self.session.as_deref() == Some(session)
     }
 
+    /// There is no prompt: the session is all that is wanted.
+    pub(super) fn only_opens(&self) -> bool {
+        self.request.input.is_empty()
+    }
+
     /// Where the agent may write.
     pub(super) fn writes(&self) -> Allowed {
         Allowed {

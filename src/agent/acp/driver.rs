@@ -25,6 +25,7 @@ use crate::agent::{
     AgentEvent, AgentFailure, AgentReply, Decision, News, QuestionAnswer, TurnId, TurnRequest,
 };
 use crate::rpc::{RpcError, RpcId, RpcMessage};
+use crate::trace::UPDATES;
 
 /// See the module.
 pub(super) struct Driver {
@@ -45,6 +46,7 @@ pub(super) struct Driver {
 impl Driver {
     pub(super) fn new(program: Program, plan: ProcessPlan, orders: Orders, known: Known) -> Self {
         Driver {
+            served: Served::new(plan.clone(), program.handing),
             program,
             orders,
             known,
@@ -54,7 +56,6 @@ impl Driver {
             current: None,
             queue: VecDeque::new(),
             asides: Asides::default(),
-            served: Served::new(plan.clone()),
             plan,
         }
     }
@@ -215,6 +216,7 @@ impl Driver {
                 let events = self.sessions.model_set(turn, outcome);
                 self.tell(events).await;
                 self.send_prompt().await;
+                self.begin_next().await;
             }
             Purpose::Prompt(turn) if self.at_hand(turn) => self.prompted(outcome).await,
             Purpose::Model(_) | Purpose::Prompt(_) | Purpose::Courtesy => {}
@@ -237,6 +239,11 @@ impl Driver {
             return;
         };
         let turn = current.turn;
+        if current.only_opens() {
+            let opened = ending::opened(current);
+            self.settle();
+            return self.orders.tell(opened).await;
+        }
         let (blocks, left_out) = content::blocks(&current.request, current.fresh, agreed);
         let params = json!({"sessionId": current.session, "prompt": blocks});
         link.ask(Purpose::Prompt(turn), params);
@@ -324,6 +331,7 @@ impl Driver {
         let update = &params["update"];
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         let session = params["sessionId"].as_str().unwrap_or_default();
+        log::debug!(target: UPDATES, "{kind} of {session}");
         let news = self.sessions.options.update(kind, update);
         self.tell_news(news).await;
         // What comes before the prompt was sent is a conversation that is replayed: it was told long ago.
@@ -356,26 +364,19 @@ impl Driver {
         let current = self.current.as_mut();
         let current = current.filter(|it| it.runs_in(session) && it.cancelled.is_none());
         let does = self.served.asked(id, method, params, current);
-        self.act(does.into_iter().collect()).await;
+        self.act(does).await;
     }
 
     async fn act(&mut self, does: Vec<Does>) {
         for does in does {
-            let event = match (does, &self.current) {
-                (Does::Answer(id, outcome), _) => {
-                    self.answer(id, outcome);
-                    None
+            match (does, &self.current) {
+                (Does::Answer(id, outcome), _) => self.answer(id, outcome),
+                (does, Some(current)) => {
+                    let event = does.event(current);
+                    self.tell(event).await;
                 }
-                (Does::Ask(question), Some(current)) => {
-                    let turn = current.turn;
-                    Some(AgentEvent::Asked { turn, question })
-                }
-                (Does::Output { terminal, delta }, Some(current)) => {
-                    current.output(&terminal, delta)
-                }
-                (Does::Ask(_) | Does::Output { .. }, None) => None,
-            };
-            self.tell(event).await;
+                (_, None) => {}
+            }
         }
     }
 
@@ -383,7 +384,7 @@ impl Driver {
         let current = self.current.as_mut().filter(|it| it.turn == turn);
         if let Some(answered) = current.and_then(|it| it.answer(question, answer)) {
             let does = self.served.answered(answered);
-            self.act(vec![does]).await;
+            self.act(does).await;
             if answer.decision() == Some(Decision::Stop) {
                 self.cancel(turn).await;
             }

@@ -66,6 +66,15 @@ pub(super) fn failed(current: &Current, failure: AgentFailure) -> AgentEvent {
     }
 }
 
+/// The session is open, which was all that was wanted.
+pub(super) fn opened(current: &Current) -> AgentEvent {
+    AgentEvent::Finished {
+        turn: current.turn,
+        interrupted: false,
+        thread: current.session.clone(),
+    }
+}
+
 /// The turn was stopped.
 pub(super) fn interrupted(turn: TurnId) -> AgentEvent {
     AgentEvent::Finished {

@@ -11,12 +11,16 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::asked::invalid;
-use crate::agent::Sandbox;
+use super::program::Handing;
+use crate::agent::{Aside, Sandbox};
 use crate::files::{FileMode, write_whole};
 use crate::rpc::RpcError;
 
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 64 << 20;
+
+/// The most that is handed over at a time where files are cut, in bytes.
+pub(super) const CUT: usize = 48 << 10;
 
 /// The protocol's code of what is not there.
 const NOT_FOUND: i64 = -32002;
@@ -52,10 +56,14 @@ fn path(params: &Value) -> Result<PathBuf, RpcError> {
 }
 
 /// Answers `fs/read_text_file`. `line` counts from 1, `limit` lines.
-pub(super) fn read(params: &Value) -> Result<Value, RpcError> {
+pub(super) fn read(params: &Value, handing: Handing) -> Result<(Value, Option<Aside>), RpcError> {
     let path = path(params)?;
     let name = path.display();
     let of_system = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound if handing == Handing::Cut => RpcError {
+            data: json!({"path": path, "reason": "file not found"}),
+            ..invalid(format!("file not found: {name}"))
+        },
         ErrorKind::NotFound => failed(NOT_FOUND, format!("Resource not found: {name}")),
         _ => failed(-32603, format!("`{name}` cannot be read: {error}")),
     };
@@ -83,11 +91,25 @@ pub(super) fn read(params: &Value) -> Result<Value, RpcError> {
             lines.take(limit.unwrap_or(usize::MAX)).collect()
         }
     };
-    Ok(json!({"content": content}))
+    let (content, cut) = match handing {
+        Handing::Cut if content.len() > CUT => (first_lines(&content), true),
+        Handing::Cut | Handing::Whole => (content, false),
+    };
+    let aside = cut.then(|| Aside::Cut(name.to_string()));
+    Ok((json!({"content": content}), aside))
+}
+
+/// What of a text is handed over at a time, and how to come by the rest.
+fn first_lines(text: &str) -> String {
+    let most = text.floor_char_boundary(CUT);
+    let whole = text[..most].rfind('\n').map_or(most, |end| end + 1);
+    let more =
+        "... [truncated: file exceeds 48KB limit, use 'line' and 'limit' params to read sections]";
+    format!("{}\n{more}", &text[..whole])
 }
 
 /// Answers `fs/write_text_file`.
-pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<Value, RpcError> {
+pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<(Value, Option<Aside>), RpcError> {
     let path = path(params)?;
     let content = params["content"].as_str();
     let content = content.ok_or_else(|| invalid("`content` is missing"))?;
@@ -105,7 +127,7 @@ pub(super) fn write(params: &Value, allowed: &Allowed) -> Result<Value, RpcError
         let source = std::error::Error::source(&error).map(|source| format!(" ({source})"));
         cannot(format!("{error}{}", source.unwrap_or_default()))
     })?;
-    Ok(json!({}))
+    Ok((json!({}), Some(Aside::Wrote(name.to_string()))))
 }
 
 impl Allowed {
@@ -153,9 +175,9 @@ fn resolved(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn text(content: Result<Value, RpcError>) -> String {
+    fn text(content: Result<(Value, Option<Aside>), RpcError>) -> String {
         match content {
-            Ok(value) => value["content"].as_str().unwrap_or("done").to_owned(),
+            Ok((value, _)) => value["content"].as_str().unwrap_or("done").to_owned(),
             Err(error) => format!("{}: {}", error.code, error.message),
         }
     }
@@ -171,7 +193,7 @@ mod tests {
                 .as_object_mut()
                 .expect("object")
                 .extend(more.as_object().expect("object").clone());
-            assert_eq!(text(read(&params)), expected, "{more}");
+            assert_eq!(text(read(&params, Handing::Whole)), expected, "{more}");
         };
         check(json!({}), "1\n2\n3");
         check(json!({"line": 2}), "2\n3");
@@ -188,6 +210,32 @@ mod tests {
             "-32002: Resource not found: /nowhere/x",
         );
         check(json!({"path": "/"}), "-32602: `/` is not a regular file");
+    }
+
+    #[test]
+    fn long_files_are_cut_at_a_line_where_that_is_wanted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a");
+        std::fs::write(
+            &file,
+            "é".repeat(9).as_str().to_owned() + "\n" + &"x\n".repeat(CUT),
+        )
+        .expect("written");
+        let told = |params: Value| read(&params, Handing::Cut);
+        let (value, aside) = told(json!({"path": file})).expect("content");
+        let content = value["content"].as_str().expect("text");
+        let (kept, note) = content.rsplit_once("\n\n").expect("a note");
+        assert!(kept.len() < CUT && kept.ends_with('x'), "{}", kept.len());
+        assert!(note.contains("'line' and 'limit'"), "{note}");
+        assert!(matches!(aside, Some(Aside::Cut(_))));
+        assert!(matches!(
+            told(json!({"path": file, "limit": 2})),
+            Ok((_, None))
+        ));
+        assert_eq!(
+            text(told(json!({"path": "/nowhere/x"}))),
+            "-32602: file not found: /nowhere/x"
+        );
     }
 
     #[test]

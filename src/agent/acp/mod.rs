@@ -44,7 +44,7 @@ use crate::agent::{
 };
 use driver::Driver;
 use program::Known;
-pub use program::Program;
+pub use program::{Handing, Program};
 
 /// The handle. Dropping it ends the process.
 pub(crate) struct Acp {

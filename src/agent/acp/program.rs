@@ -4,8 +4,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agent::{AgentCapabilities, Login};
 
+/// How files and what terminals show are handed to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Handing {
+    /// Whole.
+    #[default]
+    Whole,
+    /// At most 48 KiB at a time: agents whose lines have a limit live on. A file that is not there is a wrong
+    /// parameter.
+    Cut,
+}
+
 /// What is run, and what it is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Program {
     /// Shown to the user.
     pub name: String,
@@ -13,6 +24,8 @@ pub struct Program {
     pub command: Vec<String>,
     /// Set in its environment.
     pub variables: Vec<(String, String)>,
+    /// How files are handed to it.
+    pub handing: Handing,
 }
 
 /// What the agent can, as far as it is known: the driver learns it, the handle tells it.

@@ -9,9 +9,10 @@ use tokio::sync::mpsc;
 use super::asked::{invalid, refusal};
 use super::current::{Answered, Current};
 use super::files;
+use super::program::Handing;
 use super::terminals::{Shows, Terminals, Wanted};
-use crate::agent::AgentQuestion;
 use crate::agent::plan::ProcessPlan;
+use crate::agent::{AgentEvent, AgentQuestion, Aside};
 use crate::rpc::{RpcError, RpcId};
 
 /// What is to be done.
@@ -20,16 +21,32 @@ pub(super) enum Does {
     Answer(RpcId, Result<Value, RpcError>),
     /// Ask the user.
     Ask(AgentQuestion),
+    /// Tell by the way.
+    Tell(Aside),
     /// A terminal shows more.
     Output { terminal: String, delta: String },
 }
 
-/// What was done with a file, for the request of this id.
-type FileDone = (RpcId, Result<Value, RpcError>);
+impl Does {
+    /// What the session is told of it.
+    pub(super) fn event(self, current: &Current) -> Option<AgentEvent> {
+        let turn = current.turn;
+        match self {
+            Does::Answer(..) => None,
+            Does::Ask(question) => Some(AgentEvent::Asked { turn, question }),
+            Does::Tell(aside) => Some(AgentEvent::Aside { turn, aside }),
+            Does::Output { terminal, delta } => current.output(&terminal, delta),
+        }
+    }
+}
+
+/// What was done with a file, for the request of this id, and what is told of it.
+type FileDone = (RpcId, Result<Value, RpcError>, Option<Aside>);
 
 /// See the module.
 pub(super) struct Served {
     plan: ProcessPlan,
+    handing: Handing,
     terminals: Terminals,
     shows: mpsc::UnboundedReceiver<Shows>,
     done: mpsc::UnboundedSender<FileDone>,
@@ -37,11 +54,12 @@ pub(super) struct Served {
 }
 
 impl Served {
-    pub(super) fn new(plan: ProcessPlan) -> Self {
+    pub(super) fn new(plan: ProcessPlan, handing: Handing) -> Self {
         let (tell, shows) = mpsc::unbounded_channel();
         let (done, files) = mpsc::unbounded_channel();
         Served {
             plan,
+            handing,
             terminals: Terminals::new(tell),
             shows,
             done,
@@ -59,7 +77,10 @@ impl Served {
                     waited.map(|(id, status)| Does::Answer(id, Ok(status))).collect()
                 }
             },
-            Some((id, outcome)) = self.files.recv() => vec![Does::Answer(id, outcome)],
+            Some((id, outcome, aside)) = self.files.recv() => {
+                let told = aside.map(Does::Tell).into_iter();
+                told.chain([Does::Answer(id, outcome)]).collect()
+            }
             else => std::future::pending().await,
         }
     }
@@ -71,7 +92,7 @@ impl Served {
         method: &str,
         params: Value,
         current: Option<&mut Current>,
-    ) -> Option<Does> {
+    ) -> Vec<Does> {
         let nobody = || Err(invalid("no turn is running in this session"));
         let does = match (method, current) {
             ("session/request_permission", None) => Does::Answer(id, Ok(refusal())),
@@ -82,49 +103,68 @@ impl Served {
                 }
             }
             ("fs/read_text_file", _) => {
-                self.on_file(id, move || files::read(&params));
-                return None;
+                let handing = self.handing;
+                self.on_file(id, move || files::read(&params, handing));
+                return Vec::new();
             }
             ("fs/write_text_file", Some(current)) => {
                 let allowed = current.writes();
                 self.on_file(id, move || files::write(&params, &allowed));
-                return None;
+                return Vec::new();
             }
             ("terminal/create", Some(current)) => {
                 match Wanted::read(&params, &current.request.settings.cwd) {
                     Err(error) => Does::Answer(id, Err(error)),
                     Ok(wanted) => match current.command(&id, Box::new(wanted)) {
                         Ok(question) => Does::Ask(question),
-                        Err(wanted) => self.answered(Answered::Run(id, wanted)),
+                        Err(wanted) => return self.answered(Answered::Run(id, wanted)),
                     },
                 }
             }
             ("fs/write_text_file" | "terminal/create", None) => Does::Answer(id, nobody()),
             (method, _) if method.starts_with("terminal/") => {
-                let outcome = self.terminals.asked(&id, method, &params)?;
+                let Some(outcome) = self.terminals.asked(&id, method, &params) else {
+                    return Vec::new();
+                };
                 Does::Answer(id, outcome)
             }
             _ => Does::Answer(id, Err(RpcError::unknown_method(method))),
         };
-        Some(does)
+        vec![does]
     }
 
     /// Does what the user's answer comes to.
-    pub(super) fn answered(&mut self, answered: Answered) -> Does {
+    pub(super) fn answered(&mut self, answered: Answered) -> Vec<Does> {
         match answered {
-            Answered::Answer(id, outcome) => Does::Answer(id, outcome),
-            Answered::Run(id, wanted) => {
-                Does::Answer(id, self.terminals.create(*wanted, &self.plan))
+            Answered::Answer(id, outcome) => vec![Does::Answer(id, outcome)],
+            Answered::Run(id, mut wanted) => {
+                let command = wanted.line.clone();
+                if self.handing == Handing::Cut {
+                    wanted.limit = wanted.limit.min(files::CUT);
+                }
+                let outcome = self.terminals.create(*wanted, &self.plan);
+                let told = outcome.is_ok().then(|| Does::Tell(Aside::Runs(command)));
+                told.into_iter()
+                    .chain([Does::Answer(id, outcome)])
+                    .collect()
             }
         }
     }
 
     /// Does something with a file on another thread: a disk may not answer.
-    fn on_file(&self, id: RpcId, work: impl FnOnce() -> Result<Value, RpcError> + Send + 'static) {
+    fn on_file(
+        &self,
+        id: RpcId,
+        work: impl FnOnce() -> Result<(Value, Option<Aside>), RpcError> + Send + 'static,
+    ) {
         let done = self.done.clone();
         tokio::task::spawn_blocking(move || {
+            let (outcome, aside) = match work() {
+                Ok((answer, aside)) => (Ok(answer), aside),
+                Err(error) => (Err(error), None),
+            };
             // A driver that has ended does not want to know.
-            let _ = done.send((id, work()));
+            let _ = done.send((id, outcome, aside));
         });
     }
 

@@ -58,10 +58,16 @@ impl Sessions {
             params["sessionId"] = json!(id);
             params
         };
+        let opens = current.only_opens();
         match known {
-            Some(id) if self.open.contains(&id) => self.enter(current, id, false),
+            Some(id) if self.open.contains(&id) && !opens => self.enter(current, id, false),
             Some(id) if agreed.resume => Step::ask(Purpose::Resume(turn), params(&id)),
-            Some(id) if agreed.load => Step::ask(Purpose::Load(turn), params(&id)),
+            Some(id) if agreed.load && !self.open.contains(&id) => {
+                Step::ask(Purpose::Load(turn), params(&id))
+            }
+            Some(id) if opens => Step::Fail(failure::unable(format!(
+                "the agent cannot go on with the session '{id}'"
+            ))),
             _ => Step::ask(Purpose::New(turn), fresh(current)),
         }
     }
@@ -91,7 +97,7 @@ impl Sessions {
                 let failure = failure::logged_out(name, &error, &agreed.methods);
                 return (Vec::new(), Some(Step::Fail(failure)));
             }
-            Err(error) if is_new => {
+            Err(error) if is_new || current.only_opens() => {
                 let failure = failure::refused(name, purpose.method(), &error);
                 return (Vec::new(), Some(Step::Fail(failure)));
             }

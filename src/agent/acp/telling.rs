@@ -1,14 +1,14 @@
 //! The turn as the agent tells it: `session/update` in, events out.
 //!
 //! Pure. A change of `messageId` begins another message, and so does anything that comes between two pieces of text;
-//! pieces of reasoning go the same way. What nobody here knows is passed over.
+//! pieces of reasoning go the same way. What nobody here knows is named.
 
 use serde_json::Value;
 
 use super::calls::{Calls, Shown};
 use super::content;
 use crate::agent::trouble::joined_and_cut;
-use crate::agent::{AgentEvent, PlanStep, TurnId, Usage, WorkStatus};
+use crate::agent::{AgentEvent, Aside, InputPart, PlanStep, TurnId, Usage, WorkStatus};
 
 /// See the module.
 #[derive(Debug)]
@@ -65,6 +65,10 @@ impl Telling {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "agent_message_chunk" => {
                 self.thought.open = false;
+                if let Some(InputPart::Image(url)) = content::part(&update["content"]) {
+                    let aside = Aside::Picture(url);
+                    out.push(AgentEvent::Aside { turn, aside });
+                }
                 if let Some(delta) = content::as_text(&update["content"]) {
                     let message = self.text.of(update);
                     out.push(AgentEvent::Text {
@@ -114,7 +118,17 @@ impl Telling {
             "compaction_update" => {
                 out.push(progress("shortening the conversation for the model"));
             }
-            _ => {}
+            ""
+            | "user_message_chunk"
+            | "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "usage_update"
+            | "compaction_summary_chunk" => {}
+            unknown => out.push(AgentEvent::Aside {
+                turn,
+                aside: Aside::Unknown(joined_and_cut(unknown)),
+            }),
         }
         out
     }
@@ -194,6 +208,10 @@ mod tests {
             }
             AgentEvent::Planned { steps, .. } => format!("plan of {}", steps.len()),
             AgentEvent::Progress { message, .. } => format!("~ {message}"),
+            AgentEvent::Aside {
+                aside: Aside::Unknown(kind),
+                ..
+            } => format!("?{kind}"),
             other => format!("{other:?}"),
         };
         told(updates).into_iter().map(word).collect()
@@ -225,7 +243,15 @@ mod tests {
                 json!({}),
                 json!(7),
             ]),
-            ["1: a", "1: b", "2: c", "(1: t)", "(1: u)", "3: d"]
+            [
+                "1: a",
+                "1: b",
+                "2: c",
+                "(1: t)",
+                "(1: u)",
+                "3: d",
+                "?from the future"
+            ]
         );
     }
 

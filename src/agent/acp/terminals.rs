@@ -99,7 +99,7 @@ pub(super) struct Wanted {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     cwd: PathBuf,
-    limit: usize,
+    pub(super) limit: usize,
 }
 
 impl Wanted {

@@ -140,7 +140,9 @@ impl Turn {
 
     fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnAction> {
         let shown = match event {
-            AgentEvent::Sent { .. } | AgentEvent::News(_) => return Vec::new(),
+            AgentEvent::Sent { .. } | AgentEvent::Aside { .. } | AgentEvent::News(_) => {
+                return Vec::new();
+            }
             AgentEvent::Text { message, delta, .. } => {
                 self.received += delta.len();
                 self.answer.text(message, &delta);
