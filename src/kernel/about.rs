@@ -2,21 +2,22 @@
 
 use serde_json::{Value, json};
 
+use super::front::Introduces;
 use crate::runtime::{RuntimeAnswer, RuntimeRequest, Variable};
 use crate::session::SessionHandle;
 
 /// The version of the messaging protocol that is spoken.
-const PROTOCOL: &str = "5.3";
+pub(super) const PROTOCOL: &str = "5.3";
 
-/// What is said.
-#[derive(Debug, Clone, Default)]
-pub(super) struct About;
+/// What is said of the kernel of a session.
+#[derive(Clone)]
+pub(super) struct About(pub(super) SessionHandle);
 
-impl About {
-    /// Content of `kernel_info_reply`; waits for the interpreter, whose version is in it.
-    pub(super) async fn kernel(&self, session: &SessionHandle) -> Value {
-        let version = version(session).await;
-        let language = session.language();
+impl Introduces for About {
+    /// Waits for the interpreter, whose version is in it.
+    async fn kernel(&self) -> Value {
+        let version = version(&self.0).await;
+        let language = self.0.language();
         let own = env!("CARGO_PKG_VERSION");
         let info = match language.as_str() {
             "Python" => python(&version),

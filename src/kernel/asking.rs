@@ -25,8 +25,10 @@ pub(super) enum What {
 
 /// What an answer led to.
 pub(super) enum Heard {
-    /// It is answered; the line that stays of it.
-    Over(Option<String>),
+    /// This is for the call of this number.
+    Line(u64, InputReply),
+    /// The question of this id is answered; the line that stays of it.
+    Answered(u64, Reply, String),
     /// This is to be asked, of a text that is not shown where it is true.
     Again(Box<Spoken>),
 }
@@ -39,28 +41,18 @@ impl Asked {
             && parent.is_none_or(|parent| parent.is_empty() || parent == self.id)
     }
 
-    /// Takes the answer to the session.
-    pub(super) fn answer(self, reply: &Request, session: &SessionHandle) -> Heard {
-        let refused = reply
-            .message
-            .content
+    /// Takes the answer.
+    pub(super) fn answer(self, reply: &Request) -> Heard {
+        let content = &reply.message.content;
+        let refused = content
             .get("status")
             .is_some_and(|status| status == "error");
         let text = reply.message.text("value");
         match self.what {
-            What::Line(call) => {
-                let reply = match refused {
-                    true => InputReply::Eof,
-                    false => InputReply::Line(text.to_owned()),
-                };
-                session.reply_input(call, reply);
-                Heard::Over(None)
-            }
+            What::Line(call) if refused => Heard::Line(call, InputReply::Eof),
+            What::Line(call) => Heard::Line(call, InputReply::Line(text.to_owned())),
             What::Question(mut spoken) => match spoken.take(text) {
-                Some((said, reply)) => {
-                    session.answer(spoken.id(), reply);
-                    Heard::Over(Some(said))
-                }
+                Some((said, reply)) => Heard::Answered(spoken.id(), reply, said),
                 None => Heard::Again(spoken),
             },
         }

@@ -3,31 +3,30 @@
 use serde_json::json;
 use tokio::sync::mpsc::Receiver;
 
-use super::about::About;
+use super::front::{Interrupter, Introduces};
 use super::leaving::Leaving;
 use super::voice::Voice;
 use crate::jupyter::Request;
-use crate::session::SessionHandle;
 
 /// Works the channel off.
 pub(super) async fn work(
     mut requests: Receiver<Request>,
-    session: SessionHandle,
+    interrupt: Interrupter,
     voice: Voice,
-    about: About,
+    about: impl Introduces,
     leaving: Leaving,
 ) {
     while let Some(request) = requests.recv().await {
         let kind = request.message.kind.as_str();
         if kind == "interrupt_request" {
             // Before anything that may have to wait for a client to read.
-            session.interrupt();
+            interrupt();
             voice.reply(&request, json!({"status": "ok"})).await;
         }
         voice.state(&request, "busy").await;
         match kind {
             "kernel_info_request" => {
-                let content = about.kernel(&session).await;
+                let content = about.kernel().await;
                 voice.reply(&request, content).await;
             }
             "shutdown_request" => {

@@ -22,6 +22,8 @@ pub(super) struct Desk {
     pub(super) stdin: Receiver<Request>,
     pub(super) comms: Comms,
     pub(super) late: Late,
+    /// What is done before the first cell, until it was told.
+    pub(super) set_up: Option<Run>,
     /// Sessions of clients that print what comes: they asked for earlier inputs, as consoles do.
     pub(super) consoles: HashSet<String>,
 }

@@ -13,59 +13,20 @@ use tokio::sync::mpsc::Receiver;
 use super::asking::{Asked, Heard, What};
 use super::desk::Desk;
 use super::forms::Failure;
+use super::front::Done;
 use super::sheet::Sheet;
 use super::telling::{Outcome, Telling, Wanted};
+use super::wish::{NO_CODE, Wish, flag};
 use crate::display::Spoken;
-use crate::jupyter::{Incoming, Request};
+use crate::jupyter::Request;
 use crate::runtime::{InputReply, OutputStream, RuntimeAnswer, RuntimeRequest, Stdin, Variable};
 use crate::session::{Next, Reply, Run, SessionHandle, Submission};
-
-/// What a client wants run, and how.
-struct Wish {
-    code: String,
-    silent: bool,
-    store_history: bool,
-    expressions: Map<String, Value>,
-    allow_stdin: bool,
-    stop_on_error: bool,
-}
-
-impl Wish {
-    fn of(message: &Incoming) -> Option<Wish> {
-        let flag = |name: &str, usual: bool| flag(message, name, usual);
-        let silent = flag("silent", false);
-        Some(Wish {
-            code: message.content.get("code")?.as_str()?.to_owned(),
-            silent,
-            store_history: flag("store_history", true) && !silent,
-            expressions: message.object("user_expressions"),
-            allow_stdin: flag("allow_stdin", true),
-            stop_on_error: flag("stop_on_error", true),
-        })
-    }
-}
-
-fn flag(message: &Incoming, name: &str, usual: bool) -> bool {
-    let value = message.content.get(name);
-    value.and_then(Value::as_bool).unwrap_or(usual)
-}
-
-/// What came of an input.
-pub(super) struct Done {
-    /// Of the reply.
-    pub(super) content: Value,
-    /// Inputs that wait behind it are not to be run.
-    pub(super) stops: bool,
-    /// The kernel is to end.
-    pub(super) leaves: bool,
-}
 
 /// Runs an input; what is to be answered.
 pub(super) async fn execute(desk: &mut Desk, request: &Arc<Request>) -> Done {
     let Some(wish) = Wish::of(&request.message) else {
-        let what = "an `execute_request` needs its `code` as a text";
         return Done {
-            content: failed(desk, &Failure::new("ValueError", what), None),
+            content: failed(desk, &Failure::new("ValueError", NO_CODE), None),
             stops: false,
             leaves: false,
         };
@@ -165,7 +126,7 @@ pub(super) async fn follow(
                     }
                     Some(reply) = stdin.recv() => {
                         if let Some(open) = asked.take_if(|asked| asked.is_answered_by(&reply)) {
-                            asked = heard(open.answer(&reply, session), &mut telling).await;
+                            asked = heard(open.answer(&reply), session, &mut telling).await;
                         }
                         continue;
                     }
@@ -241,10 +202,14 @@ async fn ask(spoken: Box<Spoken>, telling: &mut Telling<'_>) -> Asked {
 }
 
 /// What comes of an answer: maybe another question.
-async fn heard(heard: Heard, telling: &mut Telling<'_>) -> Option<Asked> {
+async fn heard(heard: Heard, session: &SessionHandle, telling: &mut Telling<'_>) -> Option<Asked> {
     match heard {
-        Heard::Over(None) => None,
-        Heard::Over(Some(said)) => {
+        Heard::Line(call, reply) => {
+            session.reply_input(call, reply);
+            None
+        }
+        Heard::Answered(question, reply, said) => {
+            session.answer(question, reply);
             telling
                 .sheet
                 .print(OutputStream::Stdout, &format!("{said}\n"))

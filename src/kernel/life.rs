@@ -5,9 +5,9 @@ use std::time::Duration;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::front::Interrupter;
 use super::leaving::Leaving;
 use crate::report::Report;
-use crate::session::SessionHandle;
 
 /// How often it is looked after.
 const LOOKS: Duration = Duration::from_millis(500);
@@ -18,16 +18,16 @@ const LOOKS: Duration = Duration::from_millis(500);
 /// When handlers or a thread cannot be had.
 pub(super) fn end_with(
     parent: Option<u32>,
-    session: &SessionHandle,
+    interrupt: Interrupter,
     leaving: &Leaving,
 ) -> Result<(), Report> {
     let failed = |error| Report::failure("could not listen for signals").because(error);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
-    let (session, ends) = (session.clone(), leaving.clone());
+    let ends = leaving.clone();
     let listen = move || {
         for signal in signals.forever() {
             match signal {
-                SIGINT => session.interrupt(),
+                SIGINT => interrupt(),
                 _ => ends.leave(),
             }
         }
