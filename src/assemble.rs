@@ -9,12 +9,13 @@ mod kernels;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::connect::{AgentKind, AgentPlan, Patience};
-use crate::agent::{McpServer, Sandbox, acp};
+use crate::agent::connect::{AgentEvents, AgentKind, AgentPlan, Patience};
+use crate::agent::{Agent, McpServer, Sandbox, acp};
 use crate::config::{AgentChoice, ConfigFlags, Paths, RuntimeChoice, Settings, resolve};
 use crate::display::Pictures;
 use crate::environment::Environment;
 use crate::history::{self, Begin, History, Opening, Recall};
+use crate::kernel::agentclient::AgentCommand;
 use crate::markdown::{Appearance, Theme};
 use crate::report::Report;
 use crate::runtime::connect::{
@@ -376,6 +377,22 @@ fn agent_plan(
         kind,
         variables: environment.variables.clone(),
         cwd,
+        client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        patience: Patience::default(),
+    })
+}
+
+/// Makes the agent of a client that is no session.
+pub(crate) fn connect_client(command: AgentCommand) -> (Box<dyn Agent>, AgentEvents) {
+    crate::agent::connect::connect(AgentPlan {
+        kind: AgentKind::Acp(acp::Program {
+            name: command.name,
+            command: command.words,
+            variables: Vec::new(),
+            handing: acp::Handing::Cut,
+        }),
+        variables: command.variables,
+        cwd: command.cwd,
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         patience: Patience::default(),
     })

@@ -65,7 +65,7 @@
 //! | [`display`] | 5 | runs on a terminal: cells, streamed answers, questions, pictures, pages |
 //! | [`terminal`] | 5 | the REPL: keys, colours, completion, suggestions, the picker of sessions |
 //! | [`batch`] | 5 | `-c`, piped text, `ask`, `run` |
-//! | [`kernel`] | 5 | the kernel of Jupyter: sessions as its messages |
+//! | [`kernel`] | 5 | the kernels of Jupyter: sessions as its messages; `agentclient/`, an agent as one |
 //! | [`mcp`] | 5 | tools for MCP clients: over our own streams, over the socket of a running shell |
 //! | [`assemble`], [`cli`] | 6 | wiring and subcommands |
 //! | `properties` | 1 | tests only: how many cases a property test has, and from which seed |

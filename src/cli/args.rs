@@ -88,7 +88,7 @@ pub(super) enum Subcommands {
     /// The tools of a session for any client of the Model Context Protocol, over standard input and output: those of
     /// the shell that runs in this directory, else of a session without a terminal
     Mcp(Mcp),
-    /// The kernel of Jupyter: list it, install it or take it away; `kernel -f FILE` is what Jupyter runs
+    /// The kernels of Jupyter: list them, install one or take it away; `kernel -f FILE` is what Jupyter runs
     Kernel(Kernel),
     /// Print what a shell completes of command lines: `source <(ipycodex completions bash)`
     Completions {
@@ -126,16 +126,21 @@ pub(super) struct Kernel {
     /// Serve whoever connects where this connection file says
     #[arg(short, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Without a name: the kernel `agentclient`, whose cells are prompts to the agent of `ACP_AGENT_COMMAND`; with one:
+    /// the agent of the kernel `ipycodex`
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub agent: Option<String>,
 }
 
 /// What can be done with the kernel.
 #[derive(Debug, Subcommand)]
 pub(super) enum KernelCommands {
-    /// Write a kernelspec: Jupyter offers `ipycodex` then; it names the Python of now, or that of `--python`
+    /// Write a kernelspec: Jupyter offers `ipycodex` then, or, with `--agent`, `agentclient`; it names the Python of
+    /// now, or that of `--python`
     Install(KernelTarget),
     /// Remove it
     Uninstall(KernelTarget),
-    /// List where it is installed, and what each starts
+    /// List where they are installed, and what each starts
     List,
 }
 
@@ -148,9 +153,13 @@ pub(super) struct KernelTarget {
     /// In the Python environment that cells run in
     #[arg(long, conflicts_with = "prefix")]
     pub sys_prefix: bool,
-    /// Below this folder: `PREFIX/share/jupyter/kernels/ipycodex`
+    /// Below this folder, in `PREFIX/share/jupyter/kernels`
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<PathBuf>,
+    /// Without a name: the kernel `agentclient`, whose cells are prompts to the agent of `ACP_AGENT_COMMAND`; with one:
+    /// the agent of the kernel `ipycodex`
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    pub agent: Option<String>,
 }
 
 /// `mcp`.

@@ -1,14 +1,14 @@
-//! `kernel`: the kernel of Jupyter, and its entry in Jupyter's lists.
+//! `kernel`: the kernels of Jupyter, and their entries in Jupyter's lists.
 
 use std::path::{Path, PathBuf};
 
-use crate::assemble::{Assembly, Wanted, assemble, python_of};
-use crate::cli::args::{Arguments, Kernel, KernelCommands, KernelTarget};
+use crate::assemble::{Assembly, Wanted, assemble, connect_client, python_of};
+use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
 use crate::cli::door::door;
 use crate::config::{Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_folders;
-use crate::kernel::{self, KernelPlace, Served};
+use crate::kernel::{self, KernelKind, KernelPlace, Served};
 use crate::report::Report;
 use crate::runtime::Stdin;
 use crate::screen::Screen;
@@ -19,6 +19,14 @@ pub(super) fn run(
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<i32, Report> {
+    let mut common = arguments.common.clone();
+    // Without a name it is the other kernel that is meant.
+    let nameless = common.agent.take_if(|agent| agent.is_empty());
+    let kind = match nameless {
+        Some(_) => KernelKind::AgentClient,
+        None => KernelKind::Cells,
+    };
+    let common = &common;
     let Some(command) = &wanted.command else {
         let Some(file) = &wanted.file else {
             return Err(
@@ -26,9 +34,12 @@ pub(super) fn run(
                     .hint("`ipycodex kernel install` makes Jupyter start the kernel by itself"),
             );
         };
-        return serve(file, arguments, environment);
+        return match kind {
+            KernelKind::Cells => serve(file, common, environment),
+            KernelKind::AgentClient => serve_agent(file, common, environment),
+        };
     };
-    let (settings, _) = resolve(&arguments.common.flags(false)?, environment);
+    let (settings, _) = resolve(&common.flags(false)?, environment);
     let screen = Screen::open(environment, settings.color)?;
     let say = |line: &str| -> Result<(), Report> {
         screen.untrusted(&format!("{line}\n"))?;
@@ -42,11 +53,15 @@ pub(super) fn run(
             let program = program.unwrap_or_else(|| PathBuf::from("ipycodex"));
             let folder = kernel::install(
                 &place,
+                kind,
                 &program,
-                &spoken(python.as_deref(), &settings, arguments),
+                &spoken(kind, python.as_deref(), &settings, common),
             )?;
             say(&format!("Installed {}.", folder.display()))?;
             match &python {
+                _ if kind == KernelKind::AgentClient => say(
+                    "Its agent is that of ACP_AGENT_COMMAND and ACP_AGENT_ARGS, else codex-acp.",
+                )?,
                 Some(python) => say(&format!("Its cells run in {}.", python.display()))?,
                 None => {
                     say("There is no Python now: cells will look for one when the kernel starts.")?
@@ -55,12 +70,12 @@ pub(super) fn run(
         }
         KernelCommands::Uninstall(target) => {
             let place = place(target, python.as_deref(), environment)?;
-            match kernel::uninstall(&place)? {
+            match kernel::uninstall(&place, kind)? {
                 true => say(&format!("Removed the kernel from {}.", place.0.display()))?,
                 false => {
                     let what = format!(
                         "no kernel of ipycodex is installed in `{}`",
-                        place.0.display()
+                        place.0.join("kernels").join(kind.name()).display()
                     );
                     return Err(
                         Report::failure(what).hint("`ipycodex kernel list` tells where one is")
@@ -85,16 +100,24 @@ pub(super) fn run(
 }
 
 /// The arguments of the kernel: the interpreter it is installed for, and what else was named.
-fn spoken(python: Option<&Path>, settings: &Settings, arguments: &Arguments) -> Vec<String> {
+fn spoken(
+    kind: KernelKind,
+    python: Option<&Path>,
+    settings: &Settings,
+    common: &Common,
+) -> Vec<String> {
     let mut words = Vec::new();
+    if kind == KernelKind::AgentClient {
+        words.push("--agent".to_owned());
+    }
     if let Some(python) = python {
         words.extend(["--python".to_owned(), python.display().to_string()]);
     }
-    if let Some(agent) = &arguments.common.agent {
+    if let Some(agent) = &common.agent {
         words.extend(["--agent".to_owned(), agent.clone()]);
     }
     let own = settings.choices.runtime.to_string();
-    if own != "embedded" {
+    if own != "embedded" && kind == KernelKind::Cells {
         words.extend(["--runtime".to_owned(), own]);
     }
     words
@@ -133,10 +156,17 @@ fn prefix(python: &Path) -> Option<&Path> {
     python.parent()?.parent()
 }
 
+/// Serves the kernel of agents until that is to end.
+fn serve_agent(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
+    let (settings, _) = resolve(&common.flags(false)?, environment);
+    let python = python_of(environment, &settings);
+    kernel::agentclient::run(environment, python, connect_client, file).map(|()| 0)
+}
+
 /// Serves until that is to end.
-fn serve(file: &Path, arguments: &Arguments, environment: &Environment) -> Result<i32, Report> {
+fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32, Report> {
     let wanted = Wanted {
-        flags: arguments.common.flags(false)?,
+        flags: common.flags(false)?,
         resume: None,
         once: false,
         cells_own_a_terminal: false,
@@ -144,7 +174,7 @@ fn serve(file: &Path, arguments: &Arguments, environment: &Environment) -> Resul
         asks: true,
         runtime_at_once: true,
         script: None,
-        ipython: arguments.common.ipython(),
+        ipython: common.ipython(),
         at_home: true,
         door: true,
     };

@@ -1,4 +1,4 @@
-//! The kernel's entry in Jupyter's lists: a kernelspec that starts this program.
+//! The kernels' entries in Jupyter's lists: kernelspecs that start this program.
 //!
 //! Invariant: what is taken away is ours; a kernelspec of the same name that starts something else stays.
 
@@ -10,8 +10,32 @@ use serde_json::{Value, json};
 use crate::files::{FileMode, write_whole};
 use crate::report::Report;
 
-/// The name of the folder.
-const NAME: &str = "ipycodex";
+/// The kernels there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelKind {
+    /// Cells of Python and prompts.
+    Cells,
+    /// Prompts to an agent of the Agent Client Protocol.
+    AgentClient,
+}
+
+impl KernelKind {
+    /// The name of its folder, by which clients ask for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelKind::Cells => "ipycodex",
+            KernelKind::AgentClient => "agentclient",
+        }
+    }
+
+    /// What it is called in lists, and its language.
+    fn shown(self) -> (&'static str, &'static str) {
+        match self {
+            KernelKind::Cells => ("ipycodex (Python + AI)", "python"),
+            KernelKind::AgentClient => ("Agent Client Protocol", "agent"),
+        }
+    }
+}
 
 /// Where kernelspecs lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +56,11 @@ pub struct InstalledKernel {
 /// The folder cannot be written, or holds a kernel that is not ours.
 pub fn install(
     place: &KernelPlace,
+    kind: KernelKind,
     program: &Path,
     arguments: &[String],
 ) -> Result<PathBuf, Report> {
-    let folder = place.folder();
+    let folder = place.folder(kind);
     if folder.join("kernel.json").exists() && ours(&folder).is_none() {
         let what = format!("`{}` starts another program", folder.display());
         return Err(Report::failure(what).hint("take it away, or install with another `--prefix`"));
@@ -51,10 +76,11 @@ pub fn install(
     let mut argv = vec![program.display().to_string(), "kernel".to_owned()];
     argv.extend(arguments.iter().cloned());
     argv.extend(["-f".to_owned(), "{connection_file}".to_owned()]);
+    let (display_name, language) = kind.shown();
     let spec = json!({
         "argv": argv,
-        "display_name": "ipycodex (Python + AI)",
-        "language": "python",
+        "display_name": display_name,
+        "language": language,
         "interrupt_mode": "message",
         "env": {},
         "metadata": {"debugger": false},
@@ -69,8 +95,8 @@ pub fn install(
 ///
 /// # Errors
 /// It is not ours, or cannot be removed.
-pub fn uninstall(place: &KernelPlace) -> Result<bool, Report> {
-    let folder = place.folder();
+pub fn uninstall(place: &KernelPlace, kind: KernelKind) -> Result<bool, Report> {
+    let folder = place.folder(kind);
     if !folder.join("kernel.json").exists() {
         return Ok(false);
     }
@@ -86,7 +112,10 @@ pub fn uninstall(place: &KernelPlace) -> Result<bool, Report> {
 
 /// Those of these places.
 pub fn installed(places: &[KernelPlace]) -> Vec<InstalledKernel> {
-    let folders = places.iter().map(KernelPlace::folder);
+    let kinds = [KernelKind::Cells, KernelKind::AgentClient];
+    let folders = places
+        .iter()
+        .flat_map(|place| kinds.map(|kind| place.folder(kind)));
     folders
         .filter_map(|folder| {
             let argv = ours(&folder)?;
@@ -96,8 +125,8 @@ pub fn installed(places: &[KernelPlace]) -> Vec<InstalledKernel> {
 }
 
 impl KernelPlace {
-    fn folder(&self) -> PathBuf {
-        self.0.join("kernels").join(NAME)
+    fn folder(&self, kind: KernelKind) -> PathBuf {
+        self.0.join("kernels").join(kind.name())
     }
 }
 
@@ -124,7 +153,7 @@ mod tests {
         let place = KernelPlace(folder.path().join("jupyter"));
         let program = Path::new("/bin/ipycodex");
         let arguments = ["--python".to_owned(), "/p".to_owned()];
-        let written = install(&place, program, &arguments).unwrap();
+        let written = install(&place, KernelKind::Cells, program, &arguments).unwrap();
         let argv = [
             "/bin/ipycodex",
             "kernel",
@@ -138,17 +167,22 @@ mod tests {
             (found[0].folder.as_path(), found[0].argv.as_slice()),
             (written.as_path(), &argv.map(str::to_owned)[..])
         );
-        assert!(install(&place, program, &[]).is_ok());
-        assert_eq!(uninstall(&place).ok(), Some(true));
-        assert_eq!(uninstall(&place).ok(), Some(false));
+        let cells = KernelKind::Cells;
+        let of_agent = install(&place, KernelKind::AgentClient, program, &[]).unwrap();
+        assert!(of_agent.ends_with("kernels/agentclient"));
+        assert_eq!(installed(std::slice::from_ref(&place)).len(), 2);
+        assert_eq!(uninstall(&place, KernelKind::AgentClient).ok(), Some(true));
+        assert!(install(&place, cells, program, &[]).is_ok());
+        assert_eq!(uninstall(&place, cells).ok(), Some(true));
+        assert_eq!(uninstall(&place, cells).ok(), Some(false));
         std::fs::create_dir_all(&written).unwrap();
         std::fs::write(
             written.join("kernel.json"),
             r#"{"argv": ["python", "-m", "x"]}"#,
         )
         .unwrap();
-        assert!(install(&place, program, &[]).is_err());
-        assert!(uninstall(&place).is_err());
+        assert!(install(&place, cells, program, &[]).is_err());
+        assert!(uninstall(&place, cells).is_err());
         assert!(installed(&[place]).is_empty());
     }
 }

@@ -1,7 +1,8 @@
-//! The front-end for Jupyter: a kernel whose cells are Python, notes, commands and prompts.
+//! The front-ends for Jupyter: a kernel whose cells are Python, notes, commands and prompts, and one whose cells are
+//! prompts to an agent (`agentclient`).
 //!
 //! In: the messages of any number of clients, on the sockets a connection file names. Out: the events of the session as
-//! messages. `serving` is what any kernel has: `shell` works requests off one after the other, `control` what does not wait
+//! messages. `serving` is what both have: `shell` works requests off one after the other, `control` what does not wait
 //! for a cell; what is done with a request is a `front`. That of sessions is `cells`: `execute` takes an input from its
 //! message to its reply, `telling` says what its events mean to clients, `sheet` is what they see of it, `answer` the
 //! markdown of what an agent says. Version 5.3 of the messaging protocol, with the welcome of 5.4 on the publishing
@@ -9,6 +10,7 @@
 //! asking for that; the kernel ends when who started it is gone. Absent on purpose: the debugger, subshells.
 
 mod about;
+pub mod agentclient;
 mod answer;
 mod asides;
 mod asking;
@@ -44,7 +46,7 @@ use cells::Cells;
 use comms::Comms;
 use desk::Desk;
 use front::Interrupter;
-pub use installed::{InstalledKernel, KernelPlace, install, installed, uninstall};
+pub use installed::{InstalledKernel, KernelKind, KernelPlace, install, installed, uninstall};
 use late::Late;
 use serving::serve;
 

@@ -247,7 +247,7 @@ impl<'a> Sheet<'a> {
 }
 
 /// A picture as a `data:` URL.
-fn picture(url: &str) -> Option<MimeBundle> {
+pub(super) fn picture(url: &str) -> Option<MimeBundle> {
     let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     Some(MimeBundle::new(vec![
         (mime.to_owned(), data.into()),

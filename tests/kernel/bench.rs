@@ -19,12 +19,25 @@ impl Bench {
 
     /// The same with another agent.
     pub(super) fn with_agent(agent: &str) -> Option<Bench> {
+        Bench::installed(&["--agent", agent])
+    }
+
+    /// A home with the kernel of agents; this program with these words between blanks is the agent.
+    pub(super) fn of_agents(program: &str, words: &str) -> Option<Bench> {
+        let mut bench = Bench::installed(&["--agent"])?;
+        bench.home.set("ACP_AGENT_COMMAND", program);
+        bench.home.set("ACP_AGENT_ARGS", words);
+        Some(bench)
+    }
+
+    fn installed(how: &[&str]) -> Option<Bench> {
         let python = peers::clients()?;
         let mut home = Home::new();
         let prefix = home.path().join("prefix");
         home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
-        let mut words = vec!["kernel", "install", "--agent", agent, "--prefix"];
-        words.push(prefix.to_str().unwrap());
+        let mut words = vec!["kernel", "install"];
+        words.extend(how);
+        words.extend(["--prefix", prefix.to_str().unwrap()]);
         words.extend(["--python", python.to_str().unwrap()]);
         let installed = home.run(&words, "");
         assert_eq!(installed.code(), 0, "{installed:?}");

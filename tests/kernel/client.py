@@ -7,6 +7,8 @@ import time
 from jupyter_client.manager import KernelManager
 
 LIMIT = 40
+# The kernel that is spoken with.
+NAME = "ipycodex"
 
 
 class Told:
@@ -70,6 +72,19 @@ class Client:
                     self.client.input(answers.pop(0))
         return told
 
+    def until_idle(self, request, limit=LIMIT):
+        """What comes of a request that has no reply."""
+        told, end = Told(), time.monotonic() + limit
+        while True:
+            assert time.monotonic() < end, f"no end: {told.messages[-3:]}"
+            message = self.client.get_iopub_msg(timeout=limit)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if message["msg_type"] != "status":
+                told.messages.append(message)
+            elif message["content"]["execution_state"] == "idle":
+                return told
+
     def run(self, code, answers=(), watch=None, **how):
         return self.wait(self.send(code, **how), answers, watch=watch)
 
@@ -77,7 +92,7 @@ class Client:
 @contextlib.contextmanager
 def kernel(**how):
     """A fresh kernel and a client of it."""
-    manager = KernelManager(kernel_name="ipycodex")
+    manager = KernelManager(kernel_name=NAME)
     manager.start_kernel(**how)
     client = manager.client()
     client.start_channels()

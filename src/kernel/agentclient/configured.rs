@@ -1,0 +1,152 @@
+//! What the kernel was started with, and what was set since: the agent's command, its variables, its directories.
+//!
+//! Variables: `ACP_AGENT_COMMAND` (else `codex-acp`), `ACP_AGENT_ARGS` (words between blanks),
+//! `CODEX_HOME`. A command that is a file but cannot be executed is one for Python.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::environment::Environment;
+
+/// How the agent is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCommand {
+    /// What it is called.
+    pub name: String,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// The whole environment of its process.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The directory its process starts in.
+    pub cwd: PathBuf,
+}
+
+/// See the module.
+pub(super) struct Configured {
+    environment: Environment,
+    /// What runs files that cannot be executed.
+    python: PathBuf,
+    pub(super) command: String,
+    pub(super) arguments: Vec<String>,
+}
+
+/// What is used where nothing is named.
+const USUAL: &str = "codex-acp";
+
+impl Configured {
+    pub(super) fn new(environment: &Environment, python: Option<PathBuf>) -> Self {
+        let mut configured = Configured {
+            environment: environment.clone(),
+            python: python.unwrap_or_else(|| "python3".into()),
+            command: String::new(),
+            arguments: Vec::new(),
+        };
+        configured.read();
+        configured
+    }
+
+    fn read(&mut self) {
+        self.command = self
+            .variable("ACP_AGENT_COMMAND")
+            .unwrap_or(USUAL)
+            .to_owned();
+        let words = self
+            .variable("ACP_AGENT_ARGS")
+            .unwrap_or_default()
+            .split_whitespace();
+        self.arguments = words.map(str::to_owned).collect();
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.variable(name)
+    }
+
+    /// Sets a variable of the agent; those that are read here are read again.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.environment.variables.insert(name.into(), value.into());
+        if name.starts_with("ACP_AGENT_") {
+            self.read();
+        }
+    }
+
+    /// Sets the command, as its variables do.
+    pub(super) fn run(&mut self, words: Vec<String>) {
+        let mut words = words.into_iter();
+        self.command = words.next().unwrap_or_default();
+        self.arguments = words.collect();
+    }
+
+    /// The command as it was given.
+    pub(super) fn line(&self) -> String {
+        let words = std::iter::once(&self.command).chain(&self.arguments);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The directory of the kernel.
+    pub(super) fn cwd(&self) -> PathBuf {
+        self.environment.cwd.clone().unwrap_or_else(|| "/".into())
+    }
+
+    /// Where Codex has its settings.
+    pub(super) fn codex_home(&self) -> Option<PathBuf> {
+        let named = self.variable("CODEX_HOME").map(PathBuf::from);
+        named.or_else(|| Some(self.environment.home.as_ref()?.join(".codex")))
+    }
+
+    /// How the agent is started.
+    pub(super) fn started(&self) -> AgentCommand {
+        let mut words = vec![self.command.clone()];
+        words.extend(self.arguments.iter().cloned());
+        let file = self.cwd().join(&self.command);
+        if file.is_file() && self.environment.program_named(&self.command).is_none() {
+            words[0] = file.display().to_string();
+            words.insert(0, self.python.display().to_string());
+        }
+        AgentCommand {
+            name: self.command.rsplit('/').next().unwrap_or(USUAL).to_owned(),
+            words,
+            variables: self.environment.variables.clone(),
+            cwd: self.cwd(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configured(variables: &[(&str, &str)]) -> Configured {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment {
+            variables: variables.collect(),
+            home: Some("/home/u".into()),
+            ..Environment::default()
+        };
+        Configured::new(&environment, Some("/py".into()))
+    }
+
+    fn started(configured: &Configured) -> Vec<String> {
+        configured.started().words
+    }
+
+    #[test]
+    fn variables_name_the_command_and_files_are_for_python() {
+        assert_eq!(started(&configured(&[])), ["codex-acp"]);
+        assert_eq!(configured(&[]).codex_home(), Some("/home/u/.codex".into()));
+        let mut of_user = configured(&[("ACP_AGENT_COMMAND", "x"), ("ACP_AGENT_ARGS", " --a  b ")]);
+        assert_eq!(started(&of_user), ["x", "--a", "b"]);
+        of_user.set("ACP_AGENT_ARGS", "c");
+        assert_eq!(of_user.line(), "x c");
+        of_user.run(vec!["y".into(), "z w".into()]);
+        assert_eq!(started(&of_user), ["y", "z w"]);
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().display().to_string();
+        assert_eq!(
+            started(&configured(&[("ACP_AGENT_COMMAND", &path)])),
+            ["/py", &path]
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! What becomes of the agent's permission requests, by the mode the user chose; and what became of them.
+//!
+//! Pure. Invariants: an option is chosen by its kind, never by its place; every request is remembered.
+
+use crate::agent::{AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject};
+
+/// How many requests are listed.
+const LISTED: usize = 10;
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Mode {
+    /// Yes, each time.
+    #[default]
+    Auto,
+    /// The user.
+    Manual,
+    /// No, each time.
+    Deny,
+}
+
+impl Mode {
+    /// That of this name.
+    pub(super) fn named(name: &str) -> Option<Mode> {
+        [Mode::Auto, Mode::Manual, Mode::Deny]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mode::Auto => "auto",
+            Mode::Manual => "manual",
+            Mode::Deny => "deny",
+        }
+    }
+
+    /// What the agent may do through us without a request of its own.
+    pub(super) fn sandbox(self) -> Sandbox {
+        match self {
+            Mode::Auto => Sandbox::FullAccess,
+            Mode::Manual => Sandbox::WorkspaceWrite,
+            Mode::Deny => Sandbox::ReadOnly,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Permissions {
+    pub(super) mode: Mode,
+    past: Vec<String>,
+}
+
+/// What becomes of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// This is the answer; the words for the user.
+    Answer(QuestionAnswer, String),
+    /// The user is asked.
+    Ask,
+}
+
+impl Permissions {
+    /// Takes a request; `asks`: there is somebody who can be asked.
+    pub(super) fn judge(&mut self, question: &AgentQuestion, asks: bool) -> Verdict {
+        let what = brief(&question.subject);
+        let form = matches!(question.subject, Subject::Form { .. });
+        let (answer, said) = match self.mode {
+            Mode::Deny => (
+                QuestionAnswer::Declined,
+                format!("Denied (permission mode is deny): {what}"),
+            ),
+            Mode::Auto if !form => yes(question, &what),
+            Mode::Auto | Mode::Manual if asks => return Verdict::Ask,
+            Mode::Auto | Mode::Manual => {
+                let why = "nobody can be asked here: the client takes no input";
+                (QuestionAnswer::Declined, format!("Denied ({why}): {what}"))
+            }
+        };
+        self.remember(&said);
+        Verdict::Answer(answer, said)
+    }
+
+    /// A request was answered, or dropped, in these words.
+    pub(super) fn remember(&mut self, said: &str) {
+        self.past.push(format!("mode={}  {said}", self.mode.name()));
+    }
+
+    /// The last of them.
+    pub(super) fn history(&self) -> String {
+        if self.past.is_empty() {
+            return "No permission requests recorded".to_owned();
+        }
+        let from = self.past.len().saturating_sub(LISTED);
+        let lines = (1..).zip(&self.past[from..]);
+        let lines = lines.map(|(number, said)| format!("  {number}. {said}"));
+        format!(
+            "Permission History:\n{}",
+            lines.collect::<Vec<_>>().join("\n")
+        )
+    }
+}
+
+/// The yes that reaches least far; where there is none, the first option.
+fn yes(question: &AgentQuestion, what: &str) -> (QuestionAnswer, String) {
+    let of = |kind| question.options.iter().find(|option| option.kind == kind);
+    let chosen = of(Decision::AllowOnce).or_else(|| of(Decision::AllowAlways));
+    match chosen.or(question.options.first()) {
+        Some(option) => {
+            let name = match (option.name.as_str(), option.kind) {
+                ("", Decision::AllowOnce) => "allow once",
+                ("", _) => &option.id,
+                (name, _) => name,
+            };
+            let verb = if option.kind.allows() {
+                "Allowed"
+            } else {
+                "Answered"
+            };
+            let said = format!("{verb} ({name}): {what}");
+            (QuestionAnswer::Chosen(option.id.clone()), said)
+        }
+        None => (
+            QuestionAnswer::Declined,
+            format!("Denied (there is nothing to choose): {what}"),
+        ),
+    }
+}
+
+/// What a request is about, in a line.
+pub(super) fn brief(subject: &Subject) -> String {
+    let text = match subject {
+        Subject::Command { command, .. } => command.clone(),
+        Subject::Input { program, text, .. } => format!("type {text} into {program}"),
+        Subject::Edit { changes, .. } => {
+            let changes = changes
+                .iter()
+                .map(|it| format!("{} {}", it.change.word(), it.path));
+            changes.collect::<Vec<_>>().join(", ")
+        }
+        Subject::Permissions { wanted, .. } => wanted.join(", "),
+        Subject::Form { message, .. } => message.clone(),
+        Subject::Link { url, .. } => url.clone(),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Choosable;
+
+    fn question(kinds: &[Decision]) -> AgentQuestion {
+        let option = |kind: &Decision| Choosable {
+            id: format!("{kind:?}"),
+            name: format!("{kind:?}"),
+            kind: *kind,
+        };
+        let subject = Subject::Command {
+            command: "touch\n x".into(),
+            cwd: "/".into(),
+            reason: None,
+        };
+        AgentQuestion {
+            options: kinds.iter().map(option).collect(),
+            ..AgentQuestion::usual("1", subject)
+        }
+    }
+
+    #[test]
+    fn the_mode_decides_and_everything_is_remembered() {
+        let mut permissions = Permissions::default();
+        assert_eq!(permissions.history(), "No permission requests recorded");
+        let judged =
+            |permissions: &mut Permissions, kinds: &[Decision], asks: bool| match permissions
+                .judge(&question(kinds), asks)
+            {
+                Verdict::Ask => "?".to_owned(),
+                Verdict::Answer(answer, said) => format!("{answer:?} {said}"),
+            };
+        use Decision::{AllowAlways, AllowOnce, RejectOnce};
+        let auto = judged(
+            &mut permissions,
+            &[AllowAlways, AllowOnce, RejectOnce],
+            false,
+        );
+        assert_eq!(auto, "Chosen(\"AllowOnce\") Allowed (AllowOnce): touch x");
+        let auto = judged(&mut permissions, &[RejectOnce, AllowAlways], false);
+        assert!(auto.starts_with("Chosen(\"AllowAlways\")"), "{auto}");
+        let auto = judged(&mut permissions, &[RejectOnce], false);
+        assert_eq!(
+            auto,
+            "Chosen(\"RejectOnce\") Answered (RejectOnce): touch x"
+        );
+        permissions.mode = Mode::Manual;
+        assert_eq!(judged(&mut permissions, &[AllowOnce], true), "?");
+        let nobody = judged(&mut permissions, &[AllowOnce], false);
+        assert!(nobody.starts_with("Declined Denied (nobody"), "{nobody}");
+        permissions.mode = Mode::Deny;
+        let denied = judged(&mut permissions, &[AllowOnce], true);
+        assert_eq!(denied, "Declined Denied (permission mode is deny): touch x");
+        assert!(
+            permissions
+                .history()
+                .ends_with("5. mode=deny  Denied (permission mode is deny): touch x")
+        );
+        for _ in 0..9 {
+            permissions.remember("x");
+        }
+        assert_eq!(permissions.history().lines().count(), 11);
+    }
+}
