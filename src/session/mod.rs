@@ -6,6 +6,7 @@
 //!
 //! Absent on purpose: terminals, Codex, Python, SQL.
 
+mod answered;
 mod asking;
 mod cell;
 mod commands;
@@ -55,6 +56,7 @@ mod workbook;
 mod tests;
 
 pub use crate::history::{Earlier, EarlierEntry};
+pub use answered::answer_event;
 pub use commands::listing;
 pub use editor::{EditorWish, EditorWishes, NO_SHELL, PICK_USAGE, Pick, log_in_elsewhere};
 pub use events::{

@@ -163,6 +163,14 @@ def perform(blocks):
             diff = [{"type": "diff", "path": "/p/a.py", "oldText": "1\n", "newText": "2\n"}]
             update("tool_call", toolCallId="c5", title="Edit a.py", kind="edit", status="in_progress", content=diff)
             update("tool_call_update", toolCallId="c5", status="completed")
+        elif word == "long":
+            block = {"type": "content", "content": {"type": "text", "text": "first <line>\n" + "x" * 600}}
+            update("tool_call", toolCallId="c8", title="Look", kind="search", status="completed", content=[block])
+        elif word == "picture":
+            dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+            update("agent_message_chunk", content={"type": "image", "mimeType": "image/png", "data": dot})
+        elif word == "later":
+            update("of_the_future", x=1)
         elif word == "servers":
             text(json.dumps(state["servers"]))
         elif word.startswith("mcp:"):

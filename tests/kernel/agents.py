@@ -33,8 +33,13 @@ def prompts():
                      "🔧 echo (in_progress)\n", "❌ echo (exit 3)\n", "📝 update /p/a.py\n"]:
             assert line in err, (line, err)
         assert "out\n" in told.text() and "done" in told.text(), told.text()
-        [fold] = told.of("display_data")
-        assert "<details>" in fold["data"]["text/html"] and "/p/a.py" in fold["data"]["text/plain"], fold
+        told = k.run("long then picture later end")
+        [fold, picture] = told.of("display_data")
+        html = fold["data"]["text/html"]
+        assert html.startswith("<details><summary>✅ Look</summary><pre>Look\nfirst &lt;line&gt;\nxxx"), html
+        assert "first <line>" in fold["data"]["text/plain"], fold
+        assert "image/png" in picture["data"] and "[image]" not in told.text(), told.messages
+        assert "🔧 Look (completed)\n" in told.text("stderr") and "📨 of_the_future\n" in told.text("stderr")
         kinds = told.kinds()
         behind = told.messages[kinds.index("display_data") + 1]["content"]
         assert behind == {"name": "stdout", "text": ""}, behind
@@ -47,6 +52,21 @@ def prompts():
         assert "⚠️ the answer was cut" in told.text("stderr") and told.reply["status"] == "ok"
         told = k.run("hidden", silent=True)
         assert told.messages == [] and told.reply["status"] == "ok", told.messages
+
+
+def markdown():
+    with kernel() as (k, _):
+        told = k.run("%agent env ACP_OUTPUT=markdown\nthink plan hello there picture **end**")
+        assert told.reply["status"] == "ok" and told.text() == "ACP_OUTPUT set to: markdown\n", told.messages
+        first, picture, last = told.shown()
+        assert first["text/markdown"].startswith("<details><summary>💭 reasoning"), first
+        assert "- [x] look" in first["text/markdown"] and "hello there" in first["text/markdown"], first
+        assert "image/png" in picture and "**end**" in last["text/markdown"], (picture, last)
+        assert told.of("update_display_data")
+        told = k.run("permission done")
+        assert "🔐 Allowed (allow once): touch x\n" == told.text("stderr"), told.text("stderr")
+        assert "chosen: o-allow_once" in told.shown()[-1]["text/markdown"], told.shown()
+        assert k.run("die").reply["status"] == "error"
 
 
 def permissions():
@@ -305,6 +325,69 @@ def asides():
         assert k.until_idle(message["header"]["msg_id"]).messages == []
         told = k.run("x", user_expressions={"a": "1"})
         assert told.reply["user_expressions"]["a"]["status"] == "error"
+
+
+def logged():
+    with kernel() as (k, _):
+        assert k.run("think hello").text() == "hello \n"
+
+
+def killed():
+    with kernel() as (k, manager):
+        agent = int(k.run("session").text()[1:].split("-")[0])
+        k.send("slow")
+        while "begun" not in str(k.client.get_iopub_msg(timeout=LIMIT)["content"]):
+            pass
+        os.kill(manager.provisioner.process.pid, signal.SIGKILL)
+        end = time.monotonic() + LIMIT
+        while os.path.exists(f"/proc/{agent}"):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+def real():
+    """codex-acp and Codex on a scripted model: the words of a prompt say what it does."""
+    with kernel() as (k, manager):
+        assert k.run("%session new\n%mcp add early -- cat").text().endswith("'early'. Session updated.\n")
+        assert k.run("%mcp remove early").text() == "Removed MCP server 'early'. Session updated.\n"
+        told = k.run("hello")
+        assert told.text() == "good *morning*\n" and told.reply["status"] == "ok", told.messages
+        assert "Connected: True" in k.run("%session").text()
+        told = k.run("use the shell")
+        assert "from-shell\n" in told.text() and told.text().endswith("it ran\n"), told.text()
+        err = told.text("stderr")
+        assert "🔧 echo from-shell (in_progress)" in err and "✅ echo from-shell" in err, err
+        # A mode in which it asks; then the user's answer is what happens.
+        assert "workspace-write" in k.run("%session option").text()
+        k.run("%session option mode workspace-write\n%agent permissions manual")
+        told = k.run("use more", ["1"])
+        assert len(told.asked) == 1 and "touch outside" in told.text("stderr"), (told.asked, told.messages)
+        assert os.path.exists("outside"), told.messages
+        os.remove("outside")
+        k.run("%agent permissions deny")
+        told = k.run("use more")
+        assert "🔐 Denied (permission mode is deny): touch outside" in told.text("stderr"), told.messages
+        assert not told.asked and not os.path.exists("outside") and told.reply["status"] == "ok", told.reply
+        assert k.run("%agent permissions auto\nhello").reply["status"] == "ok"
+        # What is added to the session that is open is started in it.
+        started = os.path.join(os.getcwd(), "started")
+        told = k.run(f"%mcp add probe -e WHERE={started} -- sh -c 'touch $WHERE; cat'")
+        assert told.text() == "Added MCP server 'probe'. Session updated.\n", told.messages
+        k.run("hello")
+        end = time.monotonic() + 5
+        while not os.path.exists(started):
+            assert time.monotonic() < end, k.run("/mcp").messages
+            time.sleep(0.05)
+        request = k.send("hold")
+        while k.client.get_iopub_msg(timeout=LIMIT)["msg_type"] != "stream":
+            pass
+        began = time.monotonic()
+        manager.interrupt_kernel()
+        assert k.wait(request).reply["ename"] == "KeyboardInterrupt" and time.monotonic() - began < 5
+        # The conversation is one: what was said is known.
+        told = k.run("what was first?")
+        assert told.text() == "hello\n", told.messages
+        assert "good" in k.run("%session list").text() or "hello" in k.run("%session list").text()
 
 
 def main():

@@ -1,9 +1,15 @@
 //! The `agentclient` kernel: conversations of the reference client with it, the scripted agent behind it; what each
 //! expects stands in `agents.py`.
 
+use serde_json::{Value, json};
+
 use super::bench::Bench;
 use crate::acp::bench::fake;
 use crate::codex::faults::python;
+use crate::support::home::finish;
+use crate::support::peers;
+use crate::support::responses::reply::Event;
+use crate::support::responses::{Endpoint, Reply, conversation};
 
 /// Holds a conversation of `agents.py`, with the scripted agent.
 fn converse(name: &str) {
@@ -22,6 +28,11 @@ fn converse_with(program: &str, name: &str) {
 #[test]
 fn cells_are_prompts_and_what_the_agent_does_is_marked() {
     converse("prompts");
+}
+
+#[test]
+fn answers_may_be_markdown_that_grows() {
+    converse("markdown");
 }
 
 #[test]
@@ -50,6 +61,138 @@ fn what_is_asked_beside_cells_is_answered() {
 }
 
 #[test]
+fn a_kernel_that_is_killed_takes_its_agent_along() {
+    converse("killed");
+}
+
+#[test]
+fn what_is_logged_is_named_in_variables() {
+    let agent = fake("acp.py").display().to_string();
+    let Some(mut bench) = Bench::of_agents(&python(), &agent) else {
+        return;
+    };
+    bench.home.set("ACP_LOG_LEVEL", "INFO");
+    bench.home.set("ACP_DEBUG_UPDATES", "AgentMessageChunk");
+    let ran = bench.python("agents.py", &["logged"]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("[INFO agent] session s"),
+        "{}",
+        ran.stderr
+    );
+    bench.home.set("ACP_LOG_LEVEL", "DEBUG");
+    let ran = bench.python("agents.py", &["logged"]);
+    assert!(
+        ran.stderr
+            .contains("[DEBUG updates] agent_message_chunk of s"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        !ran.stderr.contains("agent_thought_chunk"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn an_agent_that_is_missing_is_said_and_another_is_named() {
     converse_with("/nowhere/agent", "missing");
+}
+
+#[test]
+fn the_conformance_tests_of_jupyter_pass_for_agents() {
+    let agent = fake("acp.py").display().to_string();
+    let Some(bench) = Bench::of_agents(&python(), &agent) else {
+        return;
+    };
+    let ran = bench.python("agents_conformance.py", &[]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+    // What it puts out as a result, clears or pages, no agent has.
+    assert!(ran.stderr.contains("OK (skipped=4)"), "{}", ran.stderr);
+}
+
+#[test]
+fn jupyter_execute_runs_prompts_and_stops_at_one_that_fails() {
+    let agent = fake("acp.py").display().to_string();
+    let Some(bench) = Bench::of_agents(&python(), &agent) else {
+        return;
+    };
+    let notebook = |sources: &[&str]| {
+        let cell = |(number, source): (usize, &&str)| {
+            json!({"cell_type": "code", "id": format!("c{number}"), "metadata": {}, "source": source,
+                   "execution_count": null, "outputs": []})
+        };
+        let cells: Vec<Value> = sources.iter().enumerate().map(cell).collect();
+        let spec = json!({"name": "agentclient", "display_name": "x"});
+        json!({"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5})
+    };
+    let run = |sources: &[&str]| {
+        let path = bench
+            .home
+            .write("book.ipynb", notebook(sources).to_string());
+        let execute = bench.beside("jupyter-execute");
+        let words = ["--inplace", "book.ipynb"];
+        let ran = finish(bench.home.foreign(&execute, &words), b"");
+        let book: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        (ran, book)
+    };
+    let (ran, book) = run(&["%agent permissions manual", "think hello", "permission"]);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let outputs = |cell: usize| book["cells"][cell]["outputs"].to_string();
+    assert!(outputs(1).contains("💭 hm") && outputs(1).contains("hello "));
+    assert!(outputs(2).contains("nobody can be asked"), "{}", outputs(2));
+    let (ran, _) = run(&["die", "hello"]);
+    assert_ne!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stderr.contains("AgentError"), "{ran:?}");
+}
+
+/// What the scripted model says: the last thing it was told names it.
+fn model(request: &Value) -> Reply {
+    let told = conversation(request);
+    let asked = told.iter().rev().find(|line| line.starts_with("user: "));
+    let asked = asked.map_or("", String::as_str);
+    let items = request["input"].as_array().unwrap();
+    let ran = items
+        .last()
+        .is_some_and(|item| item["type"] == "function_call_output");
+    let call = |command: &str, more: Value| {
+        let mut arguments = json!({"cmd": command});
+        for (name, value) in more.as_object().unwrap() {
+            arguments[name] = value.clone();
+        }
+        Reply::calls(&[("c1", "exec_command", arguments)])
+    };
+    match asked {
+        _ if ran => Reply::text("it ran"),
+        asked if asked.contains("use the shell") => call("echo from-shell", json!({})),
+        asked if asked.contains("use more") => call(
+            "touch outside",
+            json!({"sandbox_permissions": "require_escalated", "justification": "to test"}),
+        ),
+        asked if asked.contains("hold") => {
+            Reply::Stream(vec![Event::Begun(vec!["begun".into()]), Event::Hold])
+        }
+        asked if asked.contains("what was first") => {
+            let first = told.iter().find(|line| line.starts_with("user: "));
+            Reply::text(first.unwrap().trim_start_matches("user: "))
+        }
+        _ => Reply::text("good *morning*"),
+    }
+}
+
+#[test]
+fn codex_acp_streams_asks_is_stopped_and_is_told_of_servers() {
+    let endpoint = Endpoint::answering(|_, request| model(request));
+    let (Some(codex), Some(agent)) = (peers::codex(), peers::codex_acp()) else {
+        return;
+    };
+    let Some(mut bench) = Bench::of_agents(agent.to_str().unwrap(), "") else {
+        return;
+    };
+    endpoint.write_home(&bench.home.codex(), "gpt-5.5");
+    bench.home.set("CODEX_PATH", codex);
+    bench.home.set("INITIAL_AGENT_MODE", "agent-full-access");
+    let ran = bench.python("agents.py", &["real"]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }

@@ -35,6 +35,47 @@ fn a_kernel_is_installed_listed_and_taken_away() {
 }
 
 #[test]
+fn the_kernel_of_agents_stands_beside_the_other() {
+    let home = Home::new();
+    let run = |words: &[&str]| home.run(words, "");
+    assert_eq!(run(&["kernel", "install"]).code(), 0);
+    let installed = run(&["kernel", "install", "--agent"]);
+    assert_eq!(installed.code(), 0, "{installed:?}");
+    assert!(
+        installed.stdout.contains("ACP_AGENT_COMMAND"),
+        "{installed:?}"
+    );
+    let folder = home.path().join("data/jupyter/kernels/agentclient");
+    let spec = std::fs::read_to_string(folder.join("kernel.json")).unwrap();
+    for said in [
+        "\"Agent Client Protocol\"",
+        "\"agent\"",
+        "\"message\"",
+        "\"--agent\"",
+    ] {
+        assert!(spec.contains(said), "{said}: {spec}");
+    }
+    let listed = run(&["kernel", "list"]).stdout;
+    for name in ["kernels/ipycodex", "kernels/agentclient"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+    // With a name it is the agent of the other kernel.
+    assert_eq!(run(&["kernel", "install", "--agent", "demo"]).code(), 0);
+    let other = home
+        .path()
+        .join("data/jupyter/kernels/ipycodex/kernel.json");
+    assert!(std::fs::read_to_string(other).unwrap().contains("\"demo\""));
+    assert_eq!(run(&["kernel", "uninstall", "--agent"]).code(), 0);
+    assert!(!folder.exists());
+    let gone = run(&["kernel", "uninstall", "--agent"]);
+    assert!(
+        gone.code() == 1 && gone.stderr.contains("kernels/agentclient"),
+        "{gone:?}"
+    );
+    assert!(run(&["kernel", "list"]).stdout.contains("kernels/ipycodex"));
+}
+
+#[test]
 fn what_cannot_be_served_is_named() {
     let home = Home::new();
     let nothing = home.run(&["kernel"], "");

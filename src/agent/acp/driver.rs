@@ -212,6 +212,8 @@ impl Driver {
                     self.begin_next().await;
                 }
             }
+            // One that cannot be closed is opened again as it is.
+            Purpose::Close(turn) if self.at_hand(turn) => self.open_session().await,
             Purpose::Model(turn) if self.at_hand(turn) => {
                 let events = self.sessions.model_set(turn, outcome);
                 self.tell(events).await;
@@ -219,7 +221,7 @@ impl Driver {
                 self.begin_next().await;
             }
             Purpose::Prompt(turn) if self.at_hand(turn) => self.prompted(outcome).await,
-            Purpose::Model(_) | Purpose::Prompt(_) | Purpose::Courtesy => {}
+            Purpose::Close(_) | Purpose::Model(_) | Purpose::Prompt(_) | Purpose::Courtesy => {}
             Purpose::Authenticate(_) | Purpose::Choose(_) | Purpose::Sessions(_) => {
                 let options = &mut self.sessions.options;
                 let news = self.asides.answered(&name, purpose, outcome, options);
@@ -249,11 +251,8 @@ impl Driver {
         link.ask(Purpose::Prompt(turn), params);
         current.sent = true;
         self.orders.tell(AgentEvent::Sent { turn }).await;
-        if let Some(message) = left_out {
-            self.orders
-                .tell(AgentEvent::Progress { turn, message })
-                .await;
-        }
+        let said = left_out.map(|message| AgentEvent::Progress { turn, message });
+        self.tell(said).await;
     }
 
     /// The agent has ended the turn.

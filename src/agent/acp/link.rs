@@ -29,6 +29,8 @@ pub(super) enum Purpose {
     New(TurnId),
     Resume(TurnId),
     Load(TurnId),
+    /// Closing the session of the turn, which is opened again.
+    Close(TurnId),
     /// The model, before the prompt.
     Model(TurnId),
     Prompt(TurnId),
@@ -50,6 +52,7 @@ impl Purpose {
             Purpose::New(_) => "session/new",
             Purpose::Resume(_) => "session/resume",
             Purpose::Load(_) => "session/load",
+            Purpose::Close(_) => "session/close",
             Purpose::Model(_) | Purpose::Choose(_) => "session/set_config_option",
             Purpose::Prompt(_) => "session/prompt",
             Purpose::Authenticate(_) => "authenticate",

@@ -61,6 +61,11 @@ impl Sessions {
         let opens = current.only_opens();
         match known {
             Some(id) if self.open.contains(&id) && !opens => self.enter(current, id, false),
+            // Codex keeps to the servers that a session began with as long as it is open.
+            Some(id) if agreed.resume && agreed.close && self.open.remove(&id) => {
+                let params = json!({"sessionId": id});
+                Step::ask(Purpose::Close(turn), params)
+            }
             Some(id) if agreed.resume => Step::ask(Purpose::Resume(turn), params(&id)),
             Some(id) if agreed.load && !self.open.contains(&id) => {
                 Step::ask(Purpose::Load(turn), params(&id))

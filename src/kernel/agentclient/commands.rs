@@ -156,15 +156,19 @@ pub(super) async fn carry_out(desk: &mut Desk, page: &mut Page<'_>, order: Order
     }
 }
 
-/// Tells the session of the servers there are now; how that is said, where none is open: as `unopened`.
+/// Tells the session of the servers there are now (one that was not used yet is replaced); how that is said, where
+/// none is open: as `unopened`.
 async fn applied(desk: &mut Desk, page: &mut Page<'_>, unopened: &str) -> Said {
     let Some(session) = desk.conversation.session.clone().filter(|it| it.open) else {
         return Ok(unopened.to_owned());
     };
     let servers = desk.servers.active(&desk.of_codex());
-    match enter(desk, page, Some(session.id), servers).await {
+    let same = Some(session.id).filter(|_| session.used);
+    match enter(desk, page, same, servers).await {
         Ok(()) => Ok("Session updated.".to_owned()),
         Err(Cut::Failed(failure)) if failure.kind == FailureKind::Refused => {
+            // It may have been closed on the way.
+            desk.conversation.lost();
             Ok("Run %agent session restart to apply.".to_owned())
         }
         Err(cut) => Err(cut.into()),

@@ -1,7 +1,8 @@
 //! What the kernel was started with, and what was set since: the agent's command, its variables, its directories.
 //!
-//! Variables: `ACP_AGENT_COMMAND` (else `codex-acp`), `ACP_AGENT_ARGS` (words between blanks),
-//! `CODEX_HOME`. A command that is a file but cannot be executed is one for Python.
+//! Variables: `ACP_AGENT_COMMAND` (else `codex-acp`), `ACP_AGENT_ARGS` (words between blanks), `ACP_OUTPUT`
+//! (`markdown`: answers are markdown that grows, else text), `CODEX_HOME`. A command that is a file but cannot be
+//! executed is one for Python.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,6 +82,11 @@ impl Configured {
     pub(super) fn line(&self) -> String {
         let words = std::iter::once(&self.command).chain(&self.arguments);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Answers are markdown that grows, in place of text.
+    pub(super) fn shows_markdown(&self) -> bool {
+        self.variable("ACP_OUTPUT") == Some("markdown")
     }
 
     /// The directory of the kernel.

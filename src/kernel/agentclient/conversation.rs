@@ -35,6 +35,8 @@ pub(super) struct Session {
     /// The agent that runs has it.
     pub(super) open: bool,
     pub(super) servers: Vec<McpServer>,
+    /// There is a conversation in it.
+    pub(super) used: bool,
 }
 
 /// What the agent offers in it.

@@ -4,11 +4,12 @@
 //! Pure. Invariants: words come out as they came; a mark stands once at the beginning of a line, before what it is of;
 //! what a command puts out is shown as it comes, up to [`MOST_OUTPUT`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::agent::{
     Activity, AgentEvent, Aside, CommandRun, FileChange, InputPart, PlanStep, WorkStatus,
 };
+use crate::text::cut_characters;
 
 /// Characters of a block that are shown; a longer one is folded.
 const LONG: usize = 500;
@@ -42,8 +43,10 @@ pub(super) struct Marks {
     thought: Option<Thought>,
     /// Bytes that each command has shown.
     commands: HashMap<String, usize>,
+    /// What was shown last is a picture, for which a word stands, too.
+    picture: bool,
     /// Work that was begun.
-    begun: HashMap<String, ()>,
+    begun: HashSet<String>,
 }
 
 /// A thought that goes on.
@@ -106,6 +109,9 @@ impl Marks {
     }
 
     fn words(&mut self, message: u64, delta: &str, out: &mut Vec<Piece>) {
+        if std::mem::take(&mut self.picture) && delta == "[image]" {
+            return;
+        }
         self.end_thought(out);
         if self.open == Some(true) || self.message != Some(message) {
             self.end_line(out);
@@ -246,7 +252,7 @@ impl Marks {
             WorkStatus::Done => "completed",
             WorkStatus::Failed => "failed",
         };
-        if self.begun.insert(activity.id.clone(), ()).is_none() {
+        if self.begun.insert(activity.id.clone()) {
             self.line("🔧", &format!("{told} ({status})"), out);
         }
         let mark = match activity.status {
@@ -254,11 +260,7 @@ impl Marks {
             WorkStatus::Done => "✅",
             WorkStatus::Failed => "❌",
         };
-        let text = activity.text();
-        self.line(mark, &told, out);
-        if !text.trim().is_empty() {
-            self.line("  ", &text, out);
-        }
+        self.line(mark, format!("{told}\n{}", activity.text()).as_str(), out);
         for part in &activity.content {
             if let InputPart::Image(url) = part {
                 out.push(Piece::Picture(url.clone()));
@@ -268,12 +270,9 @@ impl Marks {
 
     fn changed(&mut self, changes: &[FileChange], out: &mut Vec<Piece>) {
         for change in changes {
-            let head = format!("{} {}", change.change.word(), change.path);
-            self.line("📝", &head, out);
-            let text = change.change.text();
-            if !text.trim().is_empty() {
-                out.push(Piece::Fold(format!("📝 {head}"), text.into_owned()));
-            }
+            let (word, text) = (change.change.word(), change.change.text());
+            let all = format!("{word} {}\n{}", change.path, text.trim_end());
+            self.line("📝", &all, out);
         }
     }
 
@@ -286,16 +285,17 @@ impl Marks {
             Aside::Picture(url) => {
                 self.end_thought(out);
                 self.end_line(out);
+                self.picture = true;
                 out.push(Piece::Picture(url));
             }
         }
     }
 }
 
-/// The beginning of a text, on one line.
+/// The first line of a text, or the beginning of it.
 fn summary(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    crate::text::cut_characters(&line, SUMMARY).into_owned()
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    cut_characters(line, SUMMARY).into_owned()
 }
 
 /// The end of an output.
@@ -479,9 +479,9 @@ mod tests {
         ]);
         assert_eq!(
             err,
-            "📋 Plan:\n  ✅ a\n  🔄 b\n  ⏳ c\n🔧 w.now() (in_progress)\n✅ w.now()\n   rain\n📝 add /a\n📝 Wrote /b\n\
+            "📋 Plan:\n  ✅ a\n  🔄 b\n  ⏳ c\n🔧 w.now() (in_progress)\n✅ w.now()\nrain\n📝 add /a\n1\n📝 Wrote /b\n\
              📨 later\n"
         );
-        assert_eq!(rest, ["data:x", "📝 add /a|1\n"]);
+        assert_eq!(rest, ["data:x"]);
     }
 }

@@ -76,7 +76,7 @@ const ROWS: [Row; 22] = [
     row("config", "", "Show current configuration", CONFIGURATION),
     row("config", "COMMAND [ARGS...]", "Set the agent's command", CONFIGURATION),
     row("env", "", "Show environment variables", CONFIGURATION),
-    row("env", "KEY=VALUE", "Set one for the agent", CONFIGURATION),
+    row("env", "KEY=VALUE", "Set one for the agent; ACP_OUTPUT=markdown renders answers", CONFIGURATION),
 ];
 
 /// The words behind `%agent`, in the order they are offered in.

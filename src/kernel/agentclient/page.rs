@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::marks::{Marks, Piece};
 use crate::agent::AgentEvent;
@@ -15,24 +16,39 @@ use crate::kernel::sheet::{Sheet, picture};
 use crate::kernel::voice::Voice;
 use crate::output::MimeBundle;
 use crate::runtime::{Display, OutputStream};
+use crate::session::answer_event;
 use crate::text::escape::xml_text;
 
 /// The output of one cell.
 pub(super) struct Page<'a> {
     sheet: Sheet<'a>,
     marks: Marks,
+    /// Answers are markdown that grows.
+    markdown: bool,
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(voice: &'a Voice, request: &Arc<Request>, silent: bool) -> Self {
+    pub(super) fn new(
+        voice: &'a Voice,
+        request: &Arc<Request>,
+        silent: bool,
+        markdown: bool,
+    ) -> Self {
         Page {
-            sheet: Sheet::new(voice, Arc::clone(request), silent, true),
+            sheet: Sheet::new(voice, Arc::clone(request), silent, !markdown),
             marks: Marks::default(),
+            markdown,
         }
     }
 
     /// Shows what an event says.
     pub(super) async fn on(&mut self, event: AgentEvent) {
+        if self.markdown && !matches!(event, AgentEvent::Aside { .. }) {
+            if let Some(event) = answer_event(event) {
+                self.sheet.answered(event).await;
+            }
+            return;
+        }
         let pieces = self.marks.on(event);
         self.show(pieces).await;
     }
@@ -58,6 +74,9 @@ impl<'a> Page<'a> {
     }
 
     async fn show(&mut self, pieces: Vec<Piece>) {
+        if self.markdown && !pieces.is_empty() {
+            self.sheet.settle().await;
+        }
         for piece in pieces {
             match piece {
                 Piece::Out(text) => self.sheet.push(OutputStream::Stdout, text.as_bytes()).await,
@@ -85,6 +104,16 @@ impl<'a> Page<'a> {
         self.sheet.show(&Display::of(bundle)).await;
         let nothing = json!({"name": "stdout", "text": ""});
         self.sheet.publish("stream", nothing).await;
+    }
+
+    /// When an answer that grew is to be sent again.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.sheet.due().filter(|_| self.markdown)
+    }
+
+    /// Sends it.
+    pub(super) async fn show_answer(&mut self) {
+        self.sheet.show_answer().await;
     }
 
     /// Sends what waits.

@@ -48,18 +48,19 @@ impl Front for Client {
                 .publish(Some(request.header()), "execute_input", content)
                 .await;
         }
-        let mut page = Page::new(&voice, request, wish.silent);
         let mut outcome = Ok(());
         for step in steps {
+            let markdown = self.0.configured.shows_markdown();
+            let mut page = Page::new(&voice, request, wish.silent, markdown);
             outcome = match step {
                 Step::Command(line) => self.command(&mut page, &line).await,
                 Step::Prompt(text) => self.prompt(&mut page, &text, wish.allow_stdin).await,
             };
+            page.finish(outcome.as_ref().err()).await;
             if outcome.is_err() {
                 break;
             }
         }
-        page.finish(outcome.as_ref().err()).await;
         done(self.0.line, outcome, wish.stop_on_error, &expressions)
     }
 

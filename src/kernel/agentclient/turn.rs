@@ -5,6 +5,7 @@
 //! its end, so that nothing of it shows in the next cell.
 
 use tokio::sync::mpsc::Receiver;
+use tokio::time::Instant;
 
 use super::conversation::{Session, request};
 use super::desk::Desk;
@@ -55,6 +56,9 @@ pub(super) async fn prompt(
         desk.permissions.mode.sandbox(),
     );
     let wanted = request(Some(text), Some(session.id.clone()), place);
+    if let Some(session) = &mut desk.conversation.session {
+        session.used = true;
+    }
     let thread = follow(desk, page, wanted, asks).await?;
     if let (Some(id), Some(session)) = (thread, &mut desk.conversation.session)
         && id != session.id
@@ -110,12 +114,14 @@ pub(super) async fn enter(
         servers.clone(),
         desk.permissions.mode.sandbox(),
     );
+    let used = id.is_some();
     let thread = follow(desk, page, request(None, id, place), false).await?;
     log::info!(target: AGENT, "session {} with {} MCP servers", thread.as_deref().unwrap_or("none"), servers.len());
     desk.conversation.session = thread.map(|id| Session {
         id,
         open: true,
         servers,
+        used,
     });
     Ok(())
 }
@@ -134,6 +140,10 @@ async fn follow(
         if desk.conversation.told_nothing() {
             page.flush().await;
         }
+        let due = page.due();
+        if due.is_some_and(|due| due <= Instant::now()) {
+            page.show_answer().await;
+        }
         let event = tokio::select! {
             biased;
             () = desk.stop.wanted(), if !stopped => {
@@ -142,6 +152,7 @@ async fn follow(
                 continue;
             }
             event = desk.conversation.next() => event,
+            () = until(due), if due.is_some() => continue,
             Some(reply) = desk.stdin.recv() => {
                 if let Some(answered) = open.take_if(|open| open.asked.is_answered_by(&reply)) {
                     open = heard(desk, page, turn, answered, &reply).await;
@@ -229,9 +240,15 @@ async fn ask_next(
         options: question.options.clone(),
         reasons: question.reasons,
     }));
-    page.say("🔐", &spoken.body()).await;
+    page.say("🔐", spoken.body().trim_start_matches("? ")).await;
     let asked = put(page, spoken).await;
     Some(Open { asked, question })
+}
+
+async fn until(due: Option<Instant>) {
+    if let Some(due) = due {
+        tokio::time::sleep_until(due).await;
+    }
 }
 
 /// What was typed for an earlier question is no answer to the next one.

@@ -19,6 +19,7 @@ use crate::agent::{
     QuestionAnswer, ToolCall, Usage,
 };
 use crate::dialog::{GatheredAnswer, ToolRecord, call_line, interrupted, tool_line};
+use crate::session::answered::answer_event;
 use crate::session::events::{AnswerEvent, TurnOutcome};
 use crate::session::tool_return::ToolReturn;
 use crate::session::toolbox::shows_itself;
@@ -139,81 +140,16 @@ impl Turn {
     }
 
     fn on_agent(&mut self, event: AgentEvent) -> Vec<TurnAction> {
-        let shown = match event {
-            AgentEvent::Sent { .. } | AgentEvent::Aside { .. } | AgentEvent::News(_) => {
-                return Vec::new();
-            }
-            AgentEvent::Text { message, delta, .. } => {
-                self.received += delta.len();
-                self.answer.text(message, &delta);
-                AnswerEvent::Text { message, delta }
-            }
-            AgentEvent::Restarted { message, .. } => {
-                self.answer.restarted(message);
-                AnswerEvent::Restarted { message }
-            }
-            AgentEvent::Thought { part, delta, .. } => {
-                self.received += delta.len();
-                self.answer.thought(part, &delta);
-                AnswerEvent::Thought { part, delta }
-            }
-            AgentEvent::CommandStarted { id, command, .. } => {
-                AnswerEvent::CommandStarted { id, command }
-            }
-            AgentEvent::CommandOutput { id, delta, .. } => AnswerEvent::CommandOutput { id, delta },
-            AgentEvent::CommandRan { command, .. } => {
-                self.received += command.output.len() + 1;
-                self.answer.command(&command);
-                AnswerEvent::CommandRan {
-                    id: command.id,
-                    command: command.command,
-                    exit_code: command.exit_code,
-                    output: command.output,
-                }
-            }
-            AgentEvent::CommandDenied { command, told, .. } => {
-                self.received += command.output.len() + 1;
-                self.answer.command(&command);
-                AnswerEvent::Denied {
-                    id: command.id,
-                    what: (!told).then_some(command.command),
-                }
-            }
+        match event {
             AgentEvent::ToolCalled { call, .. } => {
                 self.waiting.push_back(Wanted::Call(call));
-                return self.next_wanted();
+                self.next_wanted()
             }
             AgentEvent::Asked { question, .. } => {
                 self.waiting.push_back(Wanted::Question(question));
-                return self.next_wanted();
+                self.next_wanted()
             }
-            AgentEvent::Withdrawn { id, .. } => return self.withdraw(&id),
-            AgentEvent::Planned { steps, .. } => {
-                let plan = steps
-                    .iter()
-                    .map(|step| (step.text.as_str(), step.status.word()));
-                self.answer.plan(&plan.collect::<Vec<_>>());
-                self.received += 1;
-                AnswerEvent::Planned(steps)
-            }
-            AgentEvent::Worked { activity, .. } => {
-                if let Some(work) = activity.record() {
-                    self.received += work.title.len() + work.result.len();
-                    self.answer.work(&work);
-                }
-                AnswerEvent::Worked(activity)
-            }
-            AgentEvent::FilesChanged { changes, .. } => {
-                let work = FileChange::record(&changes);
-                self.received += work.title.len();
-                self.answer.work(&work);
-                AnswerEvent::FilesChanged(changes)
-            }
-            AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
-            AgentEvent::Usage { usage, .. } => {
-                self.usage = Some(usage);
-                return Vec::new();
-            }
+            AgentEvent::Withdrawn { id, .. } => self.withdraw(&id),
             AgentEvent::Finished {
                 interrupted,
                 thread,
@@ -225,11 +161,54 @@ impl Turn {
                 } else {
                     (TurnOutcome::Complete, thread)
                 };
-                return self.end_with_tool(outcome, thread);
+                self.end_with_tool(outcome, thread)
             }
-            AgentEvent::Failed { failure, .. } => return self.fail(failure),
-        };
-        vec![TurnAction::Show(shown)]
+            AgentEvent::Failed { failure, .. } => self.fail(failure),
+            event => {
+                self.gather(&event);
+                let shown = answer_event(event);
+                shown.map(TurnAction::Show).into_iter().collect()
+            }
+        }
+    }
+
+    /// Keeps what of an event belongs to the answer.
+    fn gather(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Text { message, delta, .. } => {
+                self.received += delta.len();
+                self.answer.text(*message, delta);
+            }
+            AgentEvent::Restarted { message, .. } => self.answer.restarted(*message),
+            AgentEvent::Thought { part, delta, .. } => {
+                self.received += delta.len();
+                self.answer.thought(*part, delta);
+            }
+            AgentEvent::CommandRan { command, .. } | AgentEvent::CommandDenied { command, .. } => {
+                self.received += command.output.len() + 1;
+                self.answer.command(command);
+            }
+            AgentEvent::Planned { steps, .. } => {
+                let plan = steps
+                    .iter()
+                    .map(|step| (step.text.as_str(), step.status.word()));
+                self.answer.plan(&plan.collect::<Vec<_>>());
+                self.received += 1;
+            }
+            AgentEvent::Worked { activity, .. } => {
+                if let Some(work) = activity.record() {
+                    self.received += work.title.len() + work.result.len();
+                    self.answer.work(&work);
+                }
+            }
+            AgentEvent::FilesChanged { changes, .. } => {
+                let work = FileChange::record(changes);
+                self.received += work.title.len();
+                self.answer.work(&work);
+            }
+            AgentEvent::Usage { usage, .. } => self.usage = Some(*usage),
+            _ => {}
+        }
     }
 
     /// A tool is being called.

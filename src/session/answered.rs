@@ -1,0 +1,46 @@
+//! What an agent tells, as a piece of the answer that front-ends show.
+//!
+//! Pure. What is no piece of it (a question, the end of the turn) comes to nothing here.
+
+use super::events::AnswerEvent;
+use crate::agent::{AgentEvent, Aside};
+
+/// What of an event is shown; `None`: nothing.
+pub fn answer_event(event: AgentEvent) -> Option<AnswerEvent> {
+    Some(match event {
+        AgentEvent::Text { message, delta, .. } => AnswerEvent::Text { message, delta },
+        AgentEvent::Restarted { message, .. } => AnswerEvent::Restarted { message },
+        AgentEvent::Thought { part, delta, .. } => AnswerEvent::Thought { part, delta },
+        AgentEvent::CommandStarted { id, command, .. } => {
+            AnswerEvent::CommandStarted { id, command }
+        }
+        AgentEvent::CommandOutput { id, delta, .. } => AnswerEvent::CommandOutput { id, delta },
+        AgentEvent::CommandRan { command, .. } => AnswerEvent::CommandRan {
+            id: command.id,
+            command: command.command,
+            exit_code: command.exit_code,
+            output: command.output,
+        },
+        AgentEvent::CommandDenied { command, told, .. } => AnswerEvent::Denied {
+            id: command.id,
+            what: (!told).then_some(command.command),
+        },
+        AgentEvent::Planned { steps, .. } => AnswerEvent::Planned(steps),
+        AgentEvent::Worked { activity, .. } => AnswerEvent::Worked(activity),
+        AgentEvent::FilesChanged { changes, .. } => AnswerEvent::FilesChanged(changes),
+        AgentEvent::Progress { message, .. } => AnswerEvent::Progress(message),
+        AgentEvent::Aside {
+            aside: Aside::Picture(url),
+            ..
+        } => AnswerEvent::Picture(url),
+        AgentEvent::Aside { .. }
+        | AgentEvent::Sent { .. }
+        | AgentEvent::ToolCalled { .. }
+        | AgentEvent::Asked { .. }
+        | AgentEvent::Withdrawn { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::Finished { .. }
+        | AgentEvent::Failed { .. }
+        | AgentEvent::News(_) => return None,
+    })
+}
