@@ -327,6 +327,38 @@ def asides():
         assert told.reply["user_expressions"]["a"]["status"] == "error"
 
 
+def logins():
+    with kernel() as (k, _):
+        assert "no way to log in" in k.run("%session login").text()
+        told = k.run("hello")
+        assert told.reply["status"] == "error" and "nobody is logged in" in told.reply["evalue"], told.reply
+        assert "%agent session login" in told.text("stderr"), told.text("stderr")
+        assert "  key  A key" in k.run("%session login").text()
+        told = k.run("%session login kay")
+        assert told.reply["evalue"].startswith("Unknown way to log in: kay"), told.reply
+        assert k.run("%session login key").text() == "Logged in with key: the next prompt uses it.\n"
+        assert k.run("hello").text() == "hello \n"
+
+
+def bare():
+    """An agent that can do nothing but answer."""
+    with kernel() as (k, _):
+        session = k.run("session").text()
+        told = k.run("%mcp add web -- web-server")
+        assert told.text() == "Added MCP server 'web'. Run %agent session restart to apply.\n", told.messages
+        assert k.run("session").text() == session and k.run("servers").text() == "[]\n"
+        told = k.run("%session load s1")
+        assert told.reply["status"] == "error" and "'s1'" in told.reply["evalue"], told.reply
+        assert "lists no conversations" in k.run("%session list").reply["evalue"]
+        assert k.run("session").text() == session
+        assert k.run("%session restart").reply["status"] == "ok"
+        assert "web-server" in k.run("servers").text()
+        # What is gone with the agent is said.
+        k.run("die")
+        told = k.run("hello")
+        assert told.text() == "hello \n" and "does not know what went before" in told.text("stderr"), told.messages
+
+
 def logged():
     with kernel() as (k, _):
         assert k.run("think hello").text() == "hello \n"

@@ -17,8 +17,11 @@ fn converse(name: &str) {
 }
 
 fn converse_with(program: &str, name: &str) {
-    let agent = fake("acp.py").display().to_string();
-    if let Some(mut bench) = Bench::of_agents(program, &agent) {
+    hold(program, &fake("acp.py").display().to_string(), name);
+}
+
+fn hold(program: &str, agent: &str, name: &str) {
+    if let Some(mut bench) = Bench::of_agents(program, agent) {
         bench.home.set("OPENAI_API_KEY", "hush");
         let ran = bench.python("agents.py", &[name]);
         assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
@@ -93,6 +96,18 @@ fn what_is_logged_is_named_in_variables() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn users_log_in_where_that_is_needed() {
+    let agent = format!("{} login", fake("acp.py").display());
+    hold(&python(), &agent, "logins");
+}
+
+#[test]
+fn what_an_agent_cannot_do_is_said() {
+    let agent = format!("{} bare", fake("acp.py").display());
+    hold(&python(), &agent, "bare");
 }
 
 #[test]

@@ -167,8 +167,6 @@ async fn applied(desk: &mut Desk, page: &mut Page<'_>, unopened: &str) -> Said {
     match enter(desk, page, same, servers).await {
         Ok(()) => Ok("Session updated.".to_owned()),
         Err(Cut::Failed(failure)) if failure.kind == FailureKind::Refused => {
-            // It may have been closed on the way.
-            desk.conversation.lost();
             Ok("Run %agent session restart to apply.".to_owned())
         }
         Err(cut) => Err(cut.into()),

@@ -111,14 +111,17 @@ impl Conversation {
         self.session.as_ref().map(|session| session.id.as_str())
     }
 
-    /// What the agent tells next; never returns where none runs.
-    pub(super) async fn next(&mut self) -> AgentEvent {
-        if let Some(running) = &mut self.running
-            && let Some(event) = running.events.recv().await
-        {
-            return event;
+    /// What the agent tells next; `None`: it is gone, which is told once. Never returns where none runs.
+    pub(super) async fn next(&mut self) -> Option<AgentEvent> {
+        let Some(running) = &mut self.running else {
+            return std::future::pending().await;
+        };
+        let event = running.events.recv().await;
+        if event.is_none() {
+            self.running = None;
+            self.lost();
         }
-        std::future::pending().await
+        event
     }
 
     /// It has told nothing that was not heard.
@@ -129,8 +132,8 @@ impl Conversation {
     }
 
     /// Hears what belongs to no turn: news are kept.
-    pub(super) fn hear(&mut self, event: AgentEvent) {
-        if let AgentEvent::News(news) = event {
+    pub(super) fn hear(&mut self, event: Option<AgentEvent>) {
+        if let Some(AgentEvent::News(news)) = event {
             self.news(news);
         }
     }

@@ -64,8 +64,7 @@ pub(super) async fn prompt(
         && id != session.id
     {
         session.id = id;
-        let what =
-            "the agent was started again, in a new session: it does not know what went before";
+        let what = "the agent goes on in a new session: it does not know what went before";
         page.say("⚠️", what).await;
     }
     Ok(())
@@ -151,7 +150,10 @@ async fn follow(
                 desk.conversation.cancel(turn);
                 continue;
             }
-            event = desk.conversation.next() => event,
+            event = desk.conversation.next() => match event {
+                Some(event) => event,
+                None => break Err(gone()),
+            },
             () = until(due), if due.is_some() => continue,
             Some(reply) = desk.stdin.recv() => {
                 if let Some(answered) = open.take_if(|open| open.asked.is_answered_by(&reply)) {
@@ -213,6 +215,14 @@ async fn follow(
             }
             Err(Cut::Failed(failure))
         }
+    }
+}
+
+fn gone() -> AgentFailure {
+    AgentFailure {
+        kind: FailureKind::Died,
+        message: "the agent is gone".to_owned(),
+        hints: Vec::new(),
     }
 }
 
