@@ -85,6 +85,34 @@ impl Answer {
         true
     }
 
+    /// Something in it is unfinished.
+    pub(super) fn goes_on(&self) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Deed { state, .. } => state.is_none(),
+            Block::Work(activity) => activity.ended().is_none(),
+            _ => false,
+        })
+    }
+
+    /// This tells more of what is unfinished in it.
+    pub(super) fn awaits(&self, event: &AnswerEvent) -> bool {
+        let deed = |wanted: &str| {
+            let of = |block: &Block| matches!(block, Block::Deed { id, state: None, .. } if id == wanted);
+            self.blocks.iter().any(of)
+        };
+        match event {
+            AnswerEvent::CommandOutput { id, .. }
+            | AnswerEvent::CommandRan { id, .. }
+            | AnswerEvent::Denied { id, .. } => deed(id),
+            AnswerEvent::ToolRan { .. } => deed(""),
+            AnswerEvent::Worked(activity) => self
+                .blocks
+                .iter()
+                .any(|block| matches!(block, Block::Work(known) if known.id == activity.id)),
+            _ => false,
+        }
+    }
+
     /// There is nothing to show.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.is_empty()

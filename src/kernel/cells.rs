@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::asides;
 use super::desk::Desk;
 use super::execute::{execute, follow};
 use super::front::{Done, Front};
-use super::asides;
 use crate::jupyter::{Request, comm_message};
 use crate::runtime::RuntimeRequest;
 use crate::session::Next;

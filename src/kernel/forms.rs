@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::jupyter::{Channel, Outgoing, comm_to_send};
 use crate::output::{CellError, MimeBundle};
-use crate::runtime::{Display, LOOK, PARTS, SOURCE};
+use crate::runtime::{CommMessage, Display, LOOK, PARTS, SOURCE, THIS_REQUEST};
 
 /// How a request failed.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +92,17 @@ pub(super) fn display(display: &Display) -> (&'static str, Value) {
     (kind, content)
 }
 
+/// A message of an object of the interpreter. One that wants the output of what happens now, as widgets do that show
+/// it, says so by a word: only here is it known by which message it happens, that with the header `parent`.
+pub(super) fn comm(mut message: CommMessage, parent: Option<&Value>) -> Outgoing {
+    if let (Some(name), Some(parent)) = (message.data.pointer_mut("/state/msg_id"), parent)
+        && *name == THIS_REQUEST
+    {
+        *name = parent["msg_id"].clone();
+    }
+    comm_to_send(Channel::Iopub, message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +127,22 @@ mod tests {
         assert_eq!(display(&shown).0, "execute_result");
         shown.update = true;
         assert_eq!(display(&shown).0, "update_display_data");
+    }
+
+    #[test]
+    fn an_object_can_name_the_request() {
+        let says = |msg_id: &str| CommMessage {
+            comm: "c".into(),
+            act: CommAct::Say,
+            data: json!({"method": "update", "state": {"msg_id": msg_id}}),
+            metadata: Map::new(),
+            buffers: Vec::new(),
+        };
+        let parent = json!({"msg_id": "m"});
+        for (said, told) in [(THIS_REQUEST, "m"), ("", ""), ("other", "other")] {
+            let content = comm(says(said), Some(&parent)).content;
+            assert_eq!(content["data"]["state"]["msg_id"], told);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::forms;
 use super::printed::Printed;
 use super::voice::Voice;
 use crate::display::died;
-use crate::jupyter::{Channel, Request, comm_to_send};
+use crate::jupyter::Request;
 use crate::output::STDERR;
 use crate::session::{CellEvent, SessionEvent};
 
@@ -66,10 +66,14 @@ impl Late {
                 let (kind, content) = forms::display(&display);
                 voice.publish(parent, kind, content).await;
             }
+            SessionEvent::Cell(CellEvent::Clear { wait }) => {
+                let content = json!({ "wait": wait });
+                voice.publish(parent, "clear_output", content).await;
+            }
             SessionEvent::Cell(CellEvent::Comm(message)) => {
                 comms.says(&message);
                 voice
-                    .publish_whole(parent, comm_to_send(Channel::Iopub, message))
+                    .publish_whole(parent, forms::comm(message, parent))
                     .await;
             }
             SessionEvent::Notice(notice) => {

@@ -13,13 +13,20 @@ use super::answer::Answer;
 use super::forms;
 use super::printed::Printed;
 use super::voice::Voice;
-use crate::jupyter::{Outgoing, Request, fresh_name};
+use crate::jupyter::{Request, fresh_name};
 use crate::output::MimeBundle;
-use crate::runtime::{Display, OutputStream};
+use crate::runtime::{CommMessage, Display, OutputStream};
 use crate::session::AnswerEvent;
 
 /// Two states of an answer are so far apart: no more than 15 in a second, the last one included.
 const BETWEEN: Duration = Duration::from_millis(80);
+
+/// A part of an answer that has something unfinished in it.
+struct Above {
+    display: String,
+    answer: Answer,
+    grew: bool,
+}
 
 /// The output of one request.
 pub(super) struct Sheet<'a> {
@@ -36,6 +43,8 @@ pub(super) struct Sheet<'a> {
     display: Option<String>,
     /// The answer has more to show.
     grew: bool,
+    /// Parts of the answer above what came in between (a question, say): commands and tools in them go on still.
+    above: Vec<Above>,
     sent: Option<Instant>,
     words: String,
     /// The display of the line that tells how far a cell is.
@@ -54,6 +63,7 @@ impl<'a> Sheet<'a> {
             answer: Answer::default(),
             display: None,
             grew: false,
+            above: Vec::new(),
             sent: None,
             words: String::new(),
             status: None,
@@ -71,9 +81,10 @@ impl<'a> Sheet<'a> {
     }
 
     /// Sends a message of an object of the interpreter.
-    pub(super) async fn say(&mut self, message: Outgoing) {
+    pub(super) async fn say(&mut self, message: CommMessage) {
         self.flush().await;
         let parent = Some(self.request.header());
+        let message = forms::comm(message, parent);
         self.voice.publish_whole(parent, message).await;
     }
 
@@ -87,7 +98,8 @@ impl<'a> Sheet<'a> {
     /// When the answer may be sent again; `None`: there is nothing to send.
     pub(super) fn due(&self) -> Option<Instant> {
         let at = self.sent.map_or_else(Instant::now, |sent| sent + BETWEEN);
-        self.grew.then_some(at)
+        let grew = self.grew || self.above.iter().any(|above| above.grew);
+        grew.then_some(at)
     }
 
     /// Sends what was printed.
@@ -116,6 +128,13 @@ impl<'a> Sheet<'a> {
 
     /// Sends the answer as it is now.
     pub(super) async fn show_answer(&mut self) {
+        for above in self.above.iter().filter(|above| above.grew) {
+            self.sent = Some(Instant::now());
+            let content = shown(&above.answer, &above.display);
+            self.publish("update_display_data", content).await;
+        }
+        self.above.retain(|above| above.answer.goes_on());
+        self.above.iter_mut().for_each(|above| above.grew = false);
         if !std::mem::take(&mut self.grew) || self.prints {
             return;
         }
@@ -124,12 +143,8 @@ impl<'a> Sheet<'a> {
             Some(_) => "update_display_data",
             None => "display_data",
         };
-        let id = self.display.get_or_insert_with(fresh_name).clone();
-        let content = json!({
-            "data": {"text/markdown": self.answer.markdown(), "text/plain": self.answer.plain()},
-            "metadata": {},
-            "transient": {"display_id": id},
-        });
+        let id = self.display.get_or_insert_with(fresh_name);
+        let content = shown(&self.answer, id);
         self.publish(kind, content).await;
     }
 
@@ -151,8 +166,17 @@ impl<'a> Sheet<'a> {
     /// The answer so far is whole: what comes next stands below it.
     pub(super) async fn settle(&mut self) {
         self.show_answer().await;
-        self.display = None;
-        let words = std::mem::take(&mut self.answer).words();
+        let answer = std::mem::take(&mut self.answer);
+        let words = answer.words();
+        if let Some(display) = self.display.take()
+            && answer.goes_on()
+        {
+            self.above.push(Above {
+                display,
+                answer,
+                grew: false,
+            });
+        }
         if !words.is_empty() && self.prints {
             self.push(OutputStream::Stdout, b"\n").await;
         }
@@ -186,7 +210,15 @@ impl<'a> Sheet<'a> {
                 }
             }
             event if self.prints => self.print_answer(event).await,
-            event => self.grew |= self.answer.on(event),
+            event => {
+                let waits = |above: &&mut Above| above.answer.awaits(&event);
+                match self.above.iter_mut().rev().find(waits) {
+                    Some(above) if !self.answer.awaits(&event) => {
+                        above.grew |= above.answer.on(event);
+                    }
+                    _ => self.grew |= self.answer.on(event),
+                }
+            }
         }
     }
 
@@ -244,6 +276,15 @@ impl<'a> Sheet<'a> {
             self.stream(name, text).await;
         }
     }
+}
+
+/// Content of the message that shows an answer.
+fn shown(answer: &Answer, display: &str) -> Value {
+    json!({
+        "data": {"text/markdown": answer.markdown(), "text/plain": answer.plain()},
+        "metadata": {},
+        "transient": {"display_id": display},
+    })
 }
 
 /// A picture as a `data:` URL.

@@ -12,7 +12,6 @@ use super::sheet::Sheet;
 use crate::agent::InputPart;
 use crate::dialog::display_form;
 use crate::display::died;
-use crate::jupyter::{Channel, comm_to_send};
 use crate::markdown::fences::python_blocks;
 use crate::runtime::{Ending, OutputStream};
 use crate::session::{
@@ -204,7 +203,7 @@ impl<'a> Telling<'a> {
             CellEvent::Display(display) => self.sheet.show(&display).await,
             CellEvent::Comm(message) => {
                 self.comms.says(&message);
-                self.sheet.say(comm_to_send(Channel::Iopub, message)).await;
+                self.sheet.say(message).await;
             }
             CellEvent::Status(text) => self.sheet.show_status(&text).await,
             CellEvent::Clear { wait } => {

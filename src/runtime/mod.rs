@@ -44,7 +44,7 @@ pub use event::{Display, Ending, Finish, OutputStream, RuntimeEvent};
 pub use interpreter::{Death, RuntimeInfo, StartFailure};
 pub use request::{
     BranchWish, CommAct, CommMessage, Execute, InputReply, IpythonFlags, Place, RecordPlace,
-    RequestId, RuntimeRequest, SetUp, StartFile, Stdin, TrialCell,
+    RequestId, RuntimeRequest, SetUp, StartFile, Stdin, THIS_REQUEST, TrialCell,
 };
 
 use std::sync::Arc;

@@ -265,6 +265,10 @@ impl SetUp {
     }
 }
 
+/// Stands in a message of an object for the name of the front-end's message by which it is sent: code that wants what
+/// is shown because of that to go to the object cannot know the name.
+pub const THIS_REQUEST: &str = "ipycodex:this-request";
+
 /// A message between an object of the interpreter and one of a front-end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommMessage {

@@ -124,6 +124,7 @@ impl Session {
             },
             RuntimeEvent::Display { display, .. } => CellEvent::Display(display),
             RuntimeEvent::Comm { message, .. } => CellEvent::Comm(message),
+            RuntimeEvent::Clear { wait, .. } => CellEvent::Clear { wait },
             _ => return,
         };
         let event = Box::new(event);
@@ -192,6 +193,7 @@ impl Session {
                 });
             }
             RuntimeEvent::Display { display, .. } => out.send(CellEvent::Display(display)),
+            RuntimeEvent::Clear { wait, .. } => out.send(CellEvent::Clear { wait }),
             RuntimeEvent::InputRequested {
                 call,
                 prompt,

@@ -227,6 +227,20 @@ def objects():
         data = {"method": "update", "state": {"value": 17}, "buffer_paths": []}
         say("comm_msg", comm_id=view["model_id"], data=data)
         assert k.run("slider.value").of("execute_result")[0]["data"]["text/plain"] == "17"
+        # A widget that takes what its function shows names the request by which it is shown.
+        told = k.run("ipywidgets.interact(lambda n: print('n is', n), n=3);")
+        states = [one["data"]["state"] for one in told.of("comm_msg") if "state" in one["data"]]
+        takes = [state["msg_id"] for state in states if "msg_id" in state]
+        assert takes == [told.messages[0]["parent_header"]["msg_id"], ""], takes
+        kinds = [kind for kind in told.kinds() if kind in ("stream", "clear_output")]
+        assert kinds == ["clear_output", "stream"], told.kinds()
+        [slider] = [one["comm_id"] for one in told.of("comm_open")
+                    if one["data"]["state"]["_model_name"] == "IntSliderModel"]
+        told = say("comm_msg", comm_id=slider, data={"method": "update", "state": {"value": 4}, "buffer_paths": []})
+        takes = [one["content"]["data"]["state"]["msg_id"] for one in told if "msg_id" in str(one["content"])]
+        assert takes == [told[0]["parent_header"]["msg_id"], ""], told
+        told = [one for one in told if one["msg_type"] in ("stream", "clear_output")]
+        assert told[0]["content"] == {"wait": True} and told[1]["content"]["text"] == "n is 4\n", told
         told = k.run("from tqdm.notebook import tqdm\nfor _ in tqdm(range(3)): pass")
         values = [one["data"]["state"].get("value") for one in told.of("comm_msg")]
         assert 3.0 in values and "application/vnd.jupyter.widget-view+json" in told.of("display_data")[0]["data"]
