@@ -1,8 +1,9 @@
-//! The kernel of Jupyter, as real clients see it: the conformance tests of Jupyter, `nbclient`, `jupyter console`, a
-//! client of its reference library, and our own.
+//! The kernel of Jupyter, as real clients see it: the conformance tests of Jupyter, `nbclient`, `jupyter console`,
+//! JupyterLab in a browser, a client of its reference library, and our own.
 
 mod agents;
 mod bench;
 mod clients;
 mod conversations;
 mod install;
+mod lab;

@@ -31,17 +31,24 @@ impl Bench {
     }
 
     fn installed(how: &[&str]) -> Option<Bench> {
-        let python = peers::clients()?;
-        let mut home = Home::new();
-        let prefix = home.path().join("prefix");
-        home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
-        let mut words = vec!["kernel", "install"];
-        words.extend(how);
-        words.extend(["--prefix", prefix.to_str().unwrap()]);
-        words.extend(["--python", python.to_str().unwrap()]);
-        let installed = home.run(&words, "");
+        let mut bench = Bench {
+            python: peers::clients()?,
+            home: Home::new(),
+        };
+        bench.install(how);
+        Some(bench)
+    }
+
+    /// Installs the kernel for the Python of this bench.
+    pub(super) fn install(&mut self, words: &[&str]) {
+        let prefix = self.home.path().join("prefix");
+        self.home.set("JUPYTER_PATH", prefix.join("share/jupyter"));
+        let mut all = vec!["kernel", "install"];
+        all.extend(words);
+        all.extend(["--prefix", prefix.to_str().unwrap()]);
+        all.extend(["--python", self.python.to_str().unwrap()]);
+        let installed = self.home.run(&all, "");
         assert_eq!(installed.code(), 0, "{installed:?}");
-        Some(Bench { home, python })
     }
 
     /// Runs a program of these tests, found below `tests/kernel`.

@@ -1,97 +1,29 @@
 //! JupyterLab in a browser: it opens what was written, and has a notebook open that is worked on in place.
 
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::judge::{figure, notebook, piped, sources};
-use crate::support::home::{Home, PATIENCE, finish};
-use crate::support::peers;
+use crate::support::home::{Home, finish};
+use crate::support::lab::Lab;
 
 const SCRIPT: &str = include_str!("../data/notebook/lab.mjs");
 
-/// JupyterLab on the notebooks of a home; it ends with this.
-struct Lab {
-    server: Child,
-    address: String,
-    packages: PathBuf,
+/// The command that opens a notebook of the home, and types something into its first code cell.
+fn browser(lab: &Lab, home: &Home, name: &str, typed: &str) -> Command {
+    let cells = notebook(&home.work().join(name))["cells"]
+        .as_array()
+        .unwrap()
+        .len();
+    lab.browser(home, SCRIPT, "lab", name, &[&cells.to_string(), typed])
 }
 
-impl Lab {
-    /// `None`: it cannot be had, and that was said.
-    fn start(home: &Home) -> Option<Self> {
-        let (python, packages) = peers::lab()?;
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let numbered = format!("--ServerApp.port={port}");
-        let mut command = home.foreign(
-            &python,
-            &[
-                "-m",
-                "jupyterlab",
-                "--no-browser",
-                "--allow-root",
-                "--IdentityProvider.token=",
-                "--ServerApp.port_retries=0",
-                numbered.as_str(),
-            ],
-        );
-        let server = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lab = Lab {
-            server,
-            address: format!("http://127.0.0.1:{port}/lab/tree/"),
-            packages,
-        };
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(began.elapsed() < PATIENCE, "JupyterLab does not start");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Some(lab)
-    }
-
-    /// The command that opens a notebook of the home, and types something into its first code cell.
-    fn browser(&self, home: &Home, name: &str, typed: &str) -> Command {
-        let script = home.path().join("lab.mjs");
-        std::fs::write(&script, SCRIPT).unwrap();
-        let address = format!("{}{name}?reset", self.address);
-        let cells = notebook(&home.work().join(name))["cells"]
-            .as_array()
-            .unwrap()
-            .len();
-        let arguments = [
-            script.to_str().unwrap(),
-            &address,
-            &cells.to_string(),
-            typed,
-        ];
-        let mut command = home.foreign("node".as_ref(), &arguments);
-        command.env("PACKAGES", &self.packages);
-        command
-    }
-
-    /// What it shows of a notebook.
-    fn shows(&self, home: &Home, name: &str) -> Value {
-        let ran = finish(self.browser(home, name, ""), b"");
-        assert_eq!(ran.code(), 0, "{ran:?}");
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
+/// What it shows of a notebook.
+fn shows(lab: &Lab, home: &Home, name: &str) -> Value {
+    let ran = finish(browser(lab, home, name, ""), b"");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
 #[test]
@@ -117,7 +49,7 @@ fn what_was_written_is_opened() {
         "# Prose",
     ];
     assert_eq!(home.run(&edit, "").code(), 0);
-    let shown = lab.shows(&home, "run.ipynb");
+    let shown = shows(&lab, &home, "run.ipynb");
     let told = shown["outputs"].to_string();
     for part in ["told", "warned", "42", "ZeroDivisionError"] {
         assert!(told.contains(part), "{part}: {shown}");
@@ -136,7 +68,7 @@ fn what_was_written_is_opened() {
         &[],
         "a = 1\n'a note'\n.hello\na + 1\n%ipycodex save saved\n",
     );
-    let shown = lab.shows(&home, "saved.ipynb");
+    let shown = shows(&lab, &home, "saved.ipynb");
     assert_eq!(shown["code"], json!(["a = 1", "a + 1"]), "{shown}");
     assert_eq!(shown["numbers"], json!(["[1]:", "[4]:"]), "{shown}");
     assert_eq!(shown["prose"].as_array().unwrap().len(), 2, "{shown}");
@@ -151,13 +83,14 @@ fn a_notebook_is_worked_on_in_both() {
     home.write("a.py", "x = 1\n");
     assert_eq!(home.run(&["run", "a.py", "-o", "a.ipynb"], "").code(), 0);
     // While the first cell runs, somebody types into the notebook in the browser, and saves.
-    let browser = lab.browser(&home, "a.ipynb", "theirs = 2; ");
+    let browser = browser(&lab, &home, "a.ipynb", "theirs = 2; ");
     let words = std::iter::once(browser.get_program()).chain(browser.get_args());
     let words: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
     let words = serde_json::to_string(&words).unwrap();
-    let packages = lab.packages.display();
+    let (packages, chromium) = (lab.packages.display(), lab.chromium.display());
     let cell = format!(
-        "import os, subprocess; os.environ['PACKAGES'] = '{packages}'; subprocess.run({words}).returncode"
+        "import os, subprocess; os.environ.update(PACKAGES='{packages}', CHROMIUM='{chromium}'); \
+         subprocess.run({words}).returncode"
     );
     let stdin = format!("%ipycodex open a.ipynb\n{cell}\n'after'; 2 + 3\n");
     let ran = piped(&home, &[], &stdin);
@@ -180,6 +113,6 @@ fn a_notebook_is_worked_on_in_both() {
         json!(["5"]),
         "{book}"
     );
-    let shown = lab.shows(&home, "a.ipynb");
+    let shown = shows(&lab, &home, "a.ipynb");
     assert_eq!(shown["cells"], 3, "{shown}");
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "tests and benches each use a part")]
 
 pub mod home;
+pub mod lab;
 pub mod peers;
 pub mod pty;
 pub mod responses;

@@ -71,11 +71,22 @@ const CLIENTS: [&str; 8] = [
     "nbconvert==7.17.2",
 ];
 
-/// What opens notebooks as people do.
-const LAB: [&str; 2] = ["jupyterlab==4.6.6", "ipykernel==7.4.0"];
+/// What opens notebooks as people do, and what they use there.
+const LAB: [&str; 6] = [
+    "jupyterlab==4.6.6",
+    "ipykernel==7.4.0",
+    "ipywidgets==8.1.9",
+    "ipympl==0.10.0",
+    "matplotlib==3.11.2",
+    "tqdm==4.70.1",
+];
 
-/// Chromium without a screen, and what drives it.
-const BROWSER: [&str; 2] = ["@sparticuz/chromium@147.0.0", "puppeteer-core@24.43.1"];
+/// Chromium without a screen, what drives it, and a font for what its own lack.
+const BROWSER: [&str; 3] = [
+    "@sparticuz/chromium@147.0.0",
+    "puppeteer-core@24.43.1",
+    "@fontsource/noto-emoji@5.3.2",
+];
 
 /// The reference library of agent skills, whose command is `agentskills`.
 const SKILLS: [&str; 2] = ["skills-ref==0.1.1", "strictyaml==1.7.3"];
@@ -149,20 +160,36 @@ pub fn notebook_python() -> Option<PathBuf> {
     have("Python with nbformat", &FOUND)
 }
 
-/// The Python of an environment with JupyterLab, and a folder of packages of npm with a browser for it.
-pub fn lab() -> Option<(PathBuf, PathBuf)> {
-    static LAB_FOUND: LazyLock<Result<PathBuf, String>> =
-        LazyLock::new(|| fetch_environment("lab", &LAB, "jupyterlab, ipykernel"));
-    static BROWSER_FOUND: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+/// The Python of an environment with JupyterLab and widgets.
+pub fn lab() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("lab", &LAB, "jupyterlab, ipykernel, ipympl, tqdm"));
+    have("JupyterLab", &FOUND)
+}
+
+/// A folder of packages of npm that drive a browser, and the browser.
+pub fn browser() -> Option<(PathBuf, PathBuf)> {
+    static PACKAGES: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let folder = peers_folder().join("browser");
         fetched(&folder, &BROWSER.join(" "), || {
             install_packages(&folder, &BROWSER)
         })?;
         Ok(folder)
     });
+    static UNPACKED: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let folder = peers_folder().join("chromium");
+        fetched(&folder, BROWSER[0], || {
+            let unpack = "import('@sparticuz/chromium').then((it) => it.default.executablePath())";
+            run(Command::new("node")
+                .args(["-e", unpack])
+                .current_dir(PACKAGES.as_ref()?)
+                .env("TMPDIR", &folder))
+        })?;
+        Ok(folder.join("chromium"))
+    });
     Some((
-        have("JupyterLab", &LAB_FOUND)?,
-        have("a browser", &BROWSER_FOUND)?,
+        have("what drives a browser", &PACKAGES)?,
+        have("a browser", &UNPACKED)?,
     ))
 }
 

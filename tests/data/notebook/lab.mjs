@@ -8,8 +8,10 @@ const puppeteer = (await import(require.resolve("puppeteer-core"))).default;
 const [address, cells, typed] = process.argv.slice(2);
 const browser = await puppeteer.launch({
   args: [...chromium.args, "--no-sandbox"],
-  executablePath: await chromium.executablePath(),
+  executablePath: process.env.CHROMIUM,
   headless: "shell",
+  // Spoken to through pipes, it ends with us, whatever our end is.
+  pipe: true,
   defaultViewport: { width: 1400, height: 2400 },
 });
 try {
