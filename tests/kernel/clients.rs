@@ -1,11 +1,12 @@
-//! Whole clients: Jupyter's conformance tests, `jupyter execute`, our own shell on our own kernel.
+//! Whole clients: Jupyter's conformance tests, `jupyter execute`, VS Code by what it sends, our own shell on our own
+//! kernel.
 
 use serde_json::{Value, json};
 
 use super::bench::Bench;
-use crate::support::await_true;
-use crate::support::home::finish;
+use crate::support::home::{Home, finish};
 use crate::support::pty::Pty;
+use crate::support::{await_true, peers};
 
 #[test]
 fn the_conformance_tests_of_jupyter_pass() {
@@ -16,6 +17,19 @@ fn the_conformance_tests_of_jupyter_pass() {
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("Ran 12 tests"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("skipped"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_flow_of_vs_code_goes_through() {
+    // Its set-up asks for matplotlib.
+    let Some(python) = peers::lab() else {
+        return;
+    };
+    let home = Home::new();
+    let mut bench = Bench { home, python };
+    bench.install(&["--agent", "demo"]);
+    let ran = bench.python("vscode.py", &[]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
 }
 
 fn notebook(sources: &[&str]) -> String {
