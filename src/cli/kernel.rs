@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::assemble::{Assembly, Wanted, assemble, connect_client, python_of};
 use crate::cli::args::{Arguments, Common, Kernel, KernelCommands, KernelTarget};
 use crate::cli::door::door;
-use crate::config::{Settings, resolve};
+use crate::config::{RuntimeChoice, Settings, resolve};
 use crate::environment::Environment;
 use crate::jupyter::data_folders;
 use crate::kernel::{self, KernelKind, KernelPlace, Served};
@@ -191,7 +191,9 @@ fn serve(file: &Path, common: &Common, environment: &Environment) -> Result<i32,
     reports
         .iter()
         .try_for_each(|report| screen.report(report))?;
+    let own = settings.choices.runtime == RuntimeChoice::Embedded;
     let served = Served {
+        python: own.then(|| python_of(environment, &settings)).flatten(),
         set_up: session.set_up(),
         session,
         background,

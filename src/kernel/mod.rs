@@ -34,7 +34,7 @@ mod voice;
 mod wish;
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub struct Served {
     pub history: History,
     /// What is done before the first cell; told with it.
     pub set_up: Run,
+    /// The Python of cells, where they run in one of our own.
+    pub python: Option<PathBuf>,
     /// The process that started us, where it says so.
     pub parent: Option<u32>,
 }
@@ -76,7 +78,7 @@ pub fn run(served: Served, file: &Path) -> Result<(), Report> {
     let stopped = session.clone();
     let interrupt: Interrupter = Arc::new(move || stopped.interrupt());
     let ended = serve(file, served.parent, interrupt, |voice, stdin| {
-        let about = About(served.session.clone());
+        let about = About::new(served.python, served.session.clone());
         let desk = Desk {
             session: served.session,
             history: served.history,
