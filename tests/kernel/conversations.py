@@ -1,9 +1,12 @@
 """Conversations with the kernel, a function each; the one named on the command line is held."""
 
+import contextlib
 import os
+import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from client import LIMIT, kernel
@@ -293,17 +296,35 @@ def deaths():
         manager.provisioner.process = None
 
 
+def drain(client, over):
+    while not over.is_set():
+        with contextlib.suppress(queue.Empty):
+            client.get_iopub_msg(timeout=0.1)
+
+
 def floods():
     with kernel() as (k, manager):
         def size():
             with open(f"/proc/{manager.provisioner.process.pid}/status") as status:
                 return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) >> 10
         before = size()
-        requests = [k.send(str(number)) for number in range(1000)]
+        session, socket = k.client.session, k.client.shell_channel.socket
+        # All are sent before an answer is read.
+        wanted = [("execute_request", {"code": str(number)}) for number in range(500)]
+        wanted += [("is_complete_request", {"code": "("})] * 500
+        wanted += [("kernel_info_request", {}), ("comm_info_request", {})] * 4500
+        requests = [session.send(socket, session.msg(*one))["header"]["msg_id"] for one in wanted]
+        assert len(requests) == 10_000
+        over = threading.Event()
+        reader = threading.Thread(target=drain, args=(k.client, over))
+        reader.start()
         seen = []
-        while len(seen) < 1000:
+        while len(seen) < len(requests):
             seen.append(k.client.get_shell_msg(timeout=LIMIT)["parent_header"]["msg_id"])
+        over.set()
+        reader.join()
         assert seen == requests
+        assert size() < before + 100, (before, size())
         # A client that does not read is waited for, not for long, and not remembered.
         import zmq
         deaf = zmq.Context.instance().socket(zmq.SUB)
@@ -325,6 +346,17 @@ def failing():
         assert len(told.of("error")) == 1
         assert k.run("6 * 7").of("execute_result")[0]["data"]["text/plain"] == "42"
 
+
+
+def dying():
+    with kernel() as (k, _):
+        told = k.run(".first?")
+        assert told.reply["ename"] == "AgentError" and "signal: 9" in str(told.reply), told.reply
+        assert len(told.of("error")) == 1 and "par" in str(told.shown()), told.messages
+        # Cells go on, and the next prompt has a fresh one.
+        assert k.run("6 * 7").of("execute_result")[0]["data"]["text/plain"] == "42"
+        told = k.run(".second?")
+        assert told.reply["status"] == "ok" and "fine" in str(told.shown()), told.messages
 
 
 def projects():

@@ -80,6 +80,19 @@ fn an_agent_that_dies_fails_its_cell_alone() {
 }
 
 #[test]
+fn an_agent_that_dies_in_its_answer_fails_its_cell_alone() {
+    let Some(mut bench) = Bench::with_agent("codex") else {
+        return;
+    };
+    let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/agent.py");
+    let agent = shlex::try_quote(agent).unwrap();
+    let command = format!("python3 {agent} 'killed mid word'");
+    bench.home.set("IPYAI_CODEX_CMD", command);
+    let ran = bench.python("conversations.py", &["dying"]);
+    assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn files_of_a_project_ask_through_the_first_cell() {
     converse("projects");
 }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::bench::Bench;
-use crate::support::home::{Home, finish};
+use crate::support::home::{Home, PATIENCE, finish_within};
 use crate::support::lab::Lab;
 use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply};
@@ -108,7 +108,7 @@ fn a_notebook_is_worked_on_in_jupyterlab() {
         await_true("the beginning of the answer is seen", || seen.exists());
         releasing.release();
     });
-    let ran = finish(browser, b"");
+    let ran = finish_within(browser, b"", 3 * PATIENCE);
     assert_eq!(ran.code(), 0, "{}\n{}", ran.stdout, ran.stderr);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
 

@@ -1,7 +1,9 @@
-"""The flow of VS Code's Jupyter extension, message for message, as its public sources have it
-(microsoft/vscode-jupyter: `src/kernels/kernel.ts`, `helpers.ts`, `execution/cellExecution.ts`, `raw/session`). It starts
-the command of the kernelspec itself, opens the sockets, greets, finds out about widgets, runs its own set-up without counting it, greets
-again, and only then runs cells. What the kernel must do for it to go on is asserted after each step.
+"""The flow of VS Code's Jupyter extension, message for message, as its public sources have it: `kernel.ts`,
+`helpers.ts`, `execution/cellExecution.ts` and `raw/session` below `src/kernels` of microsoft/vscode-jupyter.
+
+It starts the command of the kernelspec itself, opens the sockets, greets, finds out about widgets, runs its own set-up
+without counting it, greets again, and only then runs cells. What the kernel must do for it to go on is asserted after
+each step.
 """
 
 import os

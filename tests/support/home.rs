@@ -208,7 +208,15 @@ impl Ran {
 ///
 /// # Panics
 /// When it cannot be started, or has not ended after [`PATIENCE`].
-pub fn finish(mut command: Command, stdin: &[u8]) -> Ran {
+pub fn finish(command: Command, stdin: &[u8]) -> Ran {
+    finish_within(command, stdin, PATIENCE)
+}
+
+/// The same for a program that does a great deal.
+///
+/// # Panics
+/// When it cannot be started, or has not ended after `patience`.
+pub fn finish_within(mut command: Command, stdin: &[u8], patience: Duration) -> Ran {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -236,7 +244,7 @@ pub fn finish(mut command: Command, stdin: &[u8]) -> Ran {
     collect(1, Box::new(child.stderr.take().expect("piped above")));
     thread::spawn(move || wait(child, &sender));
 
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience;
     let mut outputs = [None, None];
     let mut status = None;
     while status.is_none() || outputs.iter().any(Option::is_none) {
@@ -253,7 +261,7 @@ pub fn finish(mut command: Command, stdin: &[u8]) -> Ran {
                 }
                 let said = outputs.map(|bytes| text(&bytes.unwrap_or_default()));
                 panic!(
-                    "{command:?} has not ended after {PATIENCE:?} (status: {status:?}); it said {said:#?}"
+                    "{command:?} has not ended after {patience:?} (status: {status:?}); it said {said:#?}"
                 );
             }
         }

@@ -17,7 +17,8 @@ const browser = await puppeteer.launch({
   defaultViewport: { width: 900, height: 3000 },
 });
 const page = await browser.newPage();
-page.setDefaultTimeout(20000);
+const PATIENCE = 60000;
+page.setDefaultTimeout(PATIENCE);
 const told = {};
 const wire = await page.createCDPSession();
 await wire.send("Network.enable");
@@ -56,7 +57,7 @@ const run = async (text, keys) => {
 };
 /** Does something, and waits until the kernel has introduced itself: what is run before that is lost. */
 const greeted = async (act) => {
-  const late = (_, fail) => setTimeout(() => fail(new Error("the kernel does not introduce itself")), 20000).unref();
+  const late = (_, fail) => setTimeout(() => fail(new Error("the kernel does not introduce itself")), PATIENCE).unref();
   const said = new Promise((done) => wire.on("Network.webSocketFrameReceived", function look({ response }) {
     if (Buffer.from(response.payloadData, "base64").includes('"kernel_info_reply"')) {
       wire.off("Network.webSocketFrameReceived", look);
