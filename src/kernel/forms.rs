@@ -106,6 +106,7 @@ pub(super) fn comm(mut message: CommMessage, parent: Option<&Value>) -> Outgoing
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::CommAct;
 
     #[test]
     fn displays_have_a_text_and_keep_nothing_of_ours() {
