@@ -1,4 +1,5 @@
-//! Checkpoints: what they add to a cell that comes after a pause, and a step back with more and less in memory.
+//! Checkpoints: what they add to a cell that comes after a pause, what one takes and holds, and a step back, with more
+//! and less in memory.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -48,6 +49,33 @@ pub fn rows() -> Vec<Row> {
             target: Target::AtMost(50.0),
         }
     }));
+    for (megabytes, most) in [(10, 10.0), (100, 10.0), (1000, f64::INFINITY)] {
+        let mut ours = Lazy::new(|| holding(&home, &python, megabytes, 10));
+        let made: Result<Vec<(f64, f64)>, String> = (0..RUNS).map(|_| made(ours.get()?)).collect();
+        let figures = |of: fn(&(f64, f64)) -> f64| -> Figures {
+            let made = made.as_ref().map_err(String::clone)?;
+            Ok(made.iter().map(of).collect())
+        };
+        let row = |what: &str, unit, ours, target| Row {
+            what: format!("a checkpoint, {megabytes} MB: {what}"),
+            unit,
+            ours,
+            peer: None,
+            target,
+        };
+        rows.push(row(
+            "time",
+            "ms",
+            figures(|made| made.0),
+            Target::AtMost(most),
+        ));
+        rows.push(row(
+            "memory",
+            "MB",
+            figures(|made| made.1),
+            Target::AtMost(10.0),
+        ));
+    }
     rows
 }
 
@@ -69,6 +97,22 @@ fn after_pauses(ours: &mut Ours) -> Result<f64, String> {
         })
         .collect();
     Ok(median(&times?).expect("there is more than none"))
+}
+
+/// One more checkpoint: the ms it took, and the MB that the one before holds alone.
+fn made(ours: &mut Ours) -> Result<(f64, f64), String> {
+    ours.run("held[0] = 2")?;
+    sleep(PAUSE);
+    // What it holds is known once something has run since.
+    ours.run("held[0] = 1")?;
+    sleep(PAUSE);
+    match ours.asked(CheckpointWish::List)? {
+        RuntimeAnswer::Checkpoints(there) => match there.rows.last() {
+            Some(row) => Ok((row.took, row.memory as f64 / 1e6)),
+            None => Err(format!("no checkpoint: {:?}", there.missing)),
+        },
+        other => Err(format!("no list: {other:?}")),
+    }
 }
 
 /// In ms.

@@ -44,6 +44,15 @@ fn what_users_have_at_home_counts_with_ipython_8_and_9() {
     }
 }
 
+#[test]
+fn steps_and_copies_are_the_same_with_ipython_and_carry_arrays_and_tables() {
+    if let Some(python) = peers::figures() {
+        for pattern in ["test_checkpoints.py", "test_branch.py", "test_trial.py"] {
+            passes(runners_command(pattern, Some(&python)).args(["-k", "Ipython"]));
+        }
+    }
+}
+
 /// Runs the Python tests in these files, beside an interpreter with IPython where there is one.
 fn runners_tests(pattern: &str, ipython: Option<&Path>) {
     passes(&mut runners_command(pattern, ipython));

@@ -41,6 +41,8 @@ pub struct Checkpoint {
     pub age: f64,
     /// Bytes it holds alone.
     pub memory: u64,
+    /// Milliseconds it took to make it, in which nothing else was done.
+    pub took: f64,
 }
 
 /// A moment before a cell of which nothing is kept.

@@ -39,7 +39,7 @@ class Steps(Engine):
         deadline = time.monotonic() + LIMIT
         while host.ask("checkpoints", op="list")["checkpoints"]["stale"]:
             self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+            time.sleep(0.03)
 
     def cell(self, host, code, settle=True):
         host.cells += 1
@@ -183,6 +183,85 @@ class Steps(Engine):
         time.sleep(0.5)
         self.assertEqual([used(process) for process in self.waiting(host)], before)
 
+    def test_a_cell_after_a_checkpoint_writes_to_pages_of_its_own(self):
+        host = self.start()
+        self.cell(host, "held = bytearray(b'x') * (20 << 20)")
+        faults = []
+        for _round in range(8):
+            before = faulted(host.leader)
+            host.run("1 + 1")
+            faults.append(faulted(host.leader) - before)
+            time.sleep(0.4)  # nothing is asked meanwhile
+        # Now and then each page is copied as it is written to: then it is seen which they are.
+        self.assertLess(3 * min(faults), max(faults), faults)
+
+    def test_the_tracker_that_spawned_programs_share_is_no_obstacle(self):
+        host = self.start()
+        self.cell(host, "import multiprocessing as m\nwith m.get_context('spawn').Pool(1) as p: r = p.map(abs, [-1])")
+        self.cell(host, "a = 1")
+        self.cell(host, "a = 2")
+        self.assertIn("stepped", self.step(host, "back"))
+        again = "with m.get_context('spawn').Pool(1) as p: r = p.map(abs, [-3])"
+        self.cell(host, again)
+        self.assertEqual(self.value(host, "a, r"), "(1, [3])")
+
+    def test_a_connection_to_a_database_goes_along(self):
+        host = self.start()
+        path = os.path.join(tempfile.mkdtemp(), "x.db")
+        self.cell(host, "import sqlite3; c = sqlite3.connect(%r); m = sqlite3.connect(':memory:')" % path)
+        self.cell(host, "_ = m.execute('create table t(x)'); _ = c.execute('create table t(x)'); c.commit()")
+        self.cell(host, "_ = c.execute('insert into t values (1)'); _ = m.execute('insert into t values (1)')")
+        self.cell(host, "c.commit()")
+        self.assertIn("it holds a lock on a file", self.step(host, "back")["failed"])
+        self.step(host, "back", number=3)
+        self.cell(host, "_ = c.execute('insert into t values (2)'); c.commit()")
+        look = "[d.execute('select * from t').fetchall() for d in (c, m)], *c.execute('pragma integrity_check')"
+        self.assertEqual(self.value(host, look), "([[(1,), (2,)], []], ('ok',))")
+
+    def test_what_is_registered_for_the_exit_is_what_was_by_then(self):
+        host = self.start()
+        self.cell(host, "import atexit; atexit.register(print, 'one')")
+        self.cell(host, "atexit.register(print, 'two')")
+        self.step(host, "back")
+        host.send(type="exit")
+        host.wait_output(b"one")
+        self.until(lambda: not is_alive(host.leader))
+        self.assertNotIn(b"two", b"".join(host.raw.values()))
+
+    def test_a_thousand_cells(self):
+        host = self.start()
+        for number in range(1000):
+            self.cell(host, "a = %d" % number, settle=number > 985)
+        there = host.ask("checkpoints", op="list")["checkpoints"]
+        self.assertEqual([row["number"] for row in there["rows"]], list(range(991, 1001)))
+        self.assertEqual(len(self.waiting(host)), 11)
+        self.step(host, "back", number=995)
+        self.assertEqual(self.value(host, "a"), "993")
+
+    def test_an_interrupt_in_the_middle_of_a_step_changes_nothing(self):
+        host = self.start(terminal=True)
+        for code in ("a = 1", "a = 2", "a = 3", "a = 4"):
+            self.cell(host, code)
+        for number in (4, 3):
+            host.send(type="checkpoints", op="back", number=number)
+            for pause in (0, 0.0005, 0.001, 0.002, 0.005):
+                time.sleep(pause)
+                os.write(host.streams[0], b"\x03")
+            seen = host.finish("answer")
+            self.assertIn("stepped", seen.last)
+            host.leader = seen.of("moved")[0]["pid"]
+            self.addCleanup(kill, host.leader)
+            self.settle(host)
+            self.assertEqual(self.value(host, "a"), str(number - 1))
+
+    def test_where_memory_is_short_that_is_said(self):
+        host = self.start()
+        self.cell(host, "import _ipycodex_runner.carry as carry; carry.available = lambda: 1 << 27")
+        self.cell(host, "a = bytearray(b'x') * (200 << 20)")
+        self.cell(host, "a = 1")
+        self.assertIn("of memory is left", self.step(host, "back")["failed"])
+        self.assertEqual(self.value(host, "a"), "1")
+
     def test_a_cell_that_forks_and_a_pool(self):
         host = self.start()
         self.cell(host, "import os\nif os.fork() == 0: os._exit(0)\nos.wait(); a = 1")
@@ -194,20 +273,25 @@ class Steps(Engine):
     def test_names_after_steps_are_those_of_the_first_cells_alone(self):
         chance = random.Random(os.environ.get("IPYCODEX_SEED", "checkpoints"))
         for _round in range(3):
-            cells = [FIRST] + [chance.choice(CELLS) for _ in range(8)]
             host = self.start(most=20)
+            if host.run("import numpy, pandas").of("error"):
+                choices, state = CELLS, STATE
+            else:
+                choices, state = CELLS + TABLES, "%s, %s" % (STATE, TABLES_STATE)
+            cells = [FIRST] + [chance.choice(choices) for _ in range(8)]
             for code in cells:
                 self.cell(host, code)
             for _step in range(3):
                 to = chance.randrange(2, len(cells) + 1)
                 self.assertIn("stepped", self.step(host, "back", number=to))
                 alone = self.host()
+                alone.run("import numpy, pandas")
                 for code in cells[: to - 1]:
                     alone.run(code)
-                self.assertEqual(self.value(host, STATE), self.value(alone, STATE), (cells, to))
+                self.assertEqual(self.value(host, state), self.value(alone, state), (cells, to))
                 cells[to - 1 :] = []
                 host.cells = len(cells)
-                for code in [chance.choice(CELLS) for _ in range(3)]:
+                for code in [chance.choice(choices) for _ in range(3)]:
                     cells.append(code)
                     self.cell(host, code)
 
@@ -271,6 +355,17 @@ CELLS = [
     "len(a)",
     "import os; os.environ['N'] = str(len(a))",
 ]
+TABLES = [
+    "v = numpy.arange(200000.0); v[::7] = len(a)",
+    "v = numpy.random.default_rng(len(a)).normal(size=(300, 300)); v = v @ v",
+    "v[:] = 1 if 'v' in globals() else 0",
+    "f = pandas.DataFrame({'x': range(1000), 'y': [str(len(a))] * 1000})",
+    "f = pandas.DataFrame({'x': a + [1]}).assign(z=3); f.loc[0, 'x'] = 99",
+    "f['w'] = f['x'].cumsum() if 'f' in globals() and len(f) else 1",
+]
+TABLES_STATE = (
+    "globals().get('v') is not None and v.tobytes()[::999], globals().get('f') is not None and f.to_csv(index=False)"
+)
 STATE = (
     "(a, d, n, repr(globals().get('b')), globals().get('s'), globals().get('x'), globals().get('y'), "
     "hasattr(globals().get('k'), 'w'), __import__('os').environ.get('N'), random.getstate()[1][::100], "
@@ -287,6 +382,11 @@ def script(process):
 def used(process):
     with open("/proc/%d/stat" % process) as file:
         return file.read().rpartition(")")[2].split()[11:13]
+
+
+def faulted(process):
+    with open("/proc/%d/stat" % process) as file:
+        return int(file.read().rpartition(")")[2].split()[7])
 
 
 def kill(process):

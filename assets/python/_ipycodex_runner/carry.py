@@ -59,10 +59,18 @@ def children():
     except ChildProcessError:
         return None
     for child in own_children():
+        if child == resource_tracker():
+            continue
         state, name = state_of(child)
         if state not in ("Z", "X"):
             return "the process %d it has started (%s) is running" % (child, name)
     return None
+
+
+def resource_tracker():
+    """Started once by `multiprocessing`, and shared with all that a fork makes: a copy goes on with it."""
+    module = sys.modules.get("multiprocessing.resource_tracker")
+    return getattr(getattr(module, "_resource_tracker", None), "_pid", None)
 
 
 def own_children():

@@ -10,9 +10,9 @@ are not taken back: what the cells wrote is told (`written`).
 import os
 import sys
 from select import POLLIN, poll
-from time import time
+from time import perf_counter, time
 
-from . import carry, copies, written
+from . import carry, copies, warm, written
 
 QUIET = 20  # ms without a request before a copy is made
 LINE = 60  # characters of a cell that name it
@@ -40,6 +40,7 @@ class Checkpoints:
         self.why = {}  # number of steps -> why there is no copy
         self.held = {}  # process -> bytes it holds alone
         self.stale = True  # what runs has changed since the last copy
+        self.written = warm.Written()
         self.link = None  # to the process that `forward` leads to
         self.behind = []  # that process and all others that have seen more than this one
 
@@ -86,6 +87,8 @@ class Checkpoints:
         """Nothing is being asked: the time to make a copy, if it lasts. In the copy, this returns when it has taken
         over."""
         while self.stale and self.most and self.is_quiet(server.loop, QUIET):
+            if not warm.make_large(copies.library(), lambda: self.is_quiet(None, 0)):
+                continue  # somebody is asking, or has asked for nothing
             self.stale = False
             self.make()
         return self
@@ -99,6 +102,8 @@ class Checkpoints:
         self.why = {steps: why for steps, why in self.why.items() if steps < now}
         why = carry.obstacle(self.host)
         if why is None:
+            began = perf_counter()
+            self.written.look()
             try:
                 made, told = copies.make(self.host, now)
             except (OSError, copies.Gone) as error:
@@ -108,6 +113,8 @@ class Checkpoints:
                     self.taken_over(made, told)
                     return True
                 self.copies.append(made)
+                made.took = round((perf_counter() - began) * 1000, 2)
+                self.written.make_own(copies.libc, lambda: self.is_quiet(None, 0))
         if why is not None:
             self.why[now] = why
         self.bound()
@@ -186,7 +193,7 @@ class Checkpoints:
             copy = there.get(index)
             if copy is not None:
                 memory = self.held.get(copy.process, 0)
-                rows.append(dict(step.told(), age=round(time() - copy.since, 1), memory=memory))
+                rows.append(dict(step.told(), age=round(time() - copy.since, 1), memory=memory, took=copy.took))
         missing = [
             dict(step.told(), why=self.why.get(index, "the next cell came at once"))
             for index, step in enumerate(self.log[-self.most :] if self.most else [], max(len(self.log) - self.most, 0))

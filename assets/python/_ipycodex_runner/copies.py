@@ -35,6 +35,8 @@ class Gone(Exception):
 class Copy:
     """One that waits."""
 
+    took = 0.0  # ms to make it
+
     def __init__(self, process, link, steps):
         self.process, self.link, self.steps, self.since = process, link, steps, time()
 
@@ -53,13 +55,18 @@ class Copy:
             pass
 
 
-def make(host, steps):
-    """A copy of this process, which waits; in it, when it takes over, what it was told. Raises OSError."""
+def library():
     global libc
     if libc is None:
         import ctypes
 
         libc = ctypes.CDLL(None, use_errno=True)
+    return libc
+
+
+def make(host, steps):
+    """A copy of this process, which waits; in it, when it takes over, what it was told. Raises OSError."""
+    library()
     ours, theirs = linked()
     wire.flush_streams()
     baggage = carry.Baggage()

@@ -82,6 +82,7 @@ const FILES: &[(&str, &str)] = embedded![
     "_ipycodex_runner/terminal.py",
     "_ipycodex_runner/tools.py",
     "_ipycodex_runner/tracebacks.py",
+    "_ipycodex_runner/warm.py",
     "_ipycodex_runner/watchdog.py",
     "_ipycodex_runner/trial.py",
     "_ipycodex_runner/wire.py",

@@ -1,0 +1,116 @@
+"""Memory made ready for a fork and after it, so that neither takes long and no cell pays for it.
+
+In: a fork, which goes through a table of all pages, and leaves each page to both processes until one writes to it; that
+one pays for it, a page at a time, in the middle of a cell. Out: before the fork, large values in large pages; after it,
+the pages written to since the last fork, made the writer's own at once. Invariants: no byte changes; all of it happens
+while nothing is asked, and what this system cannot do is left to the cells. Absent on purpose: pages that are shared
+with a copy already: in a large page they would be there twice. Documents: proc_pid_pagemap(5), madvise(2).
+"""
+
+import os
+import re
+from errno import EINVAL
+
+PAGE = 4096
+POPULATE_WRITE, COLLAPSE = 23, 25  # of madvise, since Linux 5.14 and 6.1
+LARGE = 512  # pages of a large one
+MOST = 2048  # pages of one mapping: more are data, not the interpreter's own work
+AGAIN = 8  # forks between two looks
+AT_ONCE = 64  # pages between two looks whether something is asked
+LARGEST = 64 << 20  # bytes of a mapping that is looked through
+LEAST = 16 << 20  # bytes of a mapping that is worth it
+large = set()  # places of large pages
+OWN = re.compile(b"\x01+")
+EXCLUSIVE = bytes(value & 0x81 == 0x81 for value in range(256))  # present, and mapped by nobody else
+
+
+def written():
+    """Address and number of pages of each piece that is this process's alone."""
+    found = []
+    try:
+        pages = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return found
+    try:
+        for begin, end in mappings():
+            if end - begin > LARGEST:
+                continue
+            runs = [match.span() for match in OWN.finditer(own(pages, begin, end))]
+            if sum(last - first for first, last in runs) <= MOST:
+                found += [(begin + first * PAGE, last - first) for first, last in runs]
+    except OSError:
+        pass
+    finally:
+        os.close(pages)
+    return found
+
+
+def mappings():
+    """Private memory that can be written to."""
+    with open("/proc/self/maps", "rb") as file:
+        for line in file:
+            if b" rw-p " in line:
+                begin, _, end = line.partition(b"-")
+                yield int(begin, 16), int(end.split(None, 1)[0], 16)
+
+
+def own(pages, begin, end):
+    """A byte for each page: 1 where it is this process's alone."""
+    return os.pread(pages, (end - begin) // PAGE * 8, begin // PAGE * 8)[7::8].translate(EXCLUSIVE)
+
+
+def make_large(libc, goes_on):
+    """Puts large values into large pages, once; true when it came to an end."""
+    import ctypes
+
+    size, whole = LARGE * PAGE, b"\x01" * LARGE
+    known = set()
+    try:
+        pages = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        for begin, end in mappings():
+            first = -(-begin // size) * size
+            for place in range(first, end - size + 1, size) if end - begin >= LEAST else ():
+                known.add(place)
+                if place in large or own(pages, place, place + size) != whole:
+                    continue
+                if not goes_on():
+                    return False
+                if libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(size), COLLAPSE) == 0:
+                    large.add(place)
+                else:
+                    return True  # no such pages are left, or there are none here
+        large.intersection_update(known)
+    except OSError:
+        pass
+    finally:
+        os.close(pages)
+    return True
+
+
+class Written:
+    """The pages that cells write to, looked up now and then: those made the writer's own look written to."""
+
+    def __init__(self):
+        self.forks, self.pieces = 0, ()
+
+    def look(self):
+        """Before a fork."""
+        if self.forks % AGAIN == 1:
+            self.pieces = written()
+
+    def make_own(self, libc, goes_on):
+        """After it. Stops when `goes_on()` is false, or where the system does not know this."""
+        import ctypes
+
+        self.forks += 1
+        if self.forks % AGAIN == 1:
+            return
+        for begin, count in self.pieces:
+            for first in range(0, count, AT_ONCE):
+                address = ctypes.c_void_p(begin + first * PAGE)
+                size = ctypes.c_size_t(min(AT_ONCE, count - first) * PAGE)
+                if not goes_on() or libc.madvise(address, size, POPULATE_WRITE) and ctypes.get_errno() == EINVAL:
+                    return
