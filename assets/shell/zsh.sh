@@ -24,8 +24,22 @@ __ipycodex_prompt() {
   PS1=$'\e]7717;@NONCE@;prompt\a' PS2= RPS1= RPS2=
   # The line editor would read ahead what was typed for the next command; errors are those of a prompt.
   unsetopt zle prompt_sp prompt_cr eval_lineno
+  # Hooks of the user's are for the command, not for the line that takes it.
+  __ipycodex_preexecs=("${preexec_functions[@]}") preexec_functions=()
+  __ipycodex_aside preexec
   builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;'$__ipycodex_status.$$$'\a'
   __ipycodex_take 1
+}
+# Puts a function aside, and back.
+__ipycodex_aside() {
+  (( $+functions[$1] )) || return
+  functions[__ipycodex_own_$1]=$functions[$1]
+  unfunction $1
+}
+__ipycodex_back() {
+  (( $+functions[__ipycodex_own_$1] )) || return
+  functions[$1]=$functions[__ipycodex_own_$1]
+  unfunction __ipycodex_own_$1
 }
 # Reads so many words that end in a zero byte. `read -d` would put the terminal back to what it was before.
 __ipycodex_take() {
@@ -53,6 +67,31 @@ __ipycodex_go() {
   [[ $__ipycodex_command == *'$_'* ]] && __ipycodex_command="__ipycodex_keep ${(qq)__ipycodex_last}; $__ipycodex_command"
   [[ -z $reply[1] || $reply[1] -ef . ]] || builtin cd -- $reply[1]
   builtin print -rs -- $reply[2]
+  __ipycodex_as_typed
+  # What comes before the prompt of that line is no prompt.
+  __ipycodex_precmds=("${precmd_functions[@]}") precmd_functions=(__ipycodex_between)
+  __ipycodex_aside precmd
+  PS1=
+  return $__ipycodex_status
+}
+# `eval` would be the first job, and the command's the second: a command of one line is read as if it had been typed.
+__ipycodex_as_typed() {
+  setopt local_options extended_glob
+  local tail='; '
+  aliases[__ipycodex_run]='builtin eval "$__ipycodex_command"; __ipycodex_hook "$_"'
+  [[ $__ipycodex_command == *($'\n'|'#'|'<<')* ]] && return
+  # What ends in one of these needs no other end.
+  [[ $__ipycodex_command == *(\;|[^\&\|]\&)[[:space:]]# ]] && tail=' '
+  tail+='__ipycodex_hook "$_"'
+  unset 'functions[__ipycodex_whole]'
+  # Where it is not whole, the shell would go on to read it from the terminal.
+  { functions[__ipycodex_whole]=$__ipycodex_command$tail } 2>/dev/null
+  (( $+functions[__ipycodex_whole] )) && aliases[__ipycodex_run]=$__ipycodex_command$tail
+}
+__ipycodex_between() {
+  precmd_functions=("${__ipycodex_precmds[@]}") preexec_functions=("${__ipycodex_preexecs[@]}")
+  __ipycodex_back precmd
+  __ipycodex_back preexec
   return $__ipycodex_status
 }
 # Commands are in the record of the session; the file of the user's own shells stays theirs.

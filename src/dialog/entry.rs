@@ -28,6 +28,8 @@ pub struct CellEntry {
 pub struct ShellEntry {
     /// As typed.
     pub command: String,
+    /// As a notebook has it.
+    pub cell: String,
     /// The status it ended with, when it ended by itself.
     pub exit: Option<i32>,
 }

@@ -11,6 +11,7 @@ use super::values::{CellEnd, PromptStart, RecordedOutcome, RecordedThread, TurnK
 use super::waiting::WaitingWrite;
 use super::{answers, decisions, pictures, turns, usage};
 use crate::dialog::{CellEntry, Dialog, Expansion, PromptEntry, ShellEntry};
+use crate::input::shell_cell;
 
 /// Writes changes of `session`, all or none.
 pub(super) fn write<'a>(
@@ -182,9 +183,21 @@ fn apply(
     Ok(())
 }
 
-/// What makes an entry a command of the shell.
-pub(super) fn shell(command: Option<String>, exit: Option<i32>) -> Option<ShellEntry> {
-    command.map(|command| ShellEntry { command, exit })
+/// What makes an entry a command of the shell; `source`: as a notebook has it, or as it was typed.
+pub(super) fn shell(
+    command: Option<String>,
+    exit: Option<i32>,
+    source: &str,
+) -> Option<ShellEntry> {
+    command.map(|command| ShellEntry {
+        cell: match source.starts_with("%%") {
+            true => source.to_owned(),
+            // Written before there was zsh.
+            false => shell_cell(&command, "bash"),
+        },
+        command,
+        exit,
+    })
 }
 
 pub(super) fn seconds(at: SystemTime) -> Option<i64> {
@@ -215,7 +228,7 @@ fn free_line(
 pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> {
     let mut cells = db.prepare_cached(
         "SELECT h.line, coalesce(h.source_raw, h.source, ''), o.output, coalesce(e.hidden, 0), e.told,
-                coalesce(e.state, '') = 'failed', e.shell, e.exit FROM history h
+                coalesce(e.state, '') = 'failed', e.shell, e.exit, coalesce(h.source, '') FROM history h
          LEFT JOIN output_history o ON o.session = h.session AND o.line = h.line
          LEFT JOIN ipycodex_entries e ON e.session = h.session AND e.line = h.line
          WHERE h.session = ?1 ORDER BY h.line",
@@ -228,7 +241,7 @@ pub(super) fn dialog(db: &Connection, session: i64) -> rusqlite::Result<Dialog> 
             hidden: row.get(3)?,
             told: row.get(4)?,
             failed: row.get(5)?,
-            shell: shell(row.get(6)?, row.get(7)?),
+            shell: shell(row.get(6)?, row.get(7)?, &row.get::<_, String>(8)?),
             ..CellEntry::default()
         })
     })?;
@@ -264,11 +277,15 @@ pub(super) fn overlay(dialog: &mut Dialog, waiting: &mut dyn Iterator<Item = &Wr
     for write in waiting {
         match write {
             Write::Input {
-                line, raw, shell, ..
+                line,
+                source,
+                raw,
+                shell,
+                ..
             } => dialog.cells.push(CellEntry {
                 line: *line,
                 source: raw.clone(),
-                shell: self::shell(shell.clone(), None),
+                shell: self::shell(shell.clone(), None, source),
                 ..CellEntry::default()
             }),
             Write::Output {

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc as reports, oneshot};
 
 use crate::agent::Usage;
 use crate::dialog::Dialog;
-use crate::input::shell_source;
+use crate::input::{shell_cell, shell_source};
 use crate::notebook::SavedSession;
 use crate::output::mime::MimeBundle;
 use crate::output::shown::Layout;
@@ -116,14 +116,14 @@ impl History {
         });
     }
 
-    /// Records a command of the persistent shell before it runs.
-    pub fn command(&self, line: u32, command: &str) {
-        let source = shell_source(command);
-        self.recall.push(&source);
+    /// Records a command of the persistent shell, which has this name, before it runs.
+    pub fn command(&self, line: u32, command: &str, shell: &str) {
+        let raw = shell_source(command, shell);
+        self.recall.push(&raw);
         self.write(Write::Input {
             line,
-            source: source.clone(),
-            raw: source,
+            source: shell_cell(command, shell),
+            raw,
             shell: Some(command.to_owned()),
             at: SystemTime::now(),
         });

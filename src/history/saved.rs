@@ -11,7 +11,7 @@ use super::entries;
 use super::message::Write;
 use super::values::Bundle;
 use crate::dialog::{Dialog, PromptEntry};
-use crate::input::{is_ours, shell_cell};
+use crate::input::is_ours;
 use crate::notebook::{CellTime, SavedCell, SavedPrompt, SavedSession};
 use crate::output::mime::MimeBundle;
 use crate::output::shown::{Layout, without_layout};
@@ -136,7 +136,7 @@ fn saved(dialog: Dialog, mut forms: HashMap<u32, Forms>) -> SavedSession {
                 .unwrap_or_default(),
             line: cell.line,
             source: match &cell.shell {
-                Some(shell) => shell_cell(&shell.command),
+                Some(shell) => shell.cell.clone(),
                 None => cell.source,
             },
             failed: cell.failed,

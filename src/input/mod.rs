@@ -97,6 +97,10 @@ pub fn classify(text: &str, mode: Mode) -> Input {
     python(body)
 }
 
+/// What begins a cell of a shell.
+const BASH_CELL: &str = "%%bash\n";
+const ZSH_CELL: &str = "%%script zsh\n";
+
 /// True when `source` is for us and not for Python: a prompt or an `%ipycodex` command. Such lines of the record are
 /// never context and never saved as code.
 pub fn is_ours(source: &str) -> bool {
@@ -130,10 +134,10 @@ fn in_shell_mode(body: &str) -> Input {
     }
 }
 
-/// A command of the shell as the record and a notebook have it: IPython runs it, too.
-pub fn shell_source(command: &str) -> String {
+/// A command of the `shell` of this name as it is typed at any prompt: IPython runs it, too.
+pub fn shell_source(command: &str, shell: &str) -> String {
     match command.contains('\n') {
-        true => format!("%%bash\n{command}"),
+        true => shell_cell(command, shell),
         false => format!("!{}", command.trim_start()),
     }
 }
@@ -205,14 +209,18 @@ fn unix_line_ends(text: &str) -> Cow<'_, str> {
 /// The command of a cell that only runs one; `None`: it is another cell.
 pub fn as_command(source: &str) -> Option<&str> {
     let command = source
-        .strip_prefix("%%bash\n")
+        .strip_prefix(BASH_CELL)
+        .or_else(|| source.strip_prefix(ZSH_CELL))
         .or_else(|| source.strip_prefix('!'))?;
     Some(command).filter(|command| !command.trim().is_empty())
 }
 
-/// The same as a notebook has it.
-pub fn shell_cell(command: &str) -> String {
-    format!("%%bash\n{command}")
+/// The same as a notebook has it: IPython has no magic named zsh.
+pub fn shell_cell(command: &str, shell: &str) -> String {
+    match shell {
+        "zsh" => format!("{ZSH_CELL}{command}"),
+        _ => format!("{BASH_CELL}{command}"),
+    }
 }
 
 #[cfg(test)]

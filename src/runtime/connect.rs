@@ -41,7 +41,7 @@ pub enum RuntimePlan {
 pub fn capabilities(plan: &RuntimePlan) -> RuntimeCapabilities {
     match plan {
         RuntimePlan::Embedded(plan) => super::python::capabilities(plan.terminal.is_some()),
-        RuntimePlan::Shell(_) => super::shell::capabilities(),
+        RuntimePlan::Shell(_) => super::shell::capabilities("shell"),
         RuntimePlan::Jupyter(plan) => super::jupyter::capabilities(plan),
         RuntimePlan::Gateway(_) => super::jupyter::capabilities_of_served(),
         RuntimePlan::Scripted(script) => script.able.clone(),

@@ -160,7 +160,7 @@ impl Session {
         out: RunSender,
     ) {
         let kept = self.workbook.is_open().then(|| match role {
-            Role::Shell => shell_cell(&execute.code),
+            Role::Shell => shell_cell(&execute.code, &self.shell_name()),
             _ => execute.code.clone(),
         });
         let Some(runtime) = self.runtimes.of(role) else {

@@ -8,6 +8,7 @@ use crate::session::cell::{CellRun, Whose};
 use crate::session::commands::Deed;
 use crate::session::events::Notice;
 use crate::session::floor::{Holder, UserCell};
+use crate::session::given::AtHome;
 use crate::session::question::{About, QuestionChoice, Reply};
 use crate::session::run::RunSender;
 use crate::session::task::Session;
@@ -17,6 +18,8 @@ impl Session {
     /// Begins with it, where the runtime takes it.
     pub(super) fn begin_set_up(&mut self, out: RunSender) {
         if !self.runtimes.user.able().set_up {
+            let told = self.not_taken();
+            told.into_iter().for_each(|notice| out.send(notice));
             return;
         }
         if self.setup.at_home.project.is_none() {
@@ -92,6 +95,34 @@ impl Session {
         self.floor.take_back();
         self.set_up(Some(&project).filter(|_| yes), out);
         self.advance();
+    }
+
+    /// The user stopped the question: what is the user's own counts all the same.
+    pub(super) fn without_project(&mut self, out: RunSender) {
+        out.send(Notice::note(
+            "start-up files of this project were not run: the question was stopped, and comes again next time",
+        ));
+        self.set_up(None, out);
+    }
+
+    /// What is said of files that the runtime does not take.
+    fn not_taken(&mut self) -> Option<Notice> {
+        let AtHome { set_up, project } = std::mem::take(&mut self.setup.at_home);
+        let own = set_up.files.into_iter().map(|file| file.path);
+        let project = project.map(|project| project.folder);
+        let named: Vec<_> = own.chain(project).collect();
+        if named.is_empty() {
+            return None;
+        }
+        let named: Vec<_> = named
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let notice = Notice::note(format!(
+            "start-up files are not run in a kernel of Jupyter: {}",
+            named.join(", ")
+        ));
+        Some(notice.hint("run what you need of them in a cell: `%run FILE` in a kernel of Python"))
     }
 
     /// Does it.

@@ -23,7 +23,8 @@ impl Session {
     pub(super) fn begin_shell(&mut self, command: String, given: &Submission, out: RunSender) {
         let line = if given.store_history {
             let line = self.numbering.take();
-            self.history.command(line, &command);
+            let shell = self.shell_name();
+            self.history.command(line, &command, &shell);
             line
         } else {
             self.history.recall().push(&command);
@@ -40,6 +41,13 @@ impl Session {
             true => self.run_recorded(Role::Shell, execute, line, stops, &out),
             false => self.run_cell(Role::Shell, execute, Whose::Private, stops, out),
         }
+    }
+
+    /// The name of the program that runs commands: `bash`, `zsh`.
+    pub(super) fn shell_name(&mut self) -> String {
+        // It says so once it is connected, which starts nothing.
+        self.runtimes.shell.get();
+        self.runtimes.shell.able().language.clone()
     }
 
     /// Tells which terminal its commands own.

@@ -355,15 +355,7 @@ impl Session {
                 }
                 FloorAction::StopCall => self.stop_call(),
                 FloorAction::StopPrompt => self.on_prompt(PromptEvent::Interrupted),
-                FloorAction::StoppedWaiting(out) => {
-                    // It may have been an answer that was waited for: whoever shows the question hears of its end.
-                    self.floor
-                        .give(Holder::Command { firm: false }, out.clone());
-                    self.on_asking(AskingEvent::TurnOver);
-                    self.floor.take_back();
-                    out.send(Notice::note("stopped waiting"));
-                    self.free_floor(None);
-                }
+                FloorAction::StoppedWaiting(out) => self.stopped_waiting(out),
                 FloorAction::NotRun(waiting) => {
                     let tell = |out: &RunSender| out.send(EndEvent::NotRun);
                     waiting.iter().for_each(tell);
@@ -374,7 +366,7 @@ impl Session {
     }
 
     /// The floor is free: a replay goes on, then what waits has its turn.
-    fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
+    pub(super) fn free_floor(&mut self, replay: Option<Box<ReplayRun>>) {
         self.shared.changes.send_modify(|changes| *changes += 1);
         self.outputs.save(self.out_or_background());
         if let Some(replay) = replay {

@@ -103,6 +103,31 @@ fn a_notebook_of_another_language_is_offered_its_kernel_and_runs_there() {
 }
 
 #[test]
+fn start_up_files_that_a_kernel_does_not_take_are_named_once() {
+    let Some(home) = home() else {
+        return;
+    };
+    home.write(".ipycodex/startup.py", "x = 1\n");
+    let (own, kernel) = (home.config().join("startup.py"), "jupyter:python3");
+    std::fs::create_dir_all(home.config()).unwrap();
+    std::fs::write(&own, "y = 1\n").unwrap();
+    let ran = home.run(
+        &["--runtime", kernel, "--agent", "demo"],
+        "'x' in dir()\n2\n",
+    );
+    assert_eq!(ran.stdout, "False\n2\n", "{ran:?}");
+    let said = "start-up files are not run in a kernel of Jupyter: ";
+    assert_eq!(ran.stderr.matches(said).count(), 1, "{ran:?}");
+    let named = [&own, &home.work().join(".ipycodex")];
+    for path in named {
+        let path = path.canonicalize().unwrap();
+        assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran:?}");
+    }
+    let scripted = home.run(&["--runtime", kernel, "run", "-"], "print(3)\n");
+    assert_eq!((&*scripted.stdout, &*scripted.stderr), ("3\n", ""));
+}
+
+#[test]
 fn a_kernel_that_is_not_there_costs_an_exit_code_and_a_hint() {
     let home = Home::new();
     let ran = home.run(&["--runtime", "jupyter:nobody", "-c", "1"], "");

@@ -290,14 +290,14 @@ fn an_input_that_comes_first_waits_for_the_answer() {
     shell.shows("Out[1]: ['own', 'project']");
     shell.at(2);
     assert_eq!(shell.leave(), 0);
-    // Once was once; and what is stopped is not run.
+    // Once was once; and who stops the question gets what is their own.
     let shell = Shell::start(shell.home, &DEMO, WIDE);
     shell.shows("yes, this once");
     shell.pty.send(CTRL_C);
-    shell.shows("stopped waiting");
+    shell.shows("start-up files of this project were not run: the question was stopped");
     shell.at(1);
-    shell.pty.send_line("'order' in globals()");
-    shell.shows("Out[1]: False");
+    shell.pty.send_line("order");
+    shell.shows("Out[1]: ['own']");
     shell.at(2);
     assert_eq!(shell.leave(), 0);
 }

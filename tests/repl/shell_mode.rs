@@ -12,6 +12,8 @@ const ALT_S: &str = "\x1bs";
 struct Own {
     path: &'static str,
     settings: &'static str,
+    /// What begins a cell of a notebook that it runs.
+    magic: &'static str,
     /// What it says of a job that Ctrl-Z stops, and of one that goes on.
     stopped: &'static str,
     goes_on: &'static str,
@@ -20,6 +22,7 @@ struct Own {
 const BASH: Own = Own {
     path: "/bin/bash",
     settings: ".bashrc",
+    magic: "%%bash",
     stopped: "Stopped",
     goes_on: "fg\nsh -c",
 };
@@ -27,9 +30,13 @@ const BASH: Own = Own {
 const ZSH: Own = Own {
     path: "/bin/zsh",
     settings: ".zshrc",
+    magic: "%%script zsh",
     stopped: "suspended",
     goes_on: "continued",
 };
+
+/// A command that tells which shell runs it.
+const SHELLS_OWN: &str = "echo ${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}";
 
 /// Each test with each shell.
 macro_rules! with_both {
@@ -63,6 +70,7 @@ with_both!(
     leaving_with_jobs_is_warned_of_once,
     earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells,
     files_and_programs_complete_and_clear_clears,
+    a_line_is_what_it_is_at_the_shells_own_prompt,
 );
 
 /// A home whose user has this shell, with these settings of theirs.
@@ -205,7 +213,8 @@ fn ctrl_c_ends_the_command_and_ctrl_z_stops_its_job(own: Own) {
     shell.pty.send(CTRL_Z);
     at(&shell, 5);
     shell.shows(own.stopped);
-    command(&shell, 5, "jobs | grep -c reading");
+    command(&shell, 5, "jobs");
+    shell.shows("\n[1]");
     shell.pty.send_line("fg");
     shell.pty.wait_for(own.goes_on);
     shell.pty.send_line("two");
@@ -286,6 +295,35 @@ fn settings_that_ask_print_without_end_or_leave_are_survived(own: Own) {
     sleeps.lacks("\nnever");
 }
 
+fn a_line_is_what_it_is_at_the_shells_own_prompt(own: Own) {
+    let hooks = match own.settings {
+        ".zshrc" => "precmd() { n=$((n+1)); }; preexec() { m=$((m+1)); }\n",
+        _ => "PROMPT_COMMAND='n=$((n+1)) m=$n'\n",
+    };
+    let shell = in_shell_mode(home(own, hooks));
+    command(&shell, 1, "was=$n had=$m");
+    command(&shell, 2, "echo $((n - was)) and $((m - had)) more");
+    shell.shows("\n1 and 1 more");
+    command(&shell, 3, "echo )");
+    command(&shell, 4, "(($?)) && echo 'was #refused';");
+    shell.shows("\nwas #refused");
+    command(&shell, 5, "sleep 300 & ");
+    command(&shell, 6, "sleep 301&");
+    command(&shell, 7, "jobs -p %1 %2 | grep -c .; kill %1 %2");
+    shell.shows("\n2\n");
+    command(&shell, 8, "ls nowhere || echo \"status $?\"");
+    shell.shows("\nstatus 2");
+    command(
+        &shell,
+        9,
+        "\x1b[200~cat <<END\rin it\rEND\recho last\x1b[201~",
+    );
+    shell.shows("\nin it\nlast");
+    command(&shell, 10, "true its end");
+    command(&shell, 11, "echo $_ again");
+    shell.shows("\nend again");
+}
+
 fn a_shell_that_ends_is_followed_by_a_new_one(own: Own) {
     let shell = in_shell_mode(home(own, ""));
     command(&shell, 1, "cd /; x=1; exit 3");
@@ -321,24 +359,31 @@ fn earlier_commands_come_back_as_they_were_typed_and_are_saved_as_cells(own: Own
     });
     shell.pty.send("\r");
     at(&shell, 3);
+    command(&shell, 3, SHELLS_OWN);
     shell.pty.send_line("%ipycodex save saved");
-    at(&shell, 4);
+    at(&shell, 5);
     let saved = std::fs::read_to_string(shell.home.work().join("saved.ipynb")).unwrap();
     let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
     let cells: Vec<_> = saved["cells"].as_array().unwrap().iter().collect();
+    let magic = own.magic;
     let source = |cell: &serde_json::Value| {
         let lines = cell["source"].as_array().expect("lines").iter();
         lines.filter_map(|line| line.as_str()).collect::<String>()
     };
     let with = cells
         .iter()
-        .filter(|cell| source(cell) == "%%bash\necho one two");
+        .filter(|cell| source(cell) == format!("{magic}\necho one two"));
     assert_eq!(with.count(), 2, "{saved:#}");
     let outputs: Vec<_> = cells
         .iter()
         .map(|cell| cell["outputs"].to_string())
         .collect();
     assert!(outputs[0].contains("one two"), "{outputs:?}");
+    assert_eq!(source(cells[2]), format!("{magic}\n{SHELLS_OWN}"));
+    // The same shell runs them again.
+    let ran = shell.home.run(&["run", "saved.ipynb"], "");
+    let name = own.path.trim_start_matches("/bin/");
+    assert_eq!(ran.stdout, format!("one two\none two\n{name}\n"), "{ran:?}");
 }
 
 fn files_and_programs_complete_and_clear_clears(own: Own) {

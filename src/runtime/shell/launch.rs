@@ -123,7 +123,8 @@ fn driving(dialect: Dialect) -> Driving {
         Dialect::Zsh => Driving {
             script: ZSH,
             options: &["-f", "-i", "-o", "nozle", "-o", "nopromptsp", "-o", "nopromptcr"],
-            trigger: b" __ipycodex_go; builtin eval \"$__ipycodex_command\"; __ipycodex_hook \"$_\"\n",
+            // The second line is what the first makes of it: an alias for the command.
+            trigger: b" __ipycodex_go\n __ipycodex_run\n",
             first_line: b" . /dev/fd/197\n",
             prompt: Some(""),
         },

@@ -31,26 +31,29 @@ pub use plan::ShellPlan;
 /// The handle of a shell, which is started with its first command. Dropping it ends the shell.
 #[derive(Debug)]
 pub(super) struct ShellRuntime {
+    /// Which shell it is, as far as there is one.
+    name: &'static str,
     control: Arc<Control>,
     terminal: Arc<InnerTerminal>,
     last_id: u64,
     owner: Option<JoinHandle<()>>,
 }
 
-/// What a shell can do.
-pub(super) fn capabilities() -> RuntimeCapabilities {
+/// What a shell of this name can do.
+pub(super) fn capabilities(name: &str) -> RuntimeCapabilities {
     RuntimeCapabilities {
         input: true,
         terminal: true,
         interrupt: true,
         restart: true,
-        ..RuntimeCapabilities::cells_only("shell")
+        ..RuntimeCapabilities::cells_only(name)
     }
 }
 
 impl ShellRuntime {
     /// A runtime that tells `events`.
     pub(super) fn start(plan: ShellPlan, events: Sender<RuntimeEvent>) -> Self {
+        let name = plan.program().map_or("shell", |it| it.dialect.name());
         let control = Arc::new(Control::new());
         let keys = Arc::clone(&control) as _;
         let terminal = Arc::new(InnerTerminal::new(plan.terminal, StopKey::Stops, keys));
@@ -68,6 +71,7 @@ impl ShellRuntime {
             let _ = events.try_send(RuntimeEvent::StartFailed(failure));
         }
         ShellRuntime {
+            name,
             control,
             terminal,
             last_id: 0,
@@ -78,7 +82,7 @@ impl ShellRuntime {
 
 impl Runtime for ShellRuntime {
     fn capabilities(&self) -> RuntimeCapabilities {
-        capabilities()
+        capabilities(self.name)
     }
 
     fn submit(&mut self, request: RuntimeRequest) -> RequestId {

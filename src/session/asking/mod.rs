@@ -201,6 +201,11 @@ impl OpenQuestions {
         }
     }
 
+    /// The question that is open is this one's.
+    pub(super) fn is_asked_by(&self, asker: &Asker) -> bool {
+        self.open.as_ref().is_some_and(|open| open.asker == *asker)
+    }
+
     /// The next question, when none is open.
     pub(super) fn next(&mut self, now: SystemTime) -> Option<AskingAction> {
         if self.open.is_some() {

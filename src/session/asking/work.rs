@@ -33,6 +33,22 @@ impl Session {
         });
     }
 
+    /// The user stopped what a command waits for: it may have been an answer.
+    pub(in crate::session) fn stopped_waiting(&mut self, out: RunSender) {
+        let about_project = self.asking.is_asked_by(&Asker::SetUp);
+        // Whoever shows the question hears of its end.
+        self.floor
+            .give(Holder::Command { firm: false }, out.clone());
+        self.on_asking(AskingEvent::TurnOver);
+        self.floor.take_back();
+        if about_project {
+            self.without_project(out);
+        } else {
+            out.send(Notice::note("stopped waiting"));
+        }
+        self.free_floor(None);
+    }
+
     /// Tells the questions, and does what they say.
     pub(in crate::session) fn on_asking(&mut self, event: AskingEvent) {
         for action in self.asking.on(event, SystemTime::now()) {
