@@ -18,8 +18,9 @@
 //! numbering, the floor (what runs, what waits), a prompt's whole life (`session/prompt`: read, gathered, held back,
 //! sent, running, settled), the tools (`session/toolbox`, a file and a row each), the agent's own kernels
 //! (`session/kernels`), what cells ask (`session/from_cells`: the cell waits beneath the turn it has begun, and the
-//! interpreter serves that turn meanwhile), the questions (`session/asking`). An event goes to the machine that owns
-//! it; what it says is done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter
+//! interpreter serves that turn meanwhile), what the agent's own code asks (`session/from_agent`: the turn waits for
+//! that code, so it is answered beside the turn), the questions (`session/asking`). An event goes to the machine that
+//! owns it; what it says is done. Runtimes have roles: the user's, the session's shell (where it goes, the interpreter
 //! goes), and the agent's own. Functions of the user go to the user's runtime; questions go one at a time to the
 //! front-end, their answers to the record and back to whoever asked; where nobody can be asked, the answer is the one
 //! that changes nothing. What only an editor can do is a stream of its own, [`session::EditorWishes`].

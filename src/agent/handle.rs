@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::event::{AgentEvent, AgentEvents};
 use super::facts::{Facts, Lookup};
 use super::failure::{AgentFailure, FailureKind};
-use super::suggest::{SuggestRequest, Suggested};
+use super::suggest::{ConsultRequest, Consulted, SuggestRequest, Suggested};
 use super::turn::{AgentReply, TurnId, TurnRequest};
 use crate::trace::STARTUP;
 
@@ -29,6 +29,7 @@ pub(super) enum Command {
     Cancel(TurnId),
     LookUp(Lookup, oneshot::Sender<Result<Facts, AgentFailure>>),
     Suggest(Box<SuggestRequest>, oneshot::Sender<Suggested>),
+    Consult(Box<ConsultRequest>, oneshot::Sender<Consulted>),
     LogIn(String, Done),
     Choose(String, String, Done),
 }
@@ -119,6 +120,12 @@ impl Handle {
         told
     }
 
+    pub(super) fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<Consulted> {
+        let (tell, told) = oneshot::channel();
+        self.tell(Command::Consult(Box::new(request), tell));
+        told
+    }
+
     /// Tells what `command` makes of a sender, and returns the receiver.
     pub(super) fn ask(
         &mut self,
@@ -160,6 +167,7 @@ impl Handle {
             }
             Command::LookUp(_, tell) => drop(tell.send(Err(failure))),
             Command::Suggest(_, tell) => drop(tell.send(Err(failure))),
+            Command::Consult(_, tell) => drop(tell.send(Err(failure))),
             Command::LogIn(_, tell) | Command::Choose(_, _, tell) => {
                 drop(tell.send(Err(failure)));
             }

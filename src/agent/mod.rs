@@ -50,7 +50,7 @@ pub use input::InputPart;
 pub use news::{News, Offering, Selection};
 pub use question::{AgentQuestion, Choosable, Decision, Field, QuestionAnswer, Subject};
 pub use settings::{Approvals, Effort, McpServer, Sandbox, Threads, TurnSettings, WebSearchUse};
-pub use suggest::{SuggestRequest, Suggested};
+pub use suggest::{ConsultRequest, Consultation, Consulted, SuggestRequest, Suggested};
 pub use turn::{AgentReply, Exchange, ToolCall, ToolSpec, TurnId, TurnRequest, Usage};
 
 /// Answers prompts. Object-safe; owned by the session loop alone.
@@ -74,6 +74,19 @@ pub trait Agent: Send {
     /// Asks for text at a cursor, beside any turn and on no thread that is kept: no tools, no commands, no questions.
     /// Starts the agent if it does not run. Dropping the receiver cancels; it fails when the agent is dropped.
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested>;
+
+    /// Asks a question beside any turn, on no thread that is kept: no tools, no conversation; an agent that does one
+    /// thing at a time refuses. Dropping the receiver cancels; it fails when the agent is dropped.
+    fn consult(&mut self, _request: ConsultRequest) -> oneshot::Receiver<Consulted> {
+        let (tell, told) = oneshot::channel();
+        // Whoever asked may have gone.
+        let _ = tell.send(Err(AgentFailure {
+            kind: FailureKind::Refused,
+            message: "the agent answers one prompt at a time, and waits for this code".to_owned(),
+            hints: Vec::new(),
+        }));
+        told
+    }
 
     /// Logs in with one of [`Login::Methods`]; an agent that has none refuses. The receiver fails when the agent is
     /// dropped.

@@ -1,8 +1,12 @@
-//! A completion at the cursor, as an agent is asked for one.
+//! What an agent is asked beside any turn: a completion at the cursor, a question of code that it runs.
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::failure::AgentFailure;
+use super::settings::Effort;
+use super::turn::Usage;
 
 /// The text the model gave, as it came, or why there is none.
 pub type Suggested = Result<String, AgentFailure>;
@@ -18,4 +22,27 @@ pub struct SuggestRequest {
     pub model: Option<String>,
     /// Directory of the session.
     pub cwd: PathBuf,
+}
+
+/// A question that is answered without the conversation and without tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConsultRequest {
+    /// The question, as a completion would be asked for.
+    pub question: SuggestRequest,
+    /// How much to think.
+    pub effort: Effort,
+    /// JSON schema the answer shall fit.
+    pub schema: Option<Value>,
+}
+
+/// The answer, or why there is none.
+pub type Consulted = Result<Consultation, AgentFailure>;
+
+/// An answer beside the turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consultation {
+    /// The last thing the model said.
+    pub text: String,
+    /// Tokens, when the agent told.
+    pub usage: Option<Usage>,
 }

@@ -99,3 +99,19 @@ pub struct Usage {
     /// Size of the model's window, when known.
     pub window: Option<u64>,
 }
+
+impl Usage {
+    /// What two have used together; of the window the first one tells.
+    pub fn both(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+        let (Some(a), Some(b)) = (one, other) else {
+            return one.or(other);
+        };
+        Some(Usage {
+            input: a.input + b.input,
+            cached: a.cached + b.cached,
+            output: a.output + b.output,
+            reasoning: a.reasoning + b.reasoning,
+            window: a.window.or(b.window),
+        })
+    }
+}

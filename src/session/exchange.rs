@@ -204,6 +204,7 @@ impl Session {
             PromptAction::PutAway => {
                 self.insiders_leave();
                 self.on_asking(AskingEvent::TurnOver);
+                self.agents_code_ended();
                 if self.toolbox.put_away() {
                     self.give_kernel_back();
                     self.on_prompt(PromptEvent::ToolsAway);

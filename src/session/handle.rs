@@ -19,7 +19,7 @@ use super::{
     Closed, LastExchange, Loading, Replay, Reply, Run, Skills, Submission, Surroundings, commands,
     kernels, outside, run, toolbox,
 };
-use crate::agent::{FileChange, ToolCall};
+use crate::agent::{Consulted, FileChange, ToolCall};
 use crate::config::Choices;
 use crate::dialog::Dialog;
 use crate::history::{Earlier, RecordedThread, SessionRow, SessionStart};
@@ -101,6 +101,8 @@ pub(super) enum Command {
     },
     Suggest(Box<SuggestionWish>),
     SuggestFrom(Box<Dialog>, Box<SuggestionWish>),
+    /// What code of the agent asked has been answered.
+    Consulted(u64, Consulted),
     AwaitStart(oneshot::Sender<Result<SessionStart, Report>>),
     Close(oneshot::Sender<Closed>),
 }

@@ -16,6 +16,7 @@ mod events;
 mod exact_log;
 mod exchange;
 mod floor;
+mod from_agent;
 mod from_cells;
 mod given;
 mod handle;

@@ -100,11 +100,7 @@ impl Session {
         match waiter {
             // Whoever asked may have gone.
             Waiter::Asker(asker) => drop(asker.send(answer)),
-            Waiter::Tool(call) => {
-                if self.toolbox.call() == call {
-                    self.on_tool(ToolEvent::Answered(answer));
-                }
-            }
+            Waiter::Tool(call) => self.on_call(call, ToolEvent::Answered(answer)),
             Waiter::Prompt(ticket) => self.on_prompt_of(ticket, PromptEvent::Answered(answer)),
         }
     }

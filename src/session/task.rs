@@ -19,7 +19,8 @@ use crate::session::asking::{AskingEvent, OpenQuestions};
 use crate::session::commands::{Deed, model_names, recorded_sessions};
 use crate::session::events::{EndEvent, Notice, SessionEvent, notice};
 use crate::session::exchange::Exchanges;
-use crate::session::floor::{Floor, FloorAction, FloorEvent, Holder, Work};
+use crate::session::floor::{Floor, FloorAction, FloorEvent, Work};
+use crate::session::from_agent::FromAgent;
 use crate::session::from_cells::FromCells;
 use crate::session::given::Setup;
 use crate::session::handle::{Command, Shared};
@@ -68,6 +69,7 @@ pub(super) struct Session {
     pub(super) outside: Outside,
     pub(super) steps: Steps,
     pub(super) from_cells: FromCells,
+    pub(super) from_agent: FromAgent,
 }
 
 /// Runs a session until it is closed.
@@ -152,6 +154,7 @@ pub(super) fn run(
         outside: Outside::default(),
         steps: Steps::default(),
         from_cells: FromCells::default(),
+        from_agent: FromAgent::default(),
     };
     let most = session.choices.checkpoints;
     session.runtimes.user.keep_checkpoints(most);
@@ -286,11 +289,8 @@ impl Session {
                 self.shelf.fill(skills.catalog, skills.consent);
                 self.say(skills.trouble.map(Notice::warning));
             }
-            Command::SkillRead(call, read) => {
-                if self.toolbox.call() == call {
-                    self.on_tool(ToolEvent::SkillRead(read));
-                }
-            }
+            Command::SkillRead(call, read) => self.on_call(call, ToolEvent::SkillRead(read)),
+            Command::Consulted(number, told) => self.consulted(number, told),
             Command::PlaceLookedAt(call, opening, looked) => {
                 if self.toolbox.call() == call && !self.toolbox.is_free() {
                     self.kernel_at(&opening, looked);

@@ -61,7 +61,7 @@ fn cells_of_the_agent_are_asked_for_and_run_in_its_turn() {
     let asks =
         r#".mcp:run_cells:{"kernel":"fresh","cells":[{"code":"__import__('ipycodex').ask('x')"}]}"#;
     shell.pty.send_line(asks);
-    shell.shows("only cells of the user can ask the session");
+    shell.shows("the agent answers one prompt at a time, and waits for this code");
     shell.leave();
 }
 

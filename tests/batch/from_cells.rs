@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::home::{Home, Ran};
 use crate::support::peers;
+use crate::support::responses::reply::Event;
 use crate::support::responses::{Endpoint, Reply};
 
 /// The offline agent, in a home with or without IPython.
@@ -287,4 +288,119 @@ fn the_model_sees_the_cell_that_asks_and_the_functions_it_may_call() {
         all.contains("<output>got told") && all.contains("<output>data 8"),
         "{all}"
     );
+}
+
+/// Cells the agent runs in this kernel.
+fn in_kernel(kernel: &str, code: &str) -> Reply {
+    let cells = json!({"kernel": kernel, "cells": [{"code": code}]});
+    Reply::calls(&[("c1", "run_cells", cells)])
+}
+
+#[test]
+fn code_of_the_agent_asks_beside_its_turn_and_calls_tools() {
+    let Some(codex) = peers::codex() else {
+        return;
+    };
+    let code = "import ipycodex, threading
+said = []
+def ask(n): said.append(ipycodex.ask(f'beside {n}', schema=int))
+threads = [threading.Thread(target=ask, args=[n]) for n in range(5)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print('said', said, await ipycodex.ask_async('beside too'))
+ipycodex.status('a step')
+def tell(what, *args, **keys):
+    try:
+        print('got', what(*args, **keys))
+    except Exception as error:
+        print(type(error).__name__, error)
+tell(ipycodex.tool, 'pyrun', code='secret * 2')
+tell(ipycodex.output, 1)
+tell(ipycodex.tool, 'read_output', id='cell-1')
+tell(ipycodex.tool, 'twice', n=4)
+tell(ipycodex.tool, 'run_cells', cells=[{'code': '1'}])
+tell(ipycodex.tool, 'nope')
+tell(ipycodex.ask, 'beside with', tools=['twice'])
+tell(ipycodex.env, 'HOME')";
+    for kernel in ["live", "scratch", "fresh"] {
+        let asks = code.to_owned();
+        let endpoint = Endpoint::answering(move |_, request| {
+            let input = last_input(request);
+            match request["input"].to_string() {
+                text if text.contains("beside") && !text.contains("<user-request>") => {
+                    match request["text"]["format"].is_object() {
+                        true => Reply::text(r#"{"value": 7}"#),
+                        false => Reply::text("beside it"),
+                    }
+                }
+                text if text.contains("call_output") => Reply::text(&input),
+                _ => in_kernel(kernel, &asks),
+            }
+        });
+        let home = Home::new();
+        endpoint.write_home(&home.codex(), "gpt-5.5");
+        home.install("codex", &codex);
+        std::fs::create_dir_all(home.config()).unwrap();
+        let settings = r#"{"run_cells": "auto", "sandbox": "danger-full-access"}"#;
+        std::fs::write(home.config().join("config.json"), settings).unwrap();
+        let cells = "# %%\nprint('out' + 'put'); secret = 21\ndef twice(n: int): return n * 2\n\
+                     # %%\n.do it with &`twice`\n";
+        let ran = home.run(&["--agent", "codex"], cells);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let seen = ran.stdout.replace("\\n", "\n");
+        for said in [
+            "said [7, 7, 7, 7, 7] beside it",
+            "got 42",
+            "got output",
+            "got 8",
+            "Error no cell can be run for a cell that waits for it: run the code here",
+            "Error there is no tool `nope` for code that the agent runs: it has pyrun, read_output, notebook",
+            "Error ask() offers no functions to the agent here",
+        ] {
+            assert!(seen.contains(said), "{kernel}: {said}: {ran:#?}");
+        }
+        // All of it is kept with the answer, and counted: two requests of the turn, six beside it.
+        let record = crate::repl::shell::record(&home.history());
+        let kept = |query: &str| record.query_row(query, [], |row| row.get::<_, String>(0));
+        let answer = kept("select response from ai_prompts").unwrap();
+        assert!(
+            answer.contains("ipycodex.ask(prompt='beside 3')"),
+            "{answer}"
+        );
+        let usage: Value =
+            serde_json::from_str(&kept("select usage from ipycodex_turns").unwrap()).unwrap();
+        assert_eq!(usage["input"], 800, "{usage}");
+    }
+}
+
+#[test]
+fn what_code_of_the_agent_asks_ends_with_the_code() {
+    let Some(codex) = peers::codex() else {
+        return;
+    };
+    let endpoint = Endpoint::answering(move |_, request| {
+        let input = last_input(request);
+        match request["input"].to_string() {
+            text if !text.contains("<user-request>") => Reply::Stream(vec![Event::Hold]),
+            text if text.contains("call_output") => Reply::text(&input),
+            _ => {
+                let code = "import ipycodex\nipycodex.ask('never answered')";
+                let cells = json!({"kernel": "scratch", "timeout": 2, "cells": [{"code": code}]});
+                Reply::calls(&[("c1", "run_cells", cells)])
+            }
+        }
+    });
+    let home = Home::new();
+    endpoint.write_home(&home.codex(), "gpt-5.5");
+    home.install("codex", &codex);
+    std::fs::create_dir_all(home.config()).unwrap();
+    let settings = r#"{"run_cells": "auto", "sandbox": "danger-full-access"}"#;
+    std::fs::write(home.config().join("config.json"), settings).unwrap();
+    let ran = home.run(&["--agent", "codex"], ".do it\n6 * 7\n");
+    assert!(
+        ran.stdout
+            .contains("timed out after 2 s; it was interrupted"),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.ends_with("42\n"), "{ran:?}");
 }

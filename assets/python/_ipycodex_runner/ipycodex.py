@@ -34,7 +34,8 @@ def ask(prompt, schema=None, tools=()):
 
     `tools`: functions (or their names) that the agent may call for this answer. The prompt is sent as it is: marks in
     it, as in ``$`x` ``, refer to nothing. Raises `ipycodex.Error`, which says why, where there is no answer, and
-    `KeyboardInterrupt` where the user stops it."""
+    `KeyboardInterrupt` where the user stops it. In code that the agent runs it is answered beside the turn: without the
+    conversation, without functions."""
     from _ipycodex_runner import calls
 
     return calls.ask(prompt, schema, tools)

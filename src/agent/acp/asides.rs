@@ -74,7 +74,11 @@ impl Asides {
                 let _ = tell.send(Err(failure::unable(message)));
                 return false;
             }
-            Command::WarmUp | Command::Start(..) | Command::Reply(..) | Command::Cancel(_) => {
+            Command::WarmUp
+            | Command::Consult(..)
+            | Command::Start(..)
+            | Command::Reply(..)
+            | Command::Cancel(_) => {
                 return false;
             }
         };

@@ -1,4 +1,4 @@
-//! Completions at the cursor, beside any turn: each on a bare ephemeral thread of its own.
+//! Completions at the cursor and questions beside any turn: each on a bare ephemeral thread of its own.
 //!
 //! In: requests of the session, answers and notifications of the app-server. Out: the model's last message, or why
 //! there is none. Invariants: a completion is answered once, also when the process ends; one whose asker has gone is
@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, from_value, json};
@@ -22,12 +22,18 @@ use super::turn::{End, Running};
 use super::wire::thread::thread_id;
 use super::wire::thread::{ThreadParams, ThreadStartParams};
 use super::wire::turn::{TurnInterruptParams, TurnResponse, TurnStartParams, UserInput};
+use crate::agent::handle::Command;
 use crate::agent::trouble;
-use crate::agent::{AgentEvent, AgentFailure, Effort, SuggestRequest, Suggested, TurnId};
+use crate::agent::{
+    AgentEvent, AgentFailure, Consultation, Consulted, Effort, SuggestRequest, Suggested, TurnId,
+    Usage,
+};
 use crate::rpc::RpcError;
 
 /// Nobody looks at a completion that took longer.
 const LONGEST: Duration = Duration::from_secs(60);
+/// No code that asks something may take longer.
+const LONGEST_QUESTION: Duration = Duration::from_secs(600);
 
 /// Completions that are not answered yet.
 #[derive(Debug, Default)]
@@ -41,13 +47,43 @@ pub(super) struct Completions {
 #[derive(Debug)]
 struct Completion {
     request: Box<SuggestRequest>,
+    effort: Effort,
+    schema: Option<Value>,
     /// `None`: nobody waits any more; it is left as soon as it can be.
-    tell: Option<oneshot::Sender<Suggested>>,
+    tell: Option<Tell>,
+    usage: Option<Usage>,
     /// Once its thread is there.
     running: Option<Running>,
     /// What came, by message.
     messages: BTreeMap<u64, String>,
+    longest: Duration,
     deadline: Instant,
+}
+
+/// Who is told what.
+#[derive(Debug)]
+enum Tell {
+    Suggestion(oneshot::Sender<Suggested>),
+    Answer(oneshot::Sender<Consulted>),
+}
+
+impl Tell {
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Tell::Suggestion(tell) => tell.poll_closed(context),
+            Tell::Answer(tell) => tell.poll_closed(context),
+        }
+    }
+
+    /// Whoever asked may have gone.
+    fn send(self, outcome: Suggested, usage: Option<Usage>) {
+        match self {
+            Tell::Suggestion(tell) => drop(tell.send(outcome)),
+            Tell::Answer(tell) => {
+                drop(tell.send(outcome.map(|text| Consultation { text, usage })));
+            }
+        }
+    }
 }
 
 impl Completions {
@@ -75,8 +111,7 @@ impl Completions {
 impl Completion {
     fn end(self, outcome: Suggested) {
         if let Some(tell) = self.tell {
-            // Whoever asked may have gone.
-            let _ = tell.send(outcome);
+            tell.send(outcome, self.usage);
         }
     }
 
@@ -88,6 +123,7 @@ impl Completion {
             AgentEvent::Restarted { message, .. } => {
                 self.messages.remove(&message);
             }
+            AgentEvent::Usage { usage, .. } => self.usage = Some(usage),
             _ => {}
         }
     }
@@ -102,15 +138,40 @@ impl Completion {
 }
 
 impl Completions {
-    /// Takes a request.
-    pub(super) fn take(&mut self, request: Box<SuggestRequest>, tell: oneshot::Sender<Suggested>) {
+    /// Takes what is asked beside turns.
+    pub(super) fn take(&mut self, command: Command) {
+        match command {
+            Command::Suggest(request, tell) => {
+                self.open(request, Effort::Low, None, Tell::Suggestion(tell), LONGEST);
+            }
+            Command::Consult(request, tell) => {
+                let (question, tell) = (Box::new(request.question), Tell::Answer(tell));
+                let (effort, schema) = (request.effort, request.schema);
+                self.open(question, effort, schema, tell, LONGEST_QUESTION);
+            }
+            _ => {}
+        }
+    }
+
+    fn open(
+        &mut self,
+        request: Box<SuggestRequest>,
+        effort: Effort,
+        schema: Option<Value>,
+        tell: Tell,
+        longest: Duration,
+    ) {
         self.asked += 1;
         let completion = Completion {
             request,
+            effort,
+            schema,
             tell: Some(tell),
+            usage: None,
             running: None,
             messages: BTreeMap::new(),
-            deadline: Instant::now() + LONGEST,
+            longest,
+            deadline: Instant::now() + longest,
         };
         self.open.insert(self.asked, completion);
     }
@@ -174,13 +235,13 @@ impl Completions {
                 text: &completion.request.input,
                 elements: [],
             }],
-            effort: effort(Effort::Low),
+            effort: effort(completion.effort),
             summary: "none",
             model: None,
             cwd: None,
             approval_policy: None,
             sandbox_policy: None,
-            output_schema: None,
+            output_schema: completion.schema.as_ref(),
         };
         link.ask(Purpose::BeginCompletion(key), "turn/start", &params);
         // The number names no turn of the session: what it tells stays here.
@@ -315,9 +376,8 @@ impl Completions {
             if let Some(completion) = self.open.get_mut(&key)
                 && let Some(tell) = completion.tell.take()
             {
-                let failure = trouble::unanswered(name, "turn/start", LONGEST);
-                // Whoever asked may have gone.
-                let _ = tell.send(Err(failure));
+                let failure = trouble::unanswered(name, "turn/start", completion.longest);
+                tell.send(Err(failure), None);
                 completion.deadline = now + LONGEST;
                 self.leave(key, link.as_deref_mut());
             } else {

@@ -125,8 +125,8 @@ impl Driver {
                 self.lookups.take(lookup, tell);
                 self.send_waiting().await;
             }
-            Command::Suggest(request, tell) => {
-                self.completions.take(request, tell);
+            asked @ (Command::Suggest(..) | Command::Consult(..)) => {
+                self.completions.take(asked);
                 self.send_waiting().await;
             }
             // The handle has neither: logging in is a command line, and there is nothing to choose.

@@ -38,8 +38,8 @@ use crate::agent::event::AgentEvents;
 use crate::agent::handle::{Command, Handle};
 use crate::agent::plan::ProcessPlan;
 use crate::agent::{
-    Agent, AgentCapabilities, AgentFailure, AgentReply, Facts, Login, Lookup, SuggestRequest,
-    Suggested, TurnId, TurnRequest,
+    Agent, AgentCapabilities, AgentFailure, AgentReply, ConsultRequest, Consulted, Facts, Login,
+    Lookup, SuggestRequest, Suggested, TurnId, TurnRequest,
 };
 use driver::Driver;
 pub(crate) use program::Program;
@@ -96,6 +96,10 @@ impl Agent for Codex {
 
     fn suggest(&mut self, request: SuggestRequest) -> oneshot::Receiver<Suggested> {
         self.handle.suggest(request)
+    }
+
+    fn consult(&mut self, request: ConsultRequest) -> oneshot::Receiver<Consulted> {
+        self.handle.consult(request)
     }
 
     fn warm_up(&mut self) {

@@ -37,6 +37,8 @@ pub(super) enum Asker {
     },
     /// The tool that is being worked off.
     Tool,
+    /// The tool that code of the agent has called.
+    Errand,
     /// What is done before the first input.
     SetUp,
     /// Whoever takes this exchange back.
@@ -48,7 +50,7 @@ impl Asker {
     fn options(&self) -> &[Choosable] {
         match self {
             Asker::Agent { options, .. } => options,
-            Asker::Tool | Asker::SetUp | Asker::TakesBack(_) => &[],
+            Asker::Tool | Asker::Errand | Asker::SetUp | Asker::TakesBack(_) => &[],
         }
     }
 
@@ -56,7 +58,7 @@ impl Asker {
     fn takes(&self, reply: &Reply) -> bool {
         match self {
             Asker::Agent { options, .. } => reply.for_agent(options) != QuestionAnswer::Declined,
-            Asker::Tool | Asker::SetUp | Asker::TakesBack(_) => true,
+            Asker::Tool | Asker::Errand | Asker::SetUp | Asker::TakesBack(_) => true,
         }
     }
 }
@@ -77,6 +79,8 @@ pub(super) enum AskingEvent {
     Answered { question: u64, reply: Reply },
     /// The agent no longer waits for the answer to this question of its.
     Withdrawn { question: String },
+    /// Who asked no longer waits for an answer.
+    Gone(Asker),
     /// The turn is over: nobody waits any more.
     TurnOver,
 }
@@ -193,6 +197,13 @@ impl OpenQuestions {
                     .map(|open| AskingAction::Over(open.id))
                     .collect()
             }
+            AskingEvent::Gone(asker) => {
+                self.waiting.retain(|open| open.asker != asker);
+                let over = self.open.take_if(|open| open.asker == asker);
+                over.into_iter()
+                    .map(|open| AskingAction::Over(open.id))
+                    .collect()
+            }
             AskingEvent::TurnOver => {
                 self.waiting.clear();
                 let over = self.open.take().map(|open| AskingAction::Over(open.id));
@@ -221,7 +232,7 @@ impl OpenQuestions {
             about: open.about.clone(),
             // A tool of ours that asks as an agent would is answered in the usual ways.
             options: match (&open.asker, &open.about) {
-                (Asker::Tool, About::Agent(subject)) => subject.usual_options(),
+                (Asker::Tool | Asker::Errand, About::Agent(subject)) => subject.usual_options(),
                 (asker, _) => asker.options().to_vec(),
             },
             reasons: match (&open.asker, &open.about) {

@@ -79,6 +79,9 @@ impl Session {
                 self.on_prompt(PromptEvent::AgentAnswered(question, answer));
             }
             AskingAction::Deliver(Asker::Tool, reply) => self.on_tool(ToolEvent::Replied(reply)),
+            AskingAction::Deliver(Asker::Errand, reply) => {
+                self.on_errand(ToolEvent::Replied(reply));
+            }
             AskingAction::Deliver(Asker::SetUp, reply) => self.project_answered(&reply),
             AskingAction::Deliver(Asker::TakesBack(taken), reply) => {
                 self.step_answered(taken, &reply);

@@ -1,17 +1,40 @@
-//! What is done about the agent's own kernels: started, waited for, told of, ended.
+//! What is done about the agent's own kernels: started, waited for, told of, ended; and about what code asks that the
+//! agent runs, there or in the user's: a question beside the turn, or a tool.
 //!
 //! Invariant: nothing here waits. A directory is looked at and a kernel is ended on threads of their own.
 
 use std::path::Path;
 use std::time::Instant;
 
+use tokio::sync::oneshot;
+
 use super::{KernelWish, Lent, Looked, Opened, Opening, Which};
-use crate::runtime::{CallReply, Death, RuntimeEvent, RuntimeRequest};
-use crate::session::events::Notice;
+use crate::agent::{
+    Activity, AgentEvent, AgentFailure, ConsultRequest, Consulted, FailureKind, SuggestRequest,
+    ToolCall, WorkStatus,
+};
+use crate::runtime::{
+    CallReply, CodeCall, CodeWish, Death, RequestId, RuntimeEvent, RuntimeRequest,
+};
+use crate::session::asking::{Asker, AskingEvent};
+use crate::session::events::{AnswerEvent, Notice, ToldEvent};
+use crate::session::floor::{FloorEvent, Holder};
+use crate::session::from_agent::InHand;
 use crate::session::handle::Command;
+use crate::session::prompt::PromptEvent;
+use crate::session::question::{QuestionChoice, Reply};
 use crate::session::runtimes::Role;
+use crate::session::slots::Waiter;
 use crate::session::task::Session;
-use crate::session::toolbox::ToolEvent;
+use crate::session::tool_return::ToolReturn;
+use crate::session::toolbox::{Offer, RUN_CELLS, ToolEvent, ToolStep};
+
+/// The system prompt of a question beside the turn.
+const INSTRUCTIONS: &str = "\
+A program asks you for one answer, which it goes on with. You have no tools and see nothing but the question. Answer \
+with what was asked for and nothing else.";
+/// What code may not ask for that runs for the agent.
+const RUNS_CELLS: &str = "no cell can be run for a cell that waits for it: run the code here";
 
 impl Session {
     /// Finds the place a call wants its cells to run at, and the kernel there; [`ToolEvent::Opened`] comes.
@@ -100,15 +123,8 @@ impl Session {
                     runtime.tell(RuntimeRequest::ReplyRecord { call, place: None });
                 }
             }
-            RuntimeEvent::Called { call, .. } => {
-                let why = "only cells of the user can ask the session, not code the agent runs";
-                if let Some(runtime) = self.runtimes.of(role) {
-                    runtime.tell(RuntimeRequest::ReplyCall {
-                        call: call.call,
-                        reply: CallReply::Refused(why.into()),
-                    });
-                }
-            }
+            RuntimeEvent::Called { id, call } => self.agents_code_called(role, id, call),
+            RuntimeEvent::CalledOff { call } => self.agents_code_called_off(role, call),
             RuntimeEvent::Notice(text) => {
                 let notice = Notice::note(format!("the agent's kernel: {text}"));
                 self.out_or_background().send(notice);
@@ -146,6 +162,227 @@ impl Session {
             if let Some(runtime) = self.runtimes.remove(number) {
                 // An interpreter may take two seconds to leave.
                 tokio::task::spawn_blocking(move || drop(runtime));
+            }
+        }
+    }
+
+    /// Code of the agent asks for something.
+    pub(in crate::session) fn agents_code_called(
+        &mut self,
+        role: Role,
+        id: Option<RequestId>,
+        call: CodeCall,
+    ) {
+        if id.is_some_and(|id| self.toolbox.works_on(role, id)) {
+            self.from_agent.line_up(role, call);
+            self.next_of_agents_code();
+        } else {
+            let why = "only a cell that runs can ask the session for something".to_owned();
+            self.reply_to(role, call.call, CallReply::Refused(why));
+        }
+    }
+
+    /// Code of the agent no longer waits for a call.
+    pub(in crate::session) fn agents_code_called_off(&mut self, role: Role, call: u64) {
+        if let Some(at) = self.from_agent.call_off(role, call) {
+            self.is_off(&at);
+            self.next_of_agents_code();
+        }
+    }
+
+    /// The code has ended, or nobody waits for it: so does what it asked for.
+    pub(in crate::session) fn agents_code_ended(&mut self) {
+        if let Some(at) = self.from_agent.clear() {
+            self.is_off(&at);
+        }
+    }
+
+    /// Nobody is told what came of it.
+    fn is_off(&mut self, at: &InHand) {
+        self.on_asking(AskingEvent::Gone(Asker::Errand));
+        self.show_of_code(at.ended(&CallReply::Interrupted));
+    }
+
+    fn reply_to(&mut self, role: Role, call: u64, reply: CallReply) {
+        if let Some(runtime) = self.runtimes.of(role) {
+            runtime.tell(RuntimeRequest::ReplyCall { call, reply });
+        }
+    }
+
+    /// Shown, and kept with the answer where there is one.
+    fn show_of_code(&mut self, activity: Activity) {
+        match self.exchanges.running() {
+            Some(turn) => {
+                self.on_prompt(PromptEvent::Agent(AgentEvent::Worked { turn, activity }));
+            }
+            None => self.say([AnswerEvent::Worked(activity)]),
+        }
+    }
+
+    /// The call in hand is over: its code goes on, and its next call begins.
+    fn tell_code(&mut self, reply: CallReply) {
+        let Some(at) = self.from_agent.over() else {
+            return;
+        };
+        self.show_of_code(at.ended(&reply));
+        self.reply_to(at.role, at.call, reply);
+        self.next_of_agents_code();
+    }
+
+    fn next_of_agents_code(&mut self) {
+        let Some(wish) = self.from_agent.next() else {
+            return;
+        };
+        if let Some(at) = &self.from_agent.at {
+            let begun = at.activity(WorkStatus::Running, "");
+            self.show_of_code(begun);
+        }
+        match wish {
+            CodeWish::Ask {
+                prompt,
+                schema,
+                tools,
+            } => match self.why_not_asked(&tools) {
+                Some(why) => self.tell_code(CallReply::Refused(why.to_owned())),
+                None => self.consult(prompt, schema),
+            },
+            CodeWish::Tool { name, arguments } => {
+                let call = ToolCall {
+                    id: String::new(),
+                    name,
+                    arguments,
+                };
+                self.begin_errand(call);
+            }
+        }
+    }
+
+    fn why_not_asked(&self, tools: &[String]) -> Option<&'static str> {
+        if !matches!(self.floor.holder(), Some(Holder::Prompt(_))) {
+            return Some("ask() is for code of a turn: nobody here is in one");
+        }
+        let none = "ask() offers no functions to the agent here: it waits for this code, and what it is asked is \
+                    answered beside its turn";
+        (!tools.is_empty()).then_some(none)
+    }
+
+    /// Asks the agent beside its turn.
+    fn consult(&mut self, prompt: String, schema: Option<serde_json::Value>) {
+        let (open, closed) = oneshot::channel::<()>();
+        let Some(at) = &mut self.from_agent.at else {
+            return;
+        };
+        at.asked = Some(open);
+        let (number, inbox) = (at.number, self.inbox.clone());
+        let told = self.exchanges.agent.get().consult(ConsultRequest {
+            question: SuggestRequest {
+                instructions: INSTRUCTIONS.to_owned(),
+                input: prompt,
+                model: (!self.choices.model.is_empty()).then(|| self.choices.model.clone()),
+                cwd: self.cwd.clone(),
+            },
+            effort: self.choices.think,
+            schema,
+        });
+        tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                _ = closed => {}
+                told = told => {
+                    let gone = |_| Err(AgentFailure {
+                        kind: FailureKind::Refused,
+                        message: "the agent is gone".to_owned(),
+                        hints: Vec::new(),
+                    });
+                    // The session may have ended.
+                    let _ = inbox.send(Command::Consulted(number, told.unwrap_or_else(gone)));
+                }
+            }
+        });
+    }
+
+    /// The agent has answered beside its turn.
+    pub(in crate::session) fn consulted(&mut self, number: u64, told: Consulted) {
+        if self.from_agent.at.as_ref().map(|at| at.number) != Some(number) {
+            return;
+        }
+        let reply = match told {
+            Ok(answer) => {
+                if let Some(usage) = answer.usage {
+                    self.on_prompt(PromptEvent::UsedBeside(usage));
+                }
+                let text = answer.text;
+                CallReply::Value(serde_json::json!({"text": text, "last": text}))
+            }
+            Err(failure) => CallReply::Refused(failure.message),
+        };
+        self.tell_code(reply);
+    }
+
+    /// Begins a tool that code of the agent calls: what the turn offers, but no cells.
+    fn begin_errand(&mut self, call: ToolCall) {
+        let name = call.name.clone();
+        if name == RUN_CELLS {
+            return self.tell_code(CallReply::Refused(RUNS_CELLS.to_owned()));
+        }
+        let offer = Offer::now(&self.choices, &self.runtimes.user, &self.shelf);
+        let mut names: Vec<String> = offer.specs().into_iter().map(|tool| tool.name).collect();
+        names.retain(|name| name != RUN_CELLS);
+        let functions = self.floor.prompt();
+        if !names.contains(&name) && !functions.is_some_and(|prompt| prompt.offers(&name)) {
+            let names = names.join(", ");
+            let why =
+                format!("there is no tool `{name}` for code that the agent runs: it has {names}");
+            return self.tell_code(CallReply::Refused(why));
+        }
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        let (_, bench, mut desk) = self.desk(line);
+        let step = bench.begin(call, &mut desk);
+        self.do_for_errand(step);
+    }
+
+    /// Tells the tool that code of the agent has called, and does what it says.
+    pub(in crate::session) fn on_errand(&mut self, event: ToolEvent) {
+        if let ToolEvent::Replied(Reply::Chosen(QuestionChoice::Stop)) = event {
+            return self.on_floor(FloorEvent::Interrupted);
+        }
+        let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
+        let (_, bench, mut desk) = self.desk(line);
+        let step = bench.on(event, &mut desk);
+        let out = self.out_or_background().clone();
+        self.shelf.keep_answers(&out);
+        self.do_for_errand(step);
+    }
+
+    fn do_for_errand(&mut self, step: ToolStep) {
+        let call = self.from_agent.bench.call();
+        match step {
+            ToolStep::Wait => {}
+            ToolStep::Submit(request) => self.ask_runtime(request, Waiter::Tool(call)),
+            ToolStep::Ask(about) => self.ask_user(about, Asker::Errand),
+            ToolStep::Show {
+                text,
+                pictures,
+                then,
+            } => {
+                self.say([ToldEvent::Verbatim(text)]);
+                self.say(pictures.into_iter().map(AnswerEvent::Picture));
+                self.do_for_errand(*then);
+            }
+            ToolStep::ReadSkill(path) => self.read_skill_for(call, path),
+            ToolStep::Notebook(job) => self.work_on_notebook(call, job),
+            ToolStep::Open(_) | ToolStep::Run(_) | ToolStep::Interrupt | ToolStep::Kill => {
+                self.tell_code(CallReply::Refused(RUNS_CELLS.to_owned()));
+            }
+            ToolStep::Done(ToolReturn { success, text, .. }) => {
+                self.outputs.save(self.out_or_background());
+                self.tell_code(match success {
+                    true => CallReply::Value(text.into()),
+                    false => {
+                        let why = text.strip_prefix("Error: ").unwrap_or(&text);
+                        CallReply::Refused(why.to_owned())
+                    }
+                });
             }
         }
     }

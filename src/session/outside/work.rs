@@ -151,15 +151,18 @@ impl Session {
             self.from_cells.line_up(call);
             self.next_call_of_cell();
         } else {
-            let why = "only a cell of yours that runs can ask the session for something";
-            self.reply_to_code(call.call, CallReply::Refused(why.to_owned()));
+            self.agents_code_called(Role::User, id, call);
         }
     }
 
     /// Code no longer waits for a call.
     pub(in crate::session) fn code_called_off(&mut self, call: u64) {
-        if !self.from_cells.drop_waiting(call) && self.from_cells.call_off(Some(call)) {
-            self.on_floor(FloorEvent::Interrupted);
+        if self.from_cells.drop_waiting(call) {
+            return;
+        }
+        match self.from_cells.call_off(Some(call)) {
+            true => self.on_floor(FloorEvent::Interrupted),
+            false => self.agents_code_called_off(Role::User, call),
         }
     }
 
@@ -171,6 +174,7 @@ impl Session {
         self.on_floor(FloorEvent::Interrupted);
         if self.floor.is_asked_from_beneath() {
             // Nobody waits for code of its tools: it was interrupted.
+            self.agents_code_ended();
             self.toolbox.abandon();
             match self.floor.holder() {
                 Some(Holder::Prompt(_)) => self.on_prompt(PromptEvent::ToolsAway),

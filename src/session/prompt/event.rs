@@ -28,6 +28,8 @@ pub(in crate::session) enum PromptEvent<'a> {
     ToolReturned(ToolReturn),
     /// The user answered what the agent asked: its id of the question, and the answer.
     AgentAnswered(String, QuestionAnswer),
+    /// Code of the turn asked something beside it, which has used this.
+    UsedBeside(Usage),
     /// No code of the turn runs any more.
     ToolsAway,
     /// The user pressed Ctrl-C.

@@ -183,6 +183,9 @@ impl Prompt {
             (State::Running(running), PromptEvent::AgentAnswered(question, answer)) => {
                 self.on_turn(running, TurnEvent::Answered { question, answer }, around)
             }
+            (State::Running(running), PromptEvent::UsedBeside(usage)) => {
+                self.on_turn(running, TurnEvent::UsedBeside(usage), around)
+            }
             (State::Running(mut running), PromptEvent::Tick) => {
                 let saved = running.save(around.now, false);
                 self.state = State::Running(running);

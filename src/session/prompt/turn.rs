@@ -38,6 +38,8 @@ pub(super) enum TurnEvent {
         /// The answer.
         answer: QuestionAnswer,
     },
+    /// Something was asked beside it, which has used this.
+    UsedBeside(Usage),
     /// The user pressed Ctrl-C.
     Interrupted,
 }
@@ -83,6 +85,8 @@ pub(in crate::session) struct TurnEnd {
 pub(super) struct Turn {
     answer: GatheredAnswer,
     usage: Option<Usage>,
+    /// What was used beside it.
+    beside: Option<Usage>,
     /// What is worked off for the agent.
     at: Option<Wanted>,
     waiting: VecDeque<Wanted>,
@@ -128,6 +132,10 @@ impl Turn {
             TurnEvent::Agent(event) => self.on_agent(event),
             TurnEvent::ToolReturned(returned) => self.on_tool_returned(returned),
             TurnEvent::Answered { question, answer } => self.on_answer(&question, answer),
+            TurnEvent::UsedBeside(usage) => {
+                self.beside = Usage::both(self.beside, Some(usage));
+                Vec::new()
+            }
             TurnEvent::Interrupted => {
                 let mut actions = vec![TurnAction::CancelAgent];
                 if self.calls() {
@@ -335,7 +343,7 @@ impl Turn {
             outcome,
             stored,
             said: self.answer.texts(),
-            usage: self.usage,
+            usage: Usage::both(self.usage, self.beside),
             thread,
         }))
     }

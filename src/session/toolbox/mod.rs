@@ -36,6 +36,7 @@ use crate::session::ticket::CallId;
 pub(super) use notebook::{NotebookJob, NotebookNews, Seen};
 pub(super) use shelf::Shelf;
 pub use shelf::{FindSkills, Skills};
+pub(super) use specs::RUN_CELLS;
 pub(super) use table::{Offer, is_built_in, shows_itself};
 use tool::{Begun, Code, Desk, ShownAs, Tool};
 pub(super) use tool::{ToolEvent, ToolStep};
@@ -94,6 +95,14 @@ enum Running {
 }
 
 impl Toolbox {
+    /// One whose calls have numbers from here on.
+    pub(super) fn counting_from(calls: u64) -> Self {
+        Toolbox {
+            calls,
+            ..Toolbox::default()
+        }
+    }
+
     /// Begins a call; its first step.
     pub(super) fn begin(&mut self, call: ToolCall, desk: &mut Desk<'_>) -> ToolStep {
         let row = table::TOOLS.iter().find(|row| row.name == call.name);
@@ -175,6 +184,14 @@ impl Toolbox {
             Bench::Working { tool, .. } => tool.told_cells(),
             Bench::Free | Bench::Leaving(_) => Vec::new(),
         }
+    }
+
+    /// The code of the call is this request of this runtime, and somebody waits for it.
+    pub(super) fn works_on(&self, role: Role, id: RequestId) -> bool {
+        matches!(
+            &self.bench,
+            Bench::Working { code: Some(Running::Cell { run, .. }), .. } if (run.role, run.id) == (role, id)
+        )
     }
 
     /// The code of the call, if it is this request of this runtime.

@@ -6,8 +6,6 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use tokio::sync::mpsc::UnboundedSender;
-
 use super::{Code, Desk, NotebookJob, NotebookNews, Running, Seen, ShownAs, ToolEvent, ToolStep};
 use crate::agent::{Approvals, FileChange, ToolCall};
 use crate::config::KernelMode;
@@ -24,7 +22,6 @@ use crate::session::slots::Waiter;
 use crate::session::task::Session;
 use crate::session::ticket::CallId;
 use crate::session::tool_return::ToolReturn;
-use crate::skills::Catalog;
 
 /// What is said of a kernel that ended between two cells.
 const NO_KERNEL: &str = "the kernel ended before the cell";
@@ -47,7 +44,7 @@ impl Session {
         call: ToolCall,
         line: u32,
     ) -> Option<ToolReturn> {
-        let (toolbox, mut desk) = self.desk(line);
+        let (toolbox, _, mut desk) = self.desk(line);
         match toolbox.begin(call, &mut desk) {
             ToolStep::Done(result) => Some(result),
             step => {
@@ -60,6 +57,7 @@ impl Session {
     /// The user stops it: what it asks is dropped, what it runs is interrupted and waited for.
     pub(in crate::session) fn stop_call(&mut self) {
         self.on_asking(AskingEvent::TurnOver);
+        self.agents_code_ended();
         if self.toolbox.is_running() {
             let told = self.interrupt_code();
             self.say(told);
@@ -92,7 +90,11 @@ impl Session {
         }
     }
 
-    fn desk(&mut self, line: u32) -> (&mut super::Toolbox, Desk<'_>) {
+    /// The bench of the agent's calls, that of its code, and what both may look at.
+    pub(in crate::session) fn desk(
+        &mut self,
+        line: u32,
+    ) -> (&mut super::Toolbox, &mut super::Toolbox, Desk<'_>) {
         let desk = Desk {
             now: Instant::now(),
             somebody: self.floor.asks(self.setup.asks),
@@ -110,7 +112,16 @@ impl Session {
             approvals: self.choices.approvals == Approvals::Ask,
             line,
         };
-        (&mut self.toolbox, desk)
+        (&mut self.toolbox, &mut self.from_agent.bench, desk)
+    }
+
+    /// Tells whose call this is, if anybody still waits for it.
+    pub(in crate::session) fn on_call(&mut self, call: CallId, event: ToolEvent) {
+        if self.toolbox.call() == call {
+            self.on_tool(event);
+        } else if self.from_agent.bench.call() == call {
+            self.on_errand(event);
+        }
     }
 
     /// Tells the tool that is worked off, and does what it says.
@@ -122,7 +133,7 @@ impl Session {
             return self.on_floor(FloorEvent::Interrupted);
         }
         let line = self.floor.prompt().map_or(0, |prompt| prompt.line());
-        let (toolbox, mut desk) = self.desk(line);
+        let (toolbox, _, mut desk) = self.desk(line);
         let step = toolbox.on(event, &mut desk);
         let out = self.out_or_background().clone();
         self.shelf.keep_answers(&out);
@@ -154,11 +165,8 @@ impl Session {
                 let told = runtime.and_then(RuntimeSlot::kill);
                 self.say(told);
             }
-            ToolStep::ReadSkill(path) => {
-                let catalog = self.shelf.catalog().clone();
-                read_skill(self.toolbox.call(), catalog, path, self.inbox.clone());
-            }
-            ToolStep::Notebook(job) => self.work_on_notebook(job),
+            ToolStep::ReadSkill(path) => self.read_skill_for(self.toolbox.call(), path),
+            ToolStep::Notebook(job) => self.work_on_notebook(self.toolbox.call(), job),
             ToolStep::Done(result) => {
                 let told = self.toolbox.put_back();
                 self.give_kernel_back();
@@ -268,6 +276,9 @@ impl Session {
         if let Some(told) = told {
             self.on_tool(told);
         }
+        if !matches!(step, CellStep::On) {
+            self.agents_code_ended();
+        }
         match step {
             CellStep::On => {}
             CellStep::Ended(remains) => self.code_ended(remains),
@@ -301,9 +312,19 @@ impl Session {
         }
     }
 
+    /// Reads it on another thread: a file may lie on a disk that does not answer.
+    pub(in crate::session) fn read_skill_for(&self, call: CallId, path: String) {
+        let (catalog, inbox) = (self.shelf.catalog().clone(), self.inbox.clone());
+        tokio::task::spawn_blocking(move || {
+            let read = catalog.activate(&path).map(Box::new);
+            // The session may have ended.
+            let _ = inbox.send(Command::SkillRead(call, read));
+        });
+    }
+
     /// Reads or writes a notebook on another thread.
-    fn work_on_notebook(&mut self, job: NotebookJob) {
-        let (call, inbox) = (self.toolbox.call(), self.inbox.clone());
+    pub(in crate::session) fn work_on_notebook(&self, call: CallId, job: NotebookJob) {
+        let inbox = self.inbox.clone();
         let mut seen = self.toolbox.seen.clone();
         tokio::task::spawn_blocking(move || {
             let (news, change) = job.work(&mut seen);
@@ -324,17 +345,6 @@ impl Session {
             let changed = AnswerEvent::FilesChanged(vec![change]);
             self.out_or_background().send(changed);
         }
-        if self.toolbox.call() == call {
-            self.on_tool(ToolEvent::Notebook(news));
-        }
+        self.on_call(call, ToolEvent::Notebook(news));
     }
-}
-
-/// Reads it on another thread: a file may lie on a disk that does not answer.
-fn read_skill(call: CallId, catalog: Catalog, path: String, inbox: UnboundedSender<Command>) {
-    tokio::task::spawn_blocking(move || {
-        let read = catalog.activate(&path).map(Box::new);
-        // The session may have ended.
-        let _ = inbox.send(Command::SkillRead(call, read));
-    });
 }
