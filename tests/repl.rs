@@ -33,6 +33,7 @@ mod reuse;
 mod sequences;
 pub mod shell;
 mod shell_mode;
+mod shell_proofs;
 mod steps;
 mod suggestions;
 mod surroundings;

@@ -25,7 +25,7 @@ __ipycodex_prompt() {
   # The line editor would read ahead what was typed for the next command; errors are those of a prompt.
   unsetopt zle prompt_sp prompt_cr eval_lineno
   # Hooks of the user's are for the command, not for the line that takes it.
-  __ipycodex_preexecs=("${preexec_functions[@]}") preexec_functions=()
+  __ipycodex_preexecs=(${preexec_functions:#__ipycodex_read}) preexec_functions=()
   __ipycodex_aside preexec
   builtin print -rn -u $__ipycodex_marks -- $'\e]7717;@NONCE@;'$__ipycodex_status.$$$'\a'
   __ipycodex_take 1
@@ -88,8 +88,12 @@ __ipycodex_as_typed() {
   { functions[__ipycodex_whole]=$__ipycodex_command$tail } 2>/dev/null
   (( $+functions[__ipycodex_whole] )) && aliases[__ipycodex_run]=$__ipycodex_command$tail
 }
+# The line has been read: who lists aliases finds their own.
+__ipycodex_read() {
+  unset 'aliases[__ipycodex_run]'
+}
 __ipycodex_between() {
-  precmd_functions=("${__ipycodex_precmds[@]}") preexec_functions=("${__ipycodex_preexecs[@]}")
+  precmd_functions=("${__ipycodex_precmds[@]}") preexec_functions=(__ipycodex_read "${__ipycodex_preexecs[@]}")
   __ipycodex_back precmd
   __ipycodex_back preexec
   return $__ipycodex_status

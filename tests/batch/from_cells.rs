@@ -282,6 +282,15 @@ fn the_model_sees_the_cell_that_asks_and_the_functions_it_may_call() {
         again.contains("answer: expected integer, got \"x\""),
         "{again}"
     );
+    // Each turn is counted: two requests for the first, the second that was asked again in a turn of its own.
+    let record = crate::repl::shell::record(&home.history());
+    let mut rows = record
+        .prepare("select usage from ipycodex_turns order by id")
+        .unwrap();
+    let rows = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let counted =
+        rows.map(|usage| serde_json::from_str::<Value>(&usage.unwrap()).unwrap()["input"].clone());
+    assert_eq!(counted.collect::<Vec<_>>(), [200, 100, 100, 100]);
     // What the cell printed is told with the next prompt.
     let all = seen[4].to_string();
     assert!(

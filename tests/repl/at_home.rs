@@ -180,6 +180,37 @@ fn files_that_flood_or_end_the_interpreter_do_not_cost_the_shell() {
 }
 
 #[test]
+fn a_profile_that_raises_floods_or_leaves_does_not_cost_the_shell() {
+    for home in ipythons() {
+        let after = "after = globals().get('after', 0) + 1\n";
+        profile(
+            &home,
+            "ipython_config.py",
+            "c.InteractiveShell.xmode = 'Plain'\nraise RuntimeError('broken', 'config')\n",
+        );
+        profile(&home, "startup/10-raises.py", "1 / 0\n");
+        profile(&home, "startup/11-after.py", after);
+        profile(
+            &home,
+            "startup/20-floods.py",
+            "for _ in range(100): print('x' * 1_000_000)\n",
+        );
+        profile(&home, "startup/21-after.py", after);
+        profile(&home, "startup/30-leaves.py", "exit()\n");
+        profile(&home, "startup/31-after.py", after);
+        let shell = Shell::start(home, &DEMO, WIDE);
+        shell.at(1);
+        shell.shows("RuntimeError: ('broken', 'config')");
+        shell.shows("ZeroDivisionError");
+        shell.shows("not all of them shown");
+        shell.pty.send_line("after, 6 * 7");
+        shell.shows("Out[1]: (3, 42)");
+        shell.at(2);
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
 fn flags_of_ipython_count_in_both_engines() {
     for home in homes() {
         let (other, script) = (home.work().join("other_ext.py"), home.work().join("s.py"));

@@ -5,13 +5,13 @@ use crate::support::await_true;
 use crate::support::home::Home;
 use crate::support::pty::SIZE;
 
-const ALT_S: &str = "\x1bs";
+pub(super) const ALT_S: &str = "\x1bs";
 
 /// A shell that users have.
 #[derive(Clone, Copy)]
-struct Own {
-    path: &'static str,
-    settings: &'static str,
+pub(super) struct Own {
+    pub(super) path: &'static str,
+    pub(super) settings: &'static str,
     /// What begins a cell of a notebook that it runs.
     magic: &'static str,
     /// What it says of a job that Ctrl-Z stops, and of one that goes on.
@@ -19,7 +19,7 @@ struct Own {
     goes_on: &'static str,
 }
 
-const BASH: Own = Own {
+pub(super) const BASH: Own = Own {
     path: "/bin/bash",
     settings: ".bashrc",
     magic: "%%bash",
@@ -27,7 +27,7 @@ const BASH: Own = Own {
     goes_on: "fg\nsh -c",
 };
 
-const ZSH: Own = Own {
+pub(super) const ZSH: Own = Own {
     path: "/bin/zsh",
     settings: ".zshrc",
     magic: "%%script zsh",
@@ -58,6 +58,7 @@ macro_rules! with_both {
         )*}
     };
 }
+pub(super) use with_both;
 
 with_both!(
     a_shell_keeps_what_a_shell_keeps_and_the_interpreter_follows_it,
@@ -74,7 +75,7 @@ with_both!(
 );
 
 /// A home whose user has this shell, with these settings of theirs.
-fn home(own: Own, settings: &str) -> Home {
+pub(super) fn home(own: Own, settings: &str) -> Home {
     let mut home = Home::new();
     home.set("SHELL", own.path);
     std::fs::write(home.path().join("home").join(own.settings), settings).unwrap();
@@ -82,7 +83,7 @@ fn home(own: Own, settings: &str) -> Home {
 }
 
 /// At the first prompt of shell mode.
-fn in_shell_mode(home: Home) -> Shell {
+pub(super) fn in_shell_mode(home: Home) -> Shell {
     let shell = Shell::start(home, &["--agent", "demo"], SIZE);
     shell.at(1);
     shell.pty.send(ALT_S);
@@ -91,7 +92,7 @@ fn in_shell_mode(home: Home) -> Shell {
 }
 
 /// Waits for the prompt of shell mode with this number.
-fn at(shell: &Shell, number: u32) {
+pub(super) fn at(shell: &Shell, number: u32) {
     let line = format!("$ [{number}]:");
     shell
         .pty
@@ -101,14 +102,14 @@ fn at(shell: &Shell, number: u32) {
 }
 
 /// Types a command, Enter, and waits for the prompt after it.
-fn command(shell: &Shell, number: u32, command: &str) {
+pub(super) fn command(shell: &Shell, number: u32, command: &str) {
     at(shell, number);
     shell.pty.send_line(command);
     at(shell, number + 1);
 }
 
 /// What the record holds of commands, once all have ended: number, text, status, output.
-fn recorded(shell: &Shell) -> Vec<(u32, String, Option<i32>, String)> {
+pub(super) fn recorded(shell: &Shell) -> Vec<(u32, String, Option<i32>, String)> {
     let record = shell.record();
     await_true("the ends of all commands in the record", || {
         let running =

@@ -117,10 +117,34 @@ class Call:
     def value(self):
         reply = self.box[1]
         if reply.get("interrupted"):
-            raise KeyboardInterrupt
+            raise told_in_a_line(KeyboardInterrupt(), "it was stopped")
+        if reply.get("ended"):
+            raise told_in_a_line(Error("the cell that asked has ended"), "its cell ended")
         if reply.get("error") is not None:
             raise Error(reply["error"])
         return reply.get("value")
+
+
+def told_in_a_line(error, why):
+    """The error, of which a line is said where a thread ends with it."""
+    if get_ident() == MAIN:
+        return error
+    import threading
+
+    known = threading.excepthook
+    if not hasattr(known, "of_ipycodex"):
+
+        def hook(arguments, /):
+            line = getattr(arguments.exc_value, "told_in_a_line", None)
+            if line is None:
+                return known(arguments)
+            name = getattr(arguments.thread, "name", "a thread")
+            print("%s waited for an answer when %s" % (name, line), file=sys.stderr)
+
+        hook.of_ipycodex = True
+        threading.excepthook = hook
+    error.told_in_a_line = why
+    return error
 
 
 class OnLoop:
@@ -208,7 +232,7 @@ def give_back(requests, line):
 def cell_ended():
     """Nobody is told anything any more: a thread that still waits learns it."""
     for call in list(waiting.values()):
-        call.box.append({"error": "the cell that asked has ended"})
+        call.box.append({"ended": True})
         call.release()
     waiting.clear()
 

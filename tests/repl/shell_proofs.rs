@@ -1,0 +1,165 @@
+//! Shell mode with what users do in shells: virtual environments, programs that take the screen, a shell that leaves at
+//! once; and what the model then sees of each, at the endpoint of the real Codex.
+
+use super::shell::Shell;
+use super::shell_mode::{
+    ALT_S, BASH, Own, ZSH, at, command, home, in_shell_mode, recorded, with_both,
+};
+use crate::support::home::Home;
+use crate::support::peers;
+use crate::support::pty::SIZE;
+use crate::support::responses::{Endpoint, Reply};
+
+with_both!(
+    a_virtual_environment_is_active_until_it_is_left,
+    programs_take_the_screen_and_give_it_back,
+    a_shell_that_ends_at_once_is_named,
+    the_model_sees_each_command_with_its_status_and_what_it_said,
+);
+
+fn a_virtual_environment_is_active_until_it_is_left(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
+    let python = peers::plain_python();
+    let make = format!(
+        "{} -m venv --without-pip env && echo made",
+        python.display()
+    );
+    command(&shell, 1, &make);
+    command(&shell, 2, ". env/bin/activate");
+    command(
+        &shell,
+        3,
+        "python -c 'import sys; print(sys.prefix[-4:], sys.prefix != sys.base_prefix)'",
+    );
+    shell.shows("\n/env True");
+    command(
+        &shell,
+        4,
+        "echo at ${VIRTUAL_ENV##*/}; deactivate; echo left ${VIRTUAL_ENV:-it}",
+    );
+    shell.shows("\nat env\nleft it");
+    shell.lacks("(env)");
+}
+
+fn programs_take_the_screen_and_give_it_back(own: Own) {
+    let shell = in_shell_mode(home(own, ""));
+    let lines: String = (0..200).map(|line| format!("line {line}\n")).collect();
+    shell.home.write("long.txt", lines);
+    for (number, line, shown, leave) in [
+        (1, "less long.txt", "line 20", "q"),
+        (2, "top", "load average", "q"),
+        (3, "vim -u NONE -N long.txt", "line 20", ":q!\r"),
+    ] {
+        if !is_there(line) {
+            command(&shell, number, "true");
+            continue;
+        }
+        at(&shell, number);
+        shell.pty.send_line(line);
+        shell.pty.wait_for(shown);
+        shell.pty.send(leave);
+        at(&shell, number + 1);
+    }
+    command(
+        &shell,
+        4,
+        "stty -a | grep -o -- '-\\?icanon'; echo $((COLUMNS > 0))",
+    );
+    shell.shows("\nicanon\n1");
+    let rows = recorded(&shell);
+    assert!(rows.iter().take(3).all(|row| row.2 == Some(0)), "{rows:?}");
+    assert!(
+        rows.iter().take(3).all(|row| !row.3.contains('~')),
+        "{rows:?}"
+    );
+}
+
+/// The program a command names can be had.
+fn is_there(command: &str) -> bool {
+    let name = command.split(' ').next().unwrap_or_default();
+    let there = std::path::Path::new("/usr/bin").join(name).exists();
+    if !there {
+        eprintln!("skipped: this machine has no {name}");
+    }
+    there
+}
+
+fn a_shell_that_ends_at_once_is_named(own: Own) {
+    let mut home = home(own, "");
+    let name = own.path.trim_start_matches("/bin/");
+    home.install_script(name, "exit 7");
+    let path = home.path().join("bin").join(name);
+    assert!(path.exists(), "{path:?}");
+    home.set("SHELL", &path);
+    let shell = Shell::start(home, &["--agent", "demo"], (160, 40));
+    shell.at(1);
+    shell.pty.send(ALT_S);
+    command(&shell, 1, "echo never");
+    shell.shows(&format!("{name}` ended at once (exit code 7)"));
+    shell.lacks("\nnever");
+    shell.pty.send(ALT_S);
+    shell.cell(2, "6 * 7");
+    shell.shows("Out[2]: 42");
+}
+
+fn the_model_sees_each_command_with_its_status_and_what_it_said(own: Own) {
+    let Some(codex) = peers::codex() else {
+        return;
+    };
+    let settings = "printf 'really? '; read -r answer\nfor i in {1..2000}; do echo flood; done\nPS1='mine> '\n\
+                    alias hello='echo hello'\n";
+    for settings in [Some(settings), None] {
+        let endpoint = Endpoint::script(vec![Reply::text("seen")]);
+        let home: Home = home(own, settings.unwrap_or_default());
+        if settings.is_none() {
+            std::fs::remove_file(home.path().join("home").join(own.settings)).unwrap();
+        }
+        endpoint.write_home(&home.codex(), "gpt-5.5");
+        home.install("codex", &codex);
+        let shell = Shell::start(home, &["--agent", "codex"], SIZE);
+        shell.at(1);
+        shell.pty.send(ALT_S);
+        at(&shell, 1);
+        shell.pty.send_line("alias | grep -c hello= ");
+        if settings.is_some() {
+            shell.pty.wait_for("really? ");
+            shell.pty.send_line("yes");
+        }
+        at(&shell, 2);
+        command(&shell, 2, "mkdir -p a && cd a && (exit 3)");
+        command(
+            &shell,
+            3,
+            "printf '\\033[31mred\\033[0m & <b>\\n'; stty raw -echo",
+        );
+        at(&shell, 4);
+        shell.pty.send_line("vim -u NONE -N new.txt");
+        shell.pty.wait_for("[New]");
+        shell.pty.send("iwritten\x1b:wq\r");
+        command(&shell, 5, "cat new.txt");
+        shell.pty.send(ALT_S);
+        shell.at(6);
+        shell.pty.send_line(".what did I do?");
+        shell.at(7);
+        shell.shows("seen");
+        let seen = endpoint.requests()[0]["input"].to_string();
+        let (exit, hello) = match settings {
+            Some(_) => (0, 1),
+            None => (1, 0),
+        };
+        let first = format!(
+            "<shell cmd=\\\"alias | grep -c hello=\\\" exit=\\\"{exit}\\\">{hello}</shell>"
+        );
+        for part in [
+            first.as_str(),
+            "<shell cmd=\\\"mkdir -p a &amp;&amp; cd a &amp;&amp; (exit 3)\\\" exit=\\\"3\\\"></shell>",
+            "exit=\\\"0\\\">red &amp; &lt;b&gt;</shell>",
+            "<shell cmd=\\\"cat new.txt\\\" exit=\\\"0\\\">written</shell>",
+            "<shell cmd=\\\"vim -u NONE -N new.txt\\\" exit=\\\"0\\\">",
+        ] {
+            assert!(seen.contains(part), "{part}\n{seen}");
+        }
+        assert!(!seen.contains("flood") && !seen.contains("mine>"), "{seen}");
+        shell.leave();
+    }
+}
