@@ -27,6 +27,7 @@ mod output;
 mod round_trip;
 mod saving;
 mod sessions;
+mod shell;
 mod start;
 mod steps;
 mod streaming;
@@ -40,7 +41,7 @@ use table::Row;
 /// Name on the command line, and what it measures.
 type Bench = (&'static str, fn() -> Vec<Row>);
 
-const BENCHES: [Bench; 15] = [
+const BENCHES: [Bench; 16] = [
     ("start", start::rows),
     ("first_result", first_result::rows),
     ("round_trip", round_trip::rows),
@@ -49,6 +50,7 @@ const BENCHES: [Bench; 15] = [
     ("output", output::rows),
     ("streaming", streaming::rows),
     ("turn", turn::rows),
+    ("shell", shell::rows),
     ("dialog", dialog::rows),
     ("mcp", mcp::rows),
     ("kernel", kernel::rows),
