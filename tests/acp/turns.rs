@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use ipycodex::agent::{
-    AgentEvent, AgentReply, Decision, Facts, InputPart, Lookup, News, QuestionAnswer, Subject,
-    ToolRoute, WorkStatus,
+    AgentEvent, AgentReply, Decision, Facts, FailureKind, InputPart, Lookup, McpServer, News,
+    QuestionAnswer, Subject, ToolRoute, WorkStatus,
 };
 
 use super::bench::{careful, request, scripted, sent, told};
@@ -267,4 +267,77 @@ fn a_limit_ends_an_answer_and_is_said() {
         ["the answer was cut at the model's limit of tokens"]
     );
     assert!(matches!(told.end, Some(Ok((false, Some(_))))));
+}
+
+#[test]
+fn a_turn_without_an_input_opens_a_session_or_tells_it_of_other_servers() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("", folder.path()));
+    let open = |thread: Option<String>, server: &str| {
+        let mut wanted = request("", folder.path());
+        wanted.input.clear();
+        wanted.thread = thread;
+        wanted.settings.mcp_servers = vec![McpServer {
+            name: server.into(),
+            command: server.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+        }];
+        wanted
+    };
+    let opened = bench.run(open(None, "one"));
+    let Some(Ok((false, Some(thread)))) = opened.end.clone() else {
+        panic!("{opened:?}");
+    };
+    assert_eq!((opened.sent, opened.text().as_str()), (0, ""));
+    let mut said = request("session servers", folder.path());
+    said.thread = Some(thread.clone());
+    let told = bench.run(said.clone()).text();
+    assert!(
+        told.starts_with(&thread) && told.contains("\"one\""),
+        "{told}"
+    );
+    let again = bench.run(open(Some(thread.clone()), "two"));
+    assert_eq!(again.end, Some(Ok((false, Some(thread.clone())))));
+    let told = bench.run(said).text();
+    assert!(
+        told.starts_with(&thread) && told.contains("\"two\""),
+        "{told}"
+    );
+    let methods: Vec<String> = sent(folder.path())
+        .iter()
+        .filter_map(|it| Some(it["method"].as_str()?.to_owned()))
+        .filter(|it| it.starts_with("session/"))
+        .collect();
+    assert_eq!(
+        methods,
+        ["new", "prompt", "close", "resume", "prompt"].map(|it| format!("session/{it}"))
+    );
+}
+
+#[test]
+fn a_session_that_cannot_be_had_is_not_replaced_where_it_is_all_that_is_wanted() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("bare", folder.path()));
+    let mut wanted = request("", folder.path());
+    wanted.input.clear();
+    wanted.thread = Some("old".into());
+    let told = bench.run(wanted);
+    let failure = told.failure();
+    assert_eq!(failure.kind, FailureKind::Refused);
+    assert!(failure.message.contains("'old'"), "{}", failure.message);
+}
+
+#[test]
+fn what_a_terminal_shows_before_its_call_is_told_with_it() {
+    let folder = folder();
+    let mut bench = Bench::new(scripted("late calls", folder.path()));
+    let turn = bench.agent.start(request("run", folder.path()));
+    let mut shown = String::new();
+    bench.finish(turn, |_, _, event| {
+        if let AgentEvent::CommandOutput { delta, .. } = event {
+            shown.push_str(delta);
+        }
+    });
+    assert_eq!(shown, "out\ntty\n");
 }

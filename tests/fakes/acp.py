@@ -151,6 +151,8 @@ def perform(blocks):
             if "terminalId" not in made:
                 text(json.dumps(made))
                 continue
+            # What it shows may come before its call.
+            time.sleep(0.1 if FAULT == "late calls" else 0)
             update("tool_call", toolCallId="c4", title="echo", kind="execute", status="in_progress",
                    content=[{"type": "terminal", "terminalId": made["terminalId"]}])
             status = ask("terminal/wait_for_exit", terminalId=made["terminalId"])

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::asked;
+use super::calls::Shown;
 use super::files::Allowed;
 use super::telling::Telling;
 use super::terminals::Wanted;
@@ -16,6 +17,9 @@ use crate::agent::{
     AgentEvent, AgentQuestion, Decision, QuestionAnswer, Sandbox, Subject, TurnId, TurnRequest,
 };
 use crate::rpc::{RpcError, RpcId};
+
+/// The most of what a terminal shows that waits for its call, in bytes.
+const EARLY: usize = 64 << 10;
 
 /// See the module.
 pub(super) struct Current {
@@ -34,6 +38,8 @@ pub(super) struct Current {
     asked: u64,
     /// Commands the user has allowed.
     allowed: HashSet<String>,
+    /// What terminals have shown before a call was told that shows them.
+    early: HashMap<String, String>,
 }
 
 /// A question that is open, and whom to answer.
@@ -71,6 +77,7 @@ impl Current {
             questions: HashMap::new(),
             asked: 0,
             allowed: HashSet::new(),
+            early: HashMap::new(),
         }
     }
 
@@ -184,10 +191,36 @@ impl Current {
     }
 
     /// A terminal shows more: told with the command that shows it.
-    pub(super) fn output(&self, terminal: &str, delta: String) -> Option<AgentEvent> {
-        let id = self.telling.calls.of_terminal(terminal)?.to_owned();
+    pub(super) fn output(&mut self, terminal: &str, delta: String) -> Option<AgentEvent> {
         let turn = self.turn;
-        Some(AgentEvent::CommandOutput { turn, id, delta })
+        let id = self.telling.calls.of_terminal(terminal).map(str::to_owned);
+        if id.is_none() {
+            let early = self.early.entry(terminal.to_owned()).or_default();
+            if early.len() < EARLY {
+                early.push_str(&delta);
+            }
+        }
+        id.map(|id| AgentEvent::CommandOutput { turn, id, delta })
+    }
+
+    /// Takes an update of the session; what is told, with what the terminals of a call that began have shown already.
+    pub(super) fn update(
+        &mut self,
+        update: &Value,
+        terminal: &dyn Fn(&str) -> Option<Shown>,
+    ) -> Vec<AgentEvent> {
+        let mut events = self.telling.update(update, terminal);
+        let (turn, calls) = (self.turn, &self.telling.calls);
+        self.early.retain(|terminal, early| {
+            let id = calls.of_terminal(terminal).map(str::to_owned);
+            let delta = std::mem::take(early);
+            match id {
+                Some(id) => events.push(AgentEvent::CommandOutput { turn, id, delta }),
+                None => *early = delta,
+            }
+            !early.is_empty()
+        });
+        events
     }
 
     /// Nobody answers any more: what each request is told.

@@ -337,7 +337,7 @@ impl Driver {
         let terminals = self.served.terminals();
         let current = self.current.as_mut().filter(|it| it.runs_in(session));
         let shown = |terminal: &str| terminals.shown(terminal);
-        let events = current.map(|it| it.telling.update(update, &shown));
+        let events = current.map(|it| it.update(update, &shown));
         self.tell(events.into_iter().flatten()).await;
     }
 
@@ -368,7 +368,7 @@ impl Driver {
 
     async fn act(&mut self, does: Vec<Does>) {
         for does in does {
-            match (does, &self.current) {
+            match (does, &mut self.current) {
                 (Does::Answer(id, outcome), _) => self.answer(id, outcome),
                 (does, Some(current)) => {
                     let event = does.event(current);

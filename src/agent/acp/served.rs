@@ -29,7 +29,7 @@ pub(super) enum Does {
 
 impl Does {
     /// What the session is told of it.
-    pub(super) fn event(self, current: &Current) -> Option<AgentEvent> {
+    pub(super) fn event(self, current: &mut Current) -> Option<AgentEvent> {
         let turn = current.turn;
         match self {
             Does::Answer(..) => None,
