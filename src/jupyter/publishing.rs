@@ -18,7 +18,7 @@ use super::message::{Channel, Outgoing};
 /// How long a message may wait for a subscriber who does not read.
 const HELD_UP: Duration = Duration::from_secs(3);
 /// The same, when one of them has just been cut off.
-const STILL_HELD_UP: Duration = Duration::from_millis(200);
+const STILL_HELD_UP: Duration = Duration::from_secs(1);
 /// Subscribers that are remembered for it.
 const REMEMBERED: usize = 64;
 
