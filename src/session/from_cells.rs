@@ -3,7 +3,7 @@
 //! A cell that asks waits beneath the prompt or the tool it has asked for, and goes on when that is over;
 //! `outside/work.rs` does what is asked. Invariants: one call at a time, in the order they came; each is replied to
 //! once, unless its cell has ended or it was called off; when the user stops one, all of the cell's are stopped. Absent
-//! on purpose: calls of code the agent runs: it waits for that code, and there is nobody who could answer.
+//! on purpose: calls of code the agent runs (`from_agent`).
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -181,6 +181,30 @@ fn the_file_is_whole_at_any_moment() {
 }
 
 #[test]
+fn what_another_program_writes_there_meanwhile_stays_and_the_run_goes_on_beside_it() {
+    let home = Home::new();
+    let theirs = "open('out.ipynb', 'w').write('theirs')";
+    write(&home, "a.ipynb", &[code("a", theirs), code("b", "6 * 7")]);
+    std::fs::write(home.work().join("out-2.ipynb"), "older").unwrap();
+    let ran = piped(&home, &["run", "a.ipynb", "-o", "out.ipynb"], "");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("`out.ipynb` was changed by another program while the cells ran")
+            && ran.stderr.contains("the run is in `out-3.ipynb`"),
+        "{ran:?}"
+    );
+    for (name, text) in [("out.ipynb", "theirs"), ("out-2.ipynb", "older")] {
+        assert_eq!(std::fs::read_to_string(home.work().join(name)).unwrap(), text);
+    }
+    let book = valid(&home, "out-3.ipynb");
+    assert_eq!(
+        book["cells"][1]["outputs"][0]["data"]["text/plain"],
+        json!(["42"])
+    );
+}
+
+#[test]
 fn parameters_timeouts_and_prompts() {
     let home = Home::new();
     let mut tagged = code("p", "a = 0; b = ''");

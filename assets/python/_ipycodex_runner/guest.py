@@ -158,7 +158,7 @@ def keep_copies_apart():
 kept = []
 
 
-def cut_off_from_sockets(host, result, output):
-    kept[0](host, result, output)
+def cut_off_from_sockets(*given):
+    kept[0](*given)
     for name, fd in (("stdout", 1), ("stderr", 2)):
         setattr(sys, name, open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False))
