@@ -195,7 +195,10 @@ fn what_another_program_writes_there_meanwhile_stays_and_the_run_goes_on_beside_
         "{ran:?}"
     );
     for (name, text) in [("out.ipynb", "theirs"), ("out-2.ipynb", "older")] {
-        assert_eq!(std::fs::read_to_string(home.work().join(name)).unwrap(), text);
+        assert_eq!(
+            std::fs::read_to_string(home.work().join(name)).unwrap(),
+            text
+        );
     }
     let book = valid(&home, "out-3.ipynb");
     assert_eq!(
