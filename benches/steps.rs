@@ -84,7 +84,8 @@ fn holding(home: &Home, python: &Path, megabytes: u32, most: u32) -> Result<Ours
     let mut ours = Ours::start(home, python, true)?;
     ours.asked(CheckpointWish::Keep(most))?;
     ours.run(&format!("held = bytearray(b'x') * ({megabytes} << 20)"))?;
-    sleep(PAUSE);
+    // A new value is put into large pages first, a hundred MB in half a second.
+    sleep(PAUSE + Duration::from_millis(10) * megabytes);
     Ok(ours)
 }
 
