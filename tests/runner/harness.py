@@ -24,6 +24,14 @@ shutil.copytree(SOURCE, os.path.join(staged.name, "python"), ignore=shutil.ignor
 RUNNER = os.path.join(staged.name, "python", "runner.py")
 
 
+def is_alive(process):
+    try:
+        with open("/proc/%d/stat" % process) as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 class Engine(object):
     """What the cases of both engines start from; `ipython` names the interpreter of the IPython engine."""
 
@@ -33,6 +41,20 @@ class Engine(object):
         host = Host(ipython=self.ipython, **options)
         self.addCleanup(host.close)
         return host
+
+    def until(self, done):
+        deadline = time.monotonic() + LIMIT
+        while not done():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def settle(self, host):
+        """Waits until the copy of this moment is there, or why there is none."""
+        deadline, pause = time.monotonic() + LIMIT, 0.03
+        while host.ask("checkpoints", op="list")["checkpoints"]["stale"]:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(pause)
+            pause = min(1.5 * pause, 1)  # whoever is asked all the time makes none
 
 
 class Cell(object):

@@ -24,6 +24,7 @@ config.InteractiveShell.colors = "nocolor"
 config.HistoryManager.enabled = False
 shell = TerminalInteractiveShell.instance(config=config)
 shell.show_usage = lambda: print("(the overview)")
+shell.extension_manager.load_extension("IPython.extensions.storemagic")
 for cell in json.load(sys.stdin):
     print("\\1", end="")
     sys.stdout.flush()
@@ -168,7 +169,36 @@ say 1
 %xmode Minimal
 g(0)
 %xmode Context
+first, second = 1, 'two'
+%macro
+%macro again 1 36
+%macro -q twice 35 36
+%macro many
+second = 'other'
+many = 3
+many
+%store
+%store first second
+%store nosuch
+%store -d nosuch
+%store
+first, second = 5, 6
+%store -r second nosuch
+first, second
+%store -r
+first
+%store second >kept.txt
+%store first >>kept.txt
+!cat kept.txt
+%store -d first
+%store
+%store -z
+%store
+lines = str(again).splitlines()
+again
+twice
 """
+
 
 TABLES = r"""
 import numpy as np, pandas as pd
@@ -234,6 +264,8 @@ class AsIPython(Engine, unittest.TestCase):
                 cwd=theirs,
             )
             host.run("%%cd -q %s" % ours, storeHistory=False)
+            own = os.path.join(folder, "ours-ipython")
+            host.run("import os; os.environ['IPYTHONDIR'] = %r; del os" % own, storeHistory=False)
             host.run("import os; del _dh[:]; _dh.append(os.getcwd()); del os", storeHistory=False)
             shown = ran.stdout.replace(theirs, ours).split("\1")[1:]
             self.assertEqual(len(shown), len(cells(text)), ran.stdout[-2000:])

@@ -8,7 +8,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import LIMIT, Engine  # noqa: E402
+from harness import Engine, is_alive  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
@@ -24,20 +24,7 @@ class Branches(Engine):
     def copies(self, host):
         with open("/proc/self/task/%d/children" % os.getpid()) as file:
             ours = [int(word) for word in file.read().split()]
-        return [process for process in ours if process != host.pid and self.is_alive(process)]
-
-    def is_alive(self, process):
-        try:
-            with open("/proc/%d/stat" % process) as file:
-                return file.read().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
-
-    def until(self, done):
-        deadline = time.monotonic() + LIMIT
-        while not done():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        return [process for process in ours if process != host.pid and is_alive(process)]
 
     def test_it_keeps_what_it_did_until_it_ends(self):
         host = self.host()
@@ -51,6 +38,18 @@ class Branches(Engine):
         host.ask("branch", op="end")
         self.until(lambda: not self.copies(host))
         self.assertEqual(host.run("a, 'json' in dir()").value, "([1, 5], False)")
+
+    def test_what_it_prints_is_seen_at_once(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.host(terminal=terminal)
+                host.run("a = 1")
+                host.send(type="branch", op="run", code="print('step', a); __import__('time').sleep(60)")
+                host.wait_output(b"step 1")
+                host.interrupt()
+                seen = host.finish("answer").last
+                self.assertEqual(seen["snapshot"]["printed"], "step 1\n")
+                self.assertEqual(seen["snapshot"]["error"]["ename"], "KeyboardInterrupt")
 
     def test_it_can_write_in_a_folder_of_its_own_alone(self):
         host = self.host()
@@ -117,12 +116,12 @@ class Branches(Engine):
     def test_checkpoints_are_made_beside_it(self):
         host = self.host()
         host.ask("checkpoints", op="keep", number=5)
-        time.sleep(0.3)
+        self.settle(host)
         host.run("a = 1", executionCount=1)
         self.value(host, "a")
-        time.sleep(0.3)
+        self.settle(host)
         host.run("a = 2", executionCount=2)
-        time.sleep(0.3)
+        self.settle(host)
         rows = host.ask("checkpoints", op="list")["checkpoints"]["rows"]
         self.assertEqual([row["number"] for row in rows], [1, 2])
         host.send(type="checkpoints", op="back", number=2)

@@ -4,6 +4,7 @@ import ctypes
 import os
 import random
 import signal
+import statistics
 import sys
 import tempfile
 import termios
@@ -11,19 +12,11 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import LIMIT, Engine  # noqa: E402
+from harness import Engine, is_alive  # noqa: E402
 
 IPYTHON = os.environ.get("IPYCODEX_TEST_IPYTHON")
 os.environ["PYTHONHASHSEED"] = "0"  # two interpreters show a set in the same order
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # who loses its parent becomes a child of ours, as under the guard
-
-
-def is_alive(process):
-    try:
-        with open("/proc/%d/stat" % process) as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 class Steps(Engine):
@@ -34,14 +27,6 @@ class Steps(Engine):
         host.ask("checkpoints", op="keep", number=most)
         self.settle(host)
         return host
-
-    def settle(self, host):
-        """Waits until the copy of this moment is there, or why there is none."""
-        deadline, pause = time.monotonic() + LIMIT, 0.03
-        while host.ask("checkpoints", op="list")["checkpoints"]["stale"]:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(pause)
-            pause = min(1.5 * pause, 1)  # whoever is asked all the time makes none
 
     def cell(self, host, code, settle=True):
         host.cells += 1
@@ -75,6 +60,28 @@ class Steps(Engine):
                     self.value(host, state % stepped["cwd"]),
                     "([1], None, True, False, %r, {})" % random.Random(7).random(),
                 )
+
+    def test_a_thread_that_has_asked_is_no_obstacle_once_it_has_its_answer(self):
+        for terminal in (False, True):
+            with self.subTest(terminal=terminal):
+                host = self.start(terminal=terminal)
+                self.cell(host, "a = [1]")
+                host.send(code=ASKING, executionCount=2, stdin="ask")
+                host.cells = 2
+                asked = host.frame("input_request")
+                host.send(type="input_reply", id=asked["call"], value="two")
+                host.finish()
+                self.settle(host)
+                self.cell(host, "a.append(3)")
+                self.assertEqual(self.value(host, "a"), "[1, 'two', 3]")
+                for before, state in ((3, "[1, 'two']"), (2, "[1]")):
+                    self.assertIn("stepped", self.step(host, "back", number=before))
+                    self.assertEqual(self.value(host, "a"), state)
+                host.send(code=ASKING, executionCount=2, stdin="ask")
+                asked = host.frame("input_request")
+                host.send(type="input_reply", id=asked["call"], value="more")
+                host.finish()
+                self.assertEqual(self.value(host, "a"), "[1, 'more']")
 
     def test_numbers_and_the_way_forward_and_the_terminal(self):
         host = self.start(terminal=True)
@@ -189,13 +196,13 @@ class Steps(Engine):
         host = self.start()
         self.cell(host, "held = bytearray(b'x') * (20 << 20)")
         faults = []
-        for _round in range(8):
+        for _round in range(9):
             before = faulted(host.leader)
             host.run("1 + 1")
             faults.append(faulted(host.leader) - before)
             time.sleep(0.4)  # nothing is asked meanwhile
-        # Now and then each page is copied as it is written to: then it is seen which they are.
-        self.assertLess(3 * min(faults), max(faults), faults)
+        # At first each page is copied as it is written to: so it is seen which they are.
+        self.assertLess(3 * statistics.median(faults[4:]), max(faults[:4]), faults)
 
     def test_the_tracker_that_spawned_programs_share_is_no_obstacle(self):
         host = self.start()
@@ -301,12 +308,6 @@ class Steps(Engine):
                     cells.append(code)
                     self.cell(host, code)
 
-    def until(self, done):
-        deadline = time.monotonic() + LIMIT
-        while not done():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
-
     def waiting(self, host):
         """The processes that wait: ours, since the interpreter's parent is this process."""
         with open("/proc/self/task/%d/children" % os.getpid()) as file:
@@ -314,6 +315,12 @@ class Steps(Engine):
         return [process for process in ours if process != host.leader and is_alive(process) and script(process)]
 
 
+ASKING = """
+import threading
+def work():
+    a.append(input('? '))
+t = threading.Thread(target=work); t.start(); t.join()
+"""
 COUNTING = """
 async def count():
     global n

@@ -211,6 +211,18 @@ class Both(Engine):
         self.texts(host, "thing.prop.", engine="jedi")
         self.assertEqual(host.run("ran").value, "[]")
 
+    def test_the_deeper_look_is_warm_when_it_comes(self):
+        host = self.host()
+        host.run(SETTING)
+        host.run("import sys, time")
+        if not host.run("__import__('importlib.util').util.find_spec('jedi') is not None").value == "True":
+            self.skipTest("there is no jedi")
+        self.assertEqual(host.run("'jedi' in sys.modules").value, "False")
+        self.texts(host, "thi")
+        ready = "end = time.time() + 20\nwhile time.time() < end and 'jedi.api' not in sys.modules: time.sleep(0.05)"
+        host.run(ready)
+        self.assertEqual(host.run("'jedi' in sys.modules").value, "True")
+
     def test_the_object_at_the_cursor(self):
         host = self.host()
         host.run(SETTING)

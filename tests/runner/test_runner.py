@@ -408,7 +408,7 @@ class BuiltIn(Both, unittest.TestCase):
             (host.run("3.14159").value, host.run("%precision").value, host.run("0.5").value), ("3.14", "'%r'", "0.5")
         )
         for code in (
-            "%store z",
+            "%store not_there",
             "%config A.b = 1",
             "two x",
             "%unalias none",

@@ -67,6 +67,23 @@ class Trials(Engine):
         self.assertNotIn("+ c: int", lines)
         self.assertEqual(host.run("a, b, 'os' in dir()").value, "(1, 2, True)")
 
+    def test_a_reset_begins_as_every_interpreter_does(self):
+        host = self.host()
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as good, tempfile.NamedTemporaryFile("w") as bad:
+            good.write("helper = lambda: 'helps'\nprint('starts')\n")
+            bad.write("1 / 0\n")
+            for file in (good, bad):
+                file.flush()
+            host.send(type="set_up", files=[good.name, bad.name])
+            host.finish()
+            host.run("a = 1; helper = None", executionCount=1)
+            told = self.tried(host, {"code": "print(helper())", "reset": True})
+        self.assertIn("starts\n", told["printed"])
+        self.assertIn("start-up failed: ZeroDivisionError", told["printed"])
+        self.assertIn("helps\n", told["printed"])
+        self.assertIn("modules stay; start-up files have run", told["printed"])
+        self.assertEqual(host.run("a, helper").value, "(1, None)")
+
     def test_what_shows_and_what_fails(self):
         host = self.host()
         picture = "class P:\n    def _repr_png_(self): return b'\\x89PNG....'\nP()"

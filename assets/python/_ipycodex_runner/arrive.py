@@ -1,6 +1,7 @@
 """Brings parts of the runner into an interpreter that is not ours: a kernel of Jupyter. Run there as code, once.
 
-In: `sources`, text of each part by name. Out: the package, with parts that are loaded from those texts on first use.
+In: `sources`, text of each part by name. Out: the package, with parts that are loaded from those texts on first use,
+and the module `ipycodex`, where there is no other of that name.
 """
 
 import sys
@@ -15,8 +16,7 @@ class Texts:
         self.sources = sources
 
     def find_spec(self, name, path=None, target=None):
-        short = name[len(PACKAGE) + 1 :]
-        if name.startswith(PACKAGE + ".") and short in self.sources:
+        if name == "ipycodex" or (name.startswith(PACKAGE + ".") and short_of(name) in self.sources):
             return sys.modules["_frozen_importlib"].ModuleSpec(name, self)
         return None
 
@@ -24,9 +24,15 @@ class Texts:
         return None
 
     def exec_module(self, module):
-        short = module.__name__[len(PACKAGE) + 1 :]
+        if module.__name__ == "ipycodex":
+            from _ipycodex_runner import guest  # noqa: F401  # what the module asks for the session's ways
+        short = short_of(module.__name__)
         code = compile(self.sources[short], "%s/%s.py" % (PACKAGE, short), "exec", 0, True)
         exec(code, module.__dict__)
+
+
+def short_of(name):
+    return name[len(PACKAGE) + 1 :] if name.startswith(PACKAGE + ".") else name
 
 
 if PACKAGE not in sys.modules:

@@ -87,7 +87,7 @@ class Wanted:
         try:
             value = wire.decode(unfenced(text))
         except ValueError as error:
-            return None, ["it is no JSON: %s" % error]
+            return None, ["it is not JSON: %s" % error]
         if self.wrapped and type(value) is dict and list(value) == ["value"]:
             value = value["value"]
         return value, fits.problems(value, self.schema)

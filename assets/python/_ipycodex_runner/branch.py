@@ -1,8 +1,9 @@
 """A copy of the interpreter for an agent to try things in: it runs one source after the other, and lasts for a turn.
 
-In: sources. Out: for each what a look gives (`snapshot`). Invariants: those of `snapshot`; there is one copy at most,
-and it is no child of the interpreter, whose `wait` never finds it, but ends with whoever started that; what runs in it
-has an end when the interpreter is interrupted, one way or the other; its folder for temporary files goes with it.
+In: sources. Out: what each prints, at once; then what a look gives (`snapshot`). Invariants: those of `snapshot`; there
+is one copy at most, and it is no child of the interpreter, whose `wait` never finds it, but ends with whoever started
+that; what runs in it has an end when the interpreter is interrupted, one way or the other; its folder for temporary
+files goes with it.
 Absent on purpose: input, a terminal, and a way for what it made into the live namespace.
 """
 
@@ -25,7 +26,7 @@ class Branch:
     def __init__(self, engine, host):
         import tempfile
 
-        self.owner = os.getpid()
+        self.owner, self.shown = os.getpid(), host.frames.outputs[0]
         self.folder = tempfile.mkdtemp(prefix="ipycodex-copy-")
         requests, self.requests, self.results, result, self.prints, output = snapshot.pipes(3, NUMBERS)
         folders = (self.folder,) if confine.probe()[0] >= 3 else ()
@@ -46,7 +47,7 @@ class Branch:
         self.process = snapshot_line(self.results).get("process")
         if self.process is None:
             self.forget()
-            raise OSError("no process could be made")
+            raise OSError("could not start a process")
 
     def split(self, work, folders, host, ends):
         """In the process between, which leaves the copy to whoever started the interpreter."""
@@ -100,6 +101,7 @@ class Branch:
             data = os.read(self.prints, 1 << 16) if self.prints in ready else b""
             if data:  # what was printed stands before the answer
                 printed.add(data)
+                wire.write_all(self.shown, data)
             elif self.results in ready:
                 data = os.read(self.results, 1 << 16)
                 answer += data
@@ -194,7 +196,7 @@ def answer(request, engine, host):
         if current is None:
             current = Branch(engine, host)
     except OSError as error:
-        told = {"ename": type(error).__name__, "evalue": "no copy could be made: %s" % error, "traceback": []}
+        told = {"ename": type(error).__name__, "evalue": "could not make a copy: %s" % error, "traceback": []}
         return {"snapshot": {"printed": "", "error": told}}
     finally:
         wire.interrupts.release()

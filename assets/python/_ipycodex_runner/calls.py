@@ -163,7 +163,7 @@ class OnLoop:
 def cell_of(host, what):
     """The request of the cell that runs. Raises what tells why there is none to ask for."""
     if getattr(host, "frames", None) is None:
-        raise Error("%s is not to be had in a kernel of Jupyter: it needs the interpreter of ipycodex itself" % what)
+        raise Error("%s does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself" % what)
     if host.frames.forked():
         raise Error("%s cannot be called in a forked process: it is the cell's own process that has a session" % what)
     late = sys.modules.get(__package__ + ".late")
@@ -270,5 +270,5 @@ def tool(name, arguments):
 def status(text):
     host = sys.modules[__package__].host
     if getattr(host, "frames", None) is None:
-        raise Error("status() is not to be had in a kernel of Jupyter: print() is")
+        raise Error("status() does not work in a Jupyter kernel: print() is")
     host.send({"type": "status", "text": " ".join(str(text).split())[:200]})

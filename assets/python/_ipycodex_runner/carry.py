@@ -35,8 +35,9 @@ def threads(host):
         for thread in others:
             if not thread.name.startswith("IPythonHistory"):
                 return "the thread `%s` is running" % thread.name
-    if host.requests.queue is not None:
-        return "a thread has asked for input"
+    if host.requests.is_asked():
+        return "a thread waits for input, or for an answer of the session"
+    host.requests.stop_thread()  # it was there for threads that asked
     for _look in range(50):  # ms: a thread is counted a moment after its start, and a moment after its end
         running = _thread._count() - uncounted
         native = len(os.listdir("/proc/self/task")) - 1 - running

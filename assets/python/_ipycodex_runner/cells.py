@@ -23,7 +23,7 @@ AUTOMAGIC = set(
     "pdoc pdef pfile psource psearch pycat page lsmagic magic quickref time timeit prun tb run pip conda uv debug pdb "
     "autoreload aimport load_ext "
     "reload_ext matplotlib pylab gui xdel cat cp mv rm rmdir mkdir man less more clear alias unalias config precision "
-    "xmode colors automagic store "
+    "xmode colors automagic store macro "
     "sx system".split()
 )  # and what users register
 
@@ -147,6 +147,10 @@ class Engine:
         flags = ONLY_AST | TOP_LEVEL_AWAIT | self.future
         if code[:1].isalpha() and "\n" not in code.strip() and self.names_magic(code):
             code = "%" + code.strip()
+        if outermost and code.strip().isidentifier():
+            named = self.ns.get(code.strip())
+            if getattr(type(named), "runs_as_cell", False):
+                code = named.value
         text = code if code.endswith("\n") else code + "\n"
         above = ""
         if line is None:

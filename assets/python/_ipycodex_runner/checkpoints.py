@@ -70,7 +70,7 @@ class Checkpoints:
     def begins(self, kind, request):
         """Code is about to run, or names are to be set."""
         self.stale = True
-        if kind == "set" or kind == "evaluate":
+        if kind in ("set", "evaluate", "express"):
             return
         self.forget_ahead()
         if kind == "exec" and request.get("executionCount") is not None and not request.get("silent"):

@@ -133,7 +133,7 @@ def linked():
 def greeting(link, status):
     """The copy's process, once it waits."""
     if status:
-        raise OSError("no process could be made")
+        raise OSError("could not start a process")
     told = heard(link, PATIENCE)
     if told is None:
         raise OSError("the copy did not come up")
@@ -177,6 +177,7 @@ def give_way(host, copy, told):
     """Lets `copy` go on in place of this process; returns what it is told when it is its turn again. Raises Gone when
     the copy cannot take over: nothing has changed."""
     frames, requests = host.frames, host.requests
+    requests.stop_thread()
     told = dict(told, synced=frames.synced, buffer=text(requests.buffer), lines=[text(line) for line in requests.lines])
     baggage = carry.Baggage()
     leave_terminal(host)

@@ -3,7 +3,8 @@ imported.
 
 In: what was found by `complete`. Out: the same, with more of it. Invariants: the caller waits at most `PATIENCE`; jedi
 works on a thread of its own, and what it finds later is there for the next look at the same place; it is told to run
-nothing. Absent on purpose: jedi before anybody asked for it, since its first look takes seconds.
+nothing. Its first look takes seconds, so it looks at something small while the user thinks about what a first Tab has
+found. Absent on purpose: jedi before anybody pressed Tab.
 """
 
 import ast
@@ -11,6 +12,7 @@ import re
 import sys
 
 PATIENCE = 0.15
+REST = 0.3  # seconds between a first Tab and the work it gives jedi
 LIMIT = 500
 SIGNATURES = 40  # of jedi's finds get a signature
 WORD = re.compile(r"([^\W\d]\w*)?$")
@@ -97,16 +99,20 @@ class Work:
 
     latest = None
 
-    def __init__(self, ns, code, position):
+    def __init__(self, ns, code, position, place=None):
         import threading
 
-        self.place = (code, position)
+        self.place = place
         self.found = []
         self.ns, self.code, self.position = dict(ns), code, position
         self.thread = threading.Thread(target=self.run, name="jedi", daemon=True)
         self.thread.start()
 
     def run(self):
+        if self.place is None:
+            import time
+
+            time.sleep(REST)
         try:
             self.found = self.look()
         except Exception:
@@ -154,11 +160,17 @@ def by_jedi(ns, code, position):
         return []
     work = Work.latest
     if work is None or work.place != (code, position):
-        if work is not None and work.thread.is_alive():
+        if work is not None and work.place is not None and work.thread.is_alive():
             return []  # it is still busy with another place; one at a time
-        work = Work.latest = Work(ns, code, position)
+        work = Work.latest = Work(ns, code, position, (code, position))
     work.thread.join(PATIENCE)
     return [] if work.thread.is_alive() else work.found
+
+
+def warm_up():
+    """Has jedi look at something, once, on its own thread: what takes long the first time is done then."""
+    if Work.latest is None and has_jedi():
+        Work.latest = Work({}, "''.", 3)
 
 
 def has_jedi():

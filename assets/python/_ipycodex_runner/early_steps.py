@@ -28,10 +28,13 @@ class EarlySteps:
         pass
 
     def pause(self, server):
-        if not self.wishes or server.host.requests.lines or server.host.requests.queue is not None:
+        requests = server.host.requests
+        if not self.wishes or requests.lines:
             return self
+        if requests.queue is not None:
+            return self.load(server).pause(server)
         poller = poll()
-        poller.register(server.host.requests.fd, 1)  # readable
+        poller.register(requests.fd, 1)  # readable
         return self if poller.poll(QUIET) else self.load(server).pause(server)
 
     def load(self, server):

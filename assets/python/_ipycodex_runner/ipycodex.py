@@ -125,7 +125,7 @@ def _output(name, format, query, offset, limit):
     name = "cell-%d" % name if type(name) is int else str(name)
     name = name[len(_ADDRESS) :] if name.startswith(_ADDRESS) else name
     if not _ID.match(name):
-        raise ValueError("%r is no id of an output; one is `cell-12`" % name)
+        raise ValueError("%r is not the id of an output, such as `cell-12`" % name)
     text = _kept(name)
     if text is None:
         text = _recorded(name)
@@ -140,7 +140,7 @@ def _output(name, format, query, offset, limit):
     try:
         value = _json.loads(text)
     except ValueError as error:
-        raise ValueError("the output `%s` is no JSON: %s" % (name, error)) from None
+        raise ValueError("the output `%s` is not JSON: %s" % (name, error)) from None
     return value if query is None else _picked(value, query)
 
 

@@ -2,7 +2,7 @@
 
 In: name, line, cell body, local names. Out: the magic's value. Invariants: an unknown name is IPython's `UsageError`; a
 magic's module is imported when it is first called. Absent on purpose: the magics themselves: `magic_files`,
-`magic_names`, `magic_run`, `magic_cells`.
+`magic_names`, `magic_run`, `magic_cells`, `magic_stored`.
 """
 
 import importlib
@@ -27,6 +27,7 @@ LINE = {
     "gui": "magic_names", "cat": "magic_cells", "cp": "magic_cells", "mv": "magic_cells", "rm": "magic_cells",
     "rmdir": "magic_cells", "mkdir": "magic_cells", "man": "magic_cells", "clear": "magic_cells", "less": "magic_cells",
     "more": "magic_cells", "quickref": "magic_names", "reset_selective": "magic_names",
+    "macro": "magic_stored", "store": "magic_stored",
 }  # fmt: skip
 CELL = {
     "bash": "magic_cells", "sh": "magic_cells", "script": "magic_cells", "python": "magic_cells",
@@ -38,7 +39,7 @@ CELL = {
 }  # fmt: skip
 NEEDS_IPYTHON = frozenset(
     "alias_magic bookmark code_wrap dirs doctest_mode killbgscripts loadpy logoff logon logstart logstate logstop "
-    "macro notebook popd pprint profile pushd rehashx sc store unload_ext".split()
+    "notebook popd pprint profile pushd rehashx sc unload_ext".split()
 )
 added = {"line": {}, "cell": {}}
 ALIASES = {

@@ -18,7 +18,9 @@ from .wire import interrupts
 
 
 LOOK = 2  # seconds for a completion or an inspection
-RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "set"}  # and may change what there is
+RUNS_CODE = {"exec", "set_up", "tool", "comm", "evaluate", "express", "set"}  # and may change what there is
+# answers that come after all output written so far
+ORDERED = {"tool", "evaluate", "express", "snapshot", "trial", "branch", "comm"}
 
 
 def main(arguments):
@@ -147,6 +149,7 @@ def use_pipes(alone):
 class Server:
     def __init__(self, host, engine, parts):
         self.host, self.engine, self.parts = host, engine, parts
+        engine.begun_with = None  # the last request `set_up`
         self.loop = None  # the module `loop`, once asyncio is in use
         self.steps = None  # checkpoints, once they are wanted; first what ran before there was time to load them
         self.actions = {
@@ -155,6 +158,7 @@ class Server:
             "is_complete": self.is_complete,
             "tool": self.tool,
             "evaluate": self.evaluate,
+            "express": self.express,
             "missing": self.missing,
             "snapshot": self.snapshot,
             "ping": lambda request: {"pong": True},
@@ -234,7 +238,7 @@ class Server:
         self.leave_if_forked()
         payload["type"] = "answer"
         self.host.id = request.get("id", "")
-        self.host.send(payload, request.get("type") in ("tool", "evaluate", "snapshot", "trial", "branch", "comm"))
+        self.host.send(payload, request.get("type") in ORDERED)
 
     def leave_if_forked(self):
         """A forked child that returns from a cell must not go on as a second runner."""
@@ -246,11 +250,13 @@ class Server:
         engine, code, position = self.engine, request["code"], request["pos"]
 
         def look():
+            from . import deeper
+
             found = engine.complete(code, position)
             if request.get("engine") == "jedi":
-                from . import deeper
-
                 found = deeper.complete(engine.ns, code, position, found)
+            elif found:
+                deeper.warm_up()
             return found
 
         return {"completions": self.in_time(look)}
@@ -282,6 +288,11 @@ class Server:
         return self.run_aside(
             request, lambda: references.evaluate(request["variables"], request["shells"], self.engine)
         )
+
+    def express(self, request):
+        from . import expressions
+
+        return self.run_aside(request, lambda: expressions.evaluate(request["expressions"], self.engine))
 
     def missing(self, request):
         from . import bindings
@@ -389,6 +400,7 @@ class Server:
             if request.get("type") == "set_up":
                 from . import home
 
+                self.engine.begun_with = request
                 work = home.Home(self.engine, request).set_up
             else:
                 count = request.get("executionCount")

@@ -69,6 +69,7 @@ def run(cells, engine, host, folder):
     for number, cell in enumerate(cells):
         if cell.get("reset"):
             forget_names(engine)
+            begin_anew(engine, shown)
             resets.append(number + 1)
         if engine.execute(cell["code"], False, False, None, None) != "ok":
             break
@@ -79,6 +80,7 @@ def run(cells, engine, host, folder):
         "pictures": bundles,
         "names": names,
         "resets": resets,
+        "begun": engine.begun_with is not None,
         "files": [name for name in files if not name.startswith(folder)],
     }
     if shown.error is not None:
@@ -95,6 +97,18 @@ def forget_names(engine):
     for name in ("Out", "_oh"):
         if isinstance(engine.ns.get(name), dict):
             engine.ns[name].clear()
+
+
+def begin_anew(engine, shown):
+    """What every interpreter begins with: start-up files, IPython's profile."""
+    if engine.begun_with is None:
+        return
+    from . import home
+
+    home.Home(engine, engine.begun_with).set_up()
+    if shown.error is not None:  # a new interpreter goes on, too
+        print("start-up failed: %s: %s" % (shown.error["ename"], shown.error["evalue"]))
+        shown.error = None
 
 
 def cut_of(bundle):
@@ -174,7 +188,8 @@ def words(value):
 def told(trial):
     """What stands below a dry run, as lines of text."""
     lines = [
-        "! cell %d starts a new interpreter: names of before are gone here, imported modules stay" % number
+        "! cell %d starts a new interpreter: names of before are gone here, imported modules stay%s"
+        % (number, "; start-up files have run" if trial.get("begun") else "")
         for number in trial.get("resets", ())
     ]
     signs = {"added": "+", "changed": "~", "deleted": "-"}

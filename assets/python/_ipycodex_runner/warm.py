@@ -15,7 +15,8 @@ PAGE = 4096
 POPULATE_WRITE, COLLAPSE = 23, 25  # of madvise, since Linux 5.14 and 6.1
 LARGE = 512  # pages of a large one
 MOST = 2048  # pages of one mapping: more are data, not the interpreter's own work
-AGAIN = 8  # forks between two looks
+AGAIN = 8  # forks between two looks, which find more pages
+ANEW = 64  # forks between two that leave all pages shared, so that the look after finds only what is still written to
 AT_ONCE = 64  # pages between two looks whether something is asked
 LARGEST = 64 << 20  # bytes of a mapping that is looked through
 LEAST = 16 << 20  # bytes of a mapping that is worth it
@@ -91,14 +92,15 @@ def make_large(libc, goes_on):
 
 
 class Written:
-    """The pages that cells write to, looked up now and then: those made the writer's own look written to."""
+    """The pages that cells write to, looked up now and then: those made the writer's own look written to, until all
+    are left shared once."""
 
     def __init__(self):
         self.forks, self.pieces = 0, ()
 
     def look(self):
         """Before a fork."""
-        if self.forks % AGAIN == 1:
+        if self.forks % AGAIN == 1 or self.forks % ANEW in (2, 3, 4):
             self.pieces = written()
 
     def make_own(self, libc, goes_on):
@@ -106,7 +108,7 @@ class Written:
         import ctypes
 
         self.forks += 1
-        if self.forks % AGAIN == 1:
+        if self.forks % ANEW == 1:
             return
         for begin, count in self.pieces:
             for first in range(0, count, AT_ONCE):

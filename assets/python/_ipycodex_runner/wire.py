@@ -115,13 +115,8 @@ class Interrupts:
 
     def make_bell(self):
         """Python writes the number of each signal there the moment it comes, long before it looks at it."""
-        ends = os.pipe()
-        self.bell = tuple(private_copy(fd, 202 + index) for index, fd in enumerate(ends))
-        for fd in ends:
-            if fd not in self.bell:
-                os.close(fd)
+        self.bell = private_pipe(202)
         for fd in self.bell:
-            os.set_inheritable(fd, False)
             os.set_blocking(fd, False)
         os.register_at_fork(after_in_child=self.leave_bell)
         signal(SIGURG, is_)  # which does nothing, but ends a system call that sleeps
@@ -375,6 +370,18 @@ def line_of(frame):
     return dump(small).encode("ascii") + b"\n"
 
 
+def private_pipe(number):
+    """Both ends of a pipe, high up, closed to children."""
+    ends = os.pipe()
+    high = tuple(private_copy(fd, number + index) for index, fd in enumerate(ends))
+    for fd in ends:
+        if fd not in high:
+            os.close(fd)
+    for fd in high:
+        os.set_inheritable(fd, False)
+    return high
+
+
 def private_copy(fd, number):
     """A duplicate of an output stream high up, where code that closes descriptors does not hit it."""
     try:
@@ -392,7 +399,7 @@ def private_copy(fd, number):
 
 class Requests:
     """Reader of request lines. The main thread reads them itself until another thread has to wait for an answer of the
-    host; from then on a reader thread hands them out."""
+    host; from then on a reader thread hands them out, until it is stopped."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -442,29 +449,21 @@ class Requests:
         return value
 
     def start_thread(self):
-        from _queue import SimpleQueue
+        from . import reader
 
         with self.lock:
             if self.queue is None:
-                self.queue = SimpleQueue()
-                for line in self.lines:
-                    self.queue.put(line)
-                del self.lines[:]
-                start_new_thread(self.read_forever, ())
+                self.thread = reader.Reader(self, private_pipe(206))
 
-    def read_forever(self):
-        while self.read_more():
-            lines, self.lines = self.lines, []
-            for line in lines:
-                if not self.is_reply(line):
-                    self.queue.put(line)
-                    self.wake()
-                    for bell in self.bells:
-                        bell.release()
-        self.queue.put(None)
-        self.wake()
-        for box in list(self.replies.values()):
-            box[0].release()
+    def stop_thread(self):
+        """The main thread, which calls this, reads again."""
+        with self.lock:
+            if self.queue is not None:
+                self.thread.stop()
+
+    def is_asked(self):
+        """Somebody waits for an answer of the host."""
+        return bool(self.replies or self.bells)
 
     def wake(self):
         """Replaced by the event loop while it waits for requests."""

@@ -1,0 +1,65 @@
+"""The thread that reads requests where another than the main thread waits for an answer of the host.
+
+In: the request pipe. Out: requests in `queue`, in their order; replies to whoever waits for them. Invariants: nothing
+that was read is lost when it is stopped; the end of the stream is told to all that wait. Absent on purpose: who starts
+it, and when it is not needed any more (`wire.Requests`, `carry`).
+"""
+
+import os
+from _queue import SimpleQueue
+from _thread import allocate_lock, start_new_thread
+from select import POLLIN, poll
+
+
+class Reader:
+    """Whoever makes or stops one holds the lock of the requests. `pipe`: it is told to stop by that."""
+
+    def __init__(self, requests, pipe):
+        self.requests, self.ended = requests, allocate_lock()
+        self.rest, self.ring = pipe
+        requests.queue = SimpleQueue()
+        for line in requests.lines:
+            requests.queue.put(line)
+        del requests.lines[:]
+        self.ended.acquire()
+        start_new_thread(self.run, ())
+
+    def stop(self):
+        """What was read and not taken stays for the main thread, which calls this."""
+        requests = self.requests
+        os.write(self.ring, b"x")
+        self.ended.acquire()
+        for fd in (self.rest, self.ring):
+            os.close(fd)
+        while not requests.queue.empty():
+            line = requests.queue.get()
+            if line is not None:  # the end of the stream is found again
+                requests.lines.append(line)
+        requests.queue = None
+
+    def run(self):
+        try:
+            self.hand_out()
+        finally:
+            self.ended.release()
+
+    def hand_out(self):
+        requests, poller = self.requests, poll()
+        for fd in (requests.fd, self.rest):
+            poller.register(fd, POLLIN)  # the end of the stream is always told
+        while True:
+            if any(fd == self.rest for fd, _event in poller.poll()):
+                return
+            if not requests.read_more():
+                break
+            lines, requests.lines = requests.lines, []
+            for line in lines:
+                if not requests.is_reply(line):
+                    requests.queue.put(line)
+                    requests.wake()
+                    for bell in requests.bells:
+                        bell.release()
+        requests.queue.put(None)
+        requests.wake()
+        for box in list(requests.replies.values()):
+            box[0].release()
