@@ -1,8 +1,12 @@
-//! Kernels of Jupyter behind the session: the real ipykernel, one of another language, bad
-//! ones, and the real gateway.
+//! Kernels of Jupyter behind the session: the real ipykernel, ones of other languages, bad
+//! ones, and the real gateway: found, behind TLS, shared.
 
 mod bad;
 mod bench;
 mod cells;
 mod gateway;
+mod languages;
 mod program;
+mod served;
+mod shared;
+mod tls;

@@ -28,7 +28,7 @@ pub enum ConnectionFault {
         why: io::Error,
     },
     /// It is none.
-    #[error("`{}` is no connection file: {why}", file.display())]
+    #[error("`{}` is not a connection file: {why}", file.display())]
     Wrong {
         /// It.
         file: PathBuf,
@@ -61,7 +61,7 @@ pub fn fresh_name() -> String {
 /// Reads a file.
 ///
 /// # Errors
-/// It is no connection file.
+/// It is not a connection file.
 pub fn read(path: &Path) -> Result<ConnectionInfo, ConnectionFault> {
     let file = path.to_owned();
     let text = match std::fs::read(path) {
@@ -173,7 +173,7 @@ mod tests {
         assert!(said(&path).contains("cannot be read"), "{}", said(&path));
         std::fs::write(&path, "{\"ip\": 1}").unwrap();
         assert!(
-            said(&path).contains("is no connection file"),
+            said(&path).contains("is not a connection file"),
             "{}",
             said(&path)
         );

@@ -124,7 +124,7 @@ pub fn find(name: &str, folders: &[PathBuf]) -> Result<Kernelspec, KernelspecFau
     };
     let text = std::fs::read(&file).map_err(|error| broken(format!("cannot be read: {error}")))?;
     let spec: JupyterKernelspec = serde_json::from_slice(&text)
-        .map_err(|error| broken(format!("is no kernelspec: {error}")))?;
+        .map_err(|error| broken(format!("is not a kernelspec: {error}")))?;
     if spec.argv.is_empty() {
         return Err(broken("names no program under `argv`".to_owned()));
     }
@@ -180,7 +180,7 @@ mod tests {
             "no kernel `ir` is installed; there are: bash, empty, wrong"
         );
         assert!(said("empty").contains("names no program"));
-        assert!(said("wrong").contains("is no kernelspec"));
+        assert!(said("wrong").contains("is not a kernelspec"));
     }
 
     #[test]

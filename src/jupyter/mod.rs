@@ -19,6 +19,8 @@ mod message;
 mod publishing;
 mod rest;
 mod socket;
+mod tls;
+mod tls_transport;
 
 pub use channels::{Channels, Heard, open};
 pub use comm::{comm_message, comm_to_send};
@@ -29,3 +31,4 @@ pub use kernelspec::{Kernelspec, KernelspecFault, data_folders, find};
 pub use message::{Channel, Incoming, Outgoing};
 pub use rest::{Gateway, GatewayFault};
 pub use socket::{Socket, open as open_socket};
+pub use tls::certificates;

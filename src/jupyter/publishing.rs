@@ -19,6 +19,8 @@ use super::message::{Channel, Outgoing};
 const HELD_UP: Duration = Duration::from_secs(3);
 /// The same, when one of them has just been cut off.
 const STILL_HELD_UP: Duration = Duration::from_secs(1);
+/// How often a message is tried.
+const TRIES: usize = 16;
 /// Subscribers that are remembered for it.
 const REMEMBERED: usize = 64;
 
@@ -48,19 +50,20 @@ pub(super) async fn publish(
                 None => return,
             },
         };
-        while let Ok(event) = news.try_recv() {
-            if let SocketEvent::Accepted(_, peer) = event {
-                subscribers.push(peer);
-                let surplus = subscribers.len().saturating_sub(REMEMBERED);
-                subscribers.drain(..surplus);
-            }
-        }
         let mut patience = HELD_UP;
-        loop {
+        for _ in 0..TRIES {
             let mut words = message.clone().words();
             words.zmq_identities = vec![message.kind.clone().into_bytes().into()];
             if timeout(patience, connection.send(words)).await.is_ok() {
                 break;
+            }
+            // Who does not read connects again at once, and is the newest again: it goes before those who read.
+            while let Ok(event) = news.try_recv() {
+                if let SocketEvent::Accepted(_, peer) = event {
+                    subscribers.push(peer);
+                    let surplus = subscribers.len().saturating_sub(REMEMBERED);
+                    subscribers.drain(..surplus);
+                }
             }
             // Who was served already is served twice, which is better than not at all.
             let Some(peer) = subscribers.pop() else {

@@ -1,21 +1,31 @@
 //! A gateway of Jupyter, as it is asked over HTTP: which kernels it has, start one, interrupt it, end it.
 //!
-//! In: its address and token. Out: answers, or why there is none, in words a user can act on. Calls block, each with a
-//! limit. Invariant: the token goes to the gateway alone and is shown nowhere. Absent on purpose: TLS; proxies.
+//! In: its address and token, who is believed behind TLS. Out: answers, or why there is none, in words a user can act
+//! on. Calls block, each with a limit. Invariant: the token goes to the gateway alone and is shown nowhere. Absent on
+//! purpose: proxies.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::tls::{Trust, disbelief};
+use super::tls_transport::agent;
+
 /// How long an answer about what is there already may take.
 const ANSWERS: Duration = Duration::from_secs(10);
+/// The same, where it only says that it is there.
+const LIVES: Duration = Duration::from_secs(5);
 
 /// A gateway: where it is, and what opens it.
 #[derive(Clone)]
 pub struct Gateway {
-    /// `http://HOST:PORT/PATH`, without a slash at its end.
+    /// `http://HOST:PORT/PATH` or `https://…`, without a slash at its end.
     url: String,
     token: Option<String>,
+    trust: Trust,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -35,13 +45,23 @@ pub enum GatewayFault {
         /// Why not.
         why: String,
     },
+    /// It is behind TLS, and nobody vouches for it.
+    #[error("the certificate of the gateway at {url} is not taken: {why}")]
+    Untrusted {
+        /// Where.
+        url: String,
+        /// Why not.
+        why: String,
+    },
     /// It wants another token, or one at all.
-    #[error("the gateway at {url} refuses us (HTTP {status})")]
+    #[error("the gateway at {url} refuses us (HTTP {status}{})", after_colon(said))]
     Refused {
         /// Where.
         url: String,
         /// 401 or 403.
         status: u16,
+        /// What it says; may be empty.
+        said: String,
     },
     /// There is no such kernel, or nothing there that is a gateway.
     #[error("the gateway at {url} knows nothing of `{what}` (HTTP 404)")]
@@ -62,7 +82,7 @@ pub enum GatewayFault {
         said: String,
     },
     /// It says what no gateway says.
-    #[error("what answers at {url} is no gateway of Jupyter: {why}")]
+    #[error("what answers at {url} is not a Jupyter gateway: {why}")]
     Strange {
         /// Where.
         url: String,
@@ -71,15 +91,26 @@ pub enum GatewayFault {
     },
 }
 
+fn after_colon(said: &str) -> String {
+    match said {
+        "" => String::new(),
+        said => format!(": {said}"),
+    }
+}
+
 impl GatewayFault {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             GatewayFault::Refused { .. } => {
-                "set IPYCODEX_GATEWAY_TOKEN to the token it was started with"
+                "set IPYCODEX_GATEWAY_TOKEN to the token it was started with; an Enterprise Gateway may want to know \
+                 who you are, too: set KERNEL_USERNAME"
             }
             GatewayFault::Unreachable { .. } => {
                 "start it, or mend the address: `--runtime gateway:http://HOST:PORT`"
+            }
+            GatewayFault::Untrusted { .. } => {
+                "set IPYCODEX_GATEWAY_CA to a file with its certificate, or that of the authority that signed it (PEM)"
             }
             GatewayFault::Missing { .. } | GatewayFault::Strange { .. } => {
                 "name its address as it is before `/api`, and one of its kernels behind a `#`"
@@ -93,7 +124,9 @@ impl Gateway {
     /// The one at this address; `None`: it is no address of one. A token in it (`?token=T`) counts before this one.
     pub fn at(address: &str, token: Option<String>) -> Option<Self> {
         let (url, query) = address.split_once('?').unwrap_or((address, ""));
-        let rest = url.strip_prefix("http://")?;
+        let rest = url
+            .strip_prefix("http://")
+            .or_else(|| url.strip_prefix("https://"))?;
         let host = rest.split('/').next().unwrap_or_default();
         let fine = |letter: char| !letter.is_whitespace() && !letter.is_control() && letter != '@';
         if host.is_empty() || !rest.chars().all(fine) {
@@ -106,7 +139,45 @@ impl Gateway {
         Some(Gateway {
             url: url.trim_end_matches('/').to_owned(),
             token: token.filter(|token| !token.is_empty()),
+            trust: Trust::default(),
         })
+    }
+
+    /// The same, where the certificates of this file are believed beside those of the system.
+    #[must_use]
+    pub fn trusting(self, file: Option<PathBuf>) -> Self {
+        Gateway {
+            trust: Trust::with(file),
+            ..self
+        }
+    }
+
+    /// Who is believed.
+    pub(super) fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
+    /// Why it cannot be spoken to, as the fault of a connection says it.
+    pub(super) fn unreachable(&self, why: &str) -> GatewayFault {
+        let url = self.url.clone();
+        match disbelief(why) {
+            Some(why) => GatewayFault::Untrusted { url, why },
+            // What is no TLS answers with something else, or waits for more.
+            None if url.starts_with("https:")
+                && ["InvalidContentType", "timeout"]
+                    .iter()
+                    .any(|word| why.contains(word)) =>
+            {
+                GatewayFault::Unreachable {
+                    url,
+                    why: format!("{why} (without TLS it is `http://`)"),
+                }
+            }
+            None => GatewayFault::Unreachable {
+                url,
+                why: why.to_owned(),
+            },
+        }
     }
 
     /// Its address, without its token.
@@ -117,6 +188,11 @@ impl Gateway {
     /// What it is told of the token: the value of `Authorization`.
     pub(super) fn authorization(&self) -> Option<String> {
         self.token.as_ref().map(|token| format!("token {token}"))
+    }
+
+    /// Whether it is there, and takes our token.
+    pub fn answers(&self) -> bool {
+        self.call("GET", "/api", None, LIVES).is_ok()
     }
 
     /// The names of its kernels, that of its default first.
@@ -137,12 +213,30 @@ impl Gateway {
         Ok(names)
     }
 
-    /// Starts a kernel of this name, within this time; its id. A gateway that stumbles is asked once more.
+    /// Starts a kernel of this name, within this time, where it is said in that directory and with those variables;
+    /// its id. A gateway that stumbles is asked once more.
     ///
     /// # Errors
     /// It does not start one.
-    pub fn start(&self, name: &str, within: Duration) -> Result<String, GatewayFault> {
-        let wanted = json!({"name": name});
+    pub fn start(
+        &self,
+        name: &str,
+        directory: Option<&Path>,
+        variables: &BTreeMap<OsString, OsString>,
+        within: Duration,
+    ) -> Result<String, GatewayFault> {
+        let mut wanted = json!({"name": name});
+        if let Some(directory) = directory {
+            wanted["path"] = json!(directory.to_string_lossy());
+        }
+        if !variables.is_empty() {
+            // What is no text cannot be said.
+            let texts = variables.iter();
+            let texts = texts.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+            wanted["env"] = texts
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect();
+        }
         let once = || self.call("POST", "/api/kernels", Some(&wanted), within);
         let told = match once() {
             Err(GatewayFault::Failed { status: 500.., .. }) => once()?,
@@ -197,7 +291,7 @@ impl Gateway {
     fn json(&self, text: String) -> Result<Value, GatewayFault> {
         crate::text::json::parse(text.as_bytes()).map_err(|error| GatewayFault::Strange {
             url: self.url.clone(),
-            why: format!("its answer is no JSON: {error}"),
+            why: format!("its answer is not JSON: {error}"),
         })
     }
 
@@ -208,17 +302,14 @@ impl Gateway {
         body: Option<&Value>,
         within: Duration,
     ) -> Result<String, GatewayFault> {
-        let unreachable = |why: String| GatewayFault::Unreachable {
-            url: self.url.clone(),
-            why,
-        };
-        let agent: ureq::Agent = ureq::Agent::config_builder()
+        let unreachable = |why: String| self.unreachable(&why);
+        let config = ureq::Agent::config_builder()
             .timeout_global(Some(within))
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
-            .build()
-            .into();
+            .build();
+        let agent = agent(config, &self.trust);
         let mut request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}{place}", self.url));
@@ -235,32 +326,32 @@ impl Gateway {
             .map_err(|error| unreachable(error.to_string()))?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string();
+        let said = || {
+            let text = text.as_deref().unwrap_or_default();
+            let told = crate::text::json::parse(text.as_bytes()).unwrap_or_default();
+            let words =
+                [&told["message"], &told["reason"]].map(|word| word.as_str().unwrap_or_default());
+            let said = words.into_iter().find(|word| !word.is_empty());
+            let said = crate::text::escape::visible(said.unwrap_or(text));
+            said.chars().take(300).collect()
+        };
+        let url = self.url.clone();
         match status {
             200..=299 => text.map_err(|error| unreachable(error.to_string())),
             401 | 403 => Err(GatewayFault::Refused {
-                url: self.url.clone(),
+                url,
                 status,
+                said: said(),
             }),
             404 => Err(GatewayFault::Missing {
-                url: self.url.clone(),
+                url,
                 what: place.to_owned(),
             }),
-            _ => {
-                let text = text.unwrap_or_default();
-                let told = crate::text::json::parse(text.as_bytes()).unwrap_or_default();
-                let said = told["message"]
-                    .as_str()
-                    .or(told["reason"].as_str())
-                    .unwrap_or(&text);
-                Err(GatewayFault::Failed {
-                    url: self.url.clone(),
-                    status,
-                    said: crate::text::escape::visible(said)
-                        .chars()
-                        .take(300)
-                        .collect(),
-                })
-            }
+            _ => Err(GatewayFault::Failed {
+                url,
+                status,
+                said: said(),
+            }),
         }
     }
 }
@@ -282,10 +373,12 @@ mod tests {
             of("http://h").unwrap().authorization().unwrap(),
             "token other"
         );
+        assert_eq!(of("https://h/x/").unwrap().url(), "https://h/x");
         for wrong in [
             "",
             "h:1",
-            "https://h",
+            "ftp://h",
+            "https://",
             "http://",
             "http:///x",
             "http://a b",

@@ -3,12 +3,16 @@
 //! In: a gateway and the id of a kernel. Out: what it says. Invariants: the form is the newer one where the gateway
 //! agrees to it; a connection on which nothing came for a while although we asked is one that broke.
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
+use rustix::net::sockopt::set_tcp_quickack;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_rustls::TlsConnector;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::http::{HeaderValue, Response};
@@ -20,6 +24,7 @@ use super::channels::Heard;
 use super::frames::{self, Frame, V1};
 use super::message::{Incoming, Outgoing};
 use super::rest::{Gateway, GatewayFault};
+use super::tls_transport::name_of;
 use crate::trace::WIRE;
 
 /// How long a connection may take.
@@ -31,10 +36,17 @@ const SILENT: Duration = Duration::from_secs(50);
 /// Bytes of a message at most.
 const MOST: usize = 512 << 20;
 
+/// Bytes both ways, behind TLS or not.
+trait Way: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug> Way for T {}
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Socket {
-    stream: WebSocketStream<TcpStream>,
+    stream: WebSocketStream<Box<dyn Way>>,
+    /// The same connection, below TLS.
+    line: OwnedFd,
     session: String,
     newer: bool,
 }
@@ -45,10 +57,7 @@ pub struct Socket {
 /// # Errors
 /// There is none.
 pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Socket, GatewayFault> {
-    let unreachable = |why: String| GatewayFault::Unreachable {
-        url: gateway.url().to_owned(),
-        why,
-    };
+    let unreachable = |why: String| gateway.unreachable(&why);
     let opening = async {
         match connect(gateway, kernel, session, true).await {
             // Of a gateway that knows the older form only.
@@ -72,7 +81,11 @@ pub async fn open(gateway: &Gateway, kernel: &str, session: &str) -> Result<Sock
 fn refusal(gateway: &Gateway, kernel: &str, answer: &Response<Option<Vec<u8>>>) -> GatewayFault {
     let url = gateway.url().to_owned();
     match answer.status().as_u16() {
-        status @ (401 | 403) => GatewayFault::Refused { url, status },
+        status @ (401 | 403) => GatewayFault::Refused {
+            url,
+            status,
+            said: String::new(),
+        },
         404 => GatewayFault::Missing {
             url,
             what: kernel.to_owned(),
@@ -91,18 +104,30 @@ async fn connect(
     session: &str,
     newer: bool,
 ) -> Result<Socket, Error> {
-    let address = gateway.url().trim_start_matches("http://");
-    let host = address.split('/').next().unwrap_or_default();
-    let bare = host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let place = match bare {
-        true => host.to_owned(),
-        false => format!("{host}:80"),
+    let (scheme, address) = gateway.url().split_once("://").unwrap_or_default();
+    let secure = scheme == "https";
+    let place = address.split('/').next().unwrap_or_default();
+    let port = place.rsplit_once(':');
+    let port = port.filter(|(_, port)| port.parse::<u16>().is_ok());
+    let (host, place) = match (port, secure) {
+        (Some((host, _)), _) => (host, place.to_owned()),
+        (None, true) => (place, format!("{place}:443")),
+        (None, false) => (place, format!("{place}:80")),
     };
     let stream = TcpStream::connect(place).await?;
     stream.set_nodelay(true)?;
-    let url = format!("ws://{address}/api/kernels/{kernel}/channels?session_id={session}");
+    let line = stream.as_fd().try_clone_to_owned()?;
+    let stream: Box<dyn Way> = match secure {
+        false => Box::new(stream),
+        true => {
+            let failed = std::io::Error::other::<String>;
+            let connector = TlsConnector::from(gateway.trust().config().map_err(failed)?);
+            let name = name_of(host).map_err(failed)?;
+            Box::new(connector.connect(name, stream).await?)
+        }
+    };
+    let scheme = if secure { "wss" } else { "ws" };
+    let url = format!("{scheme}://{address}/api/kernels/{kernel}/channels?session_id={session}");
     let mut request = url.into_client_request()?;
     let headers = request.headers_mut();
     if newer {
@@ -117,6 +142,7 @@ async fn connect(
     let (stream, _) = client_async_with_config(request, stream, Some(limits)).await?;
     Ok(Socket {
         stream,
+        line,
         session: session.to_owned(),
         newer,
     })
@@ -143,6 +169,9 @@ impl Socket {
                 }
                 frame = self.stream.next() => {
                     last = Instant::now();
+                    // Gateways hold the next small message back until this one is acknowledged, which the system puts
+                    // off by 40 ms. It forgets what was asked for; where it refuses, the messages come all the same.
+                    let _ = set_tcp_quickack(&self.line, true);
                     match frame {
                         None | Some(Ok(Message::Close(_))) => return Some("the gateway closed it".to_owned()),
                         Some(Err(error)) => return Some(error.to_string()),

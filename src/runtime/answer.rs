@@ -50,6 +50,8 @@ pub enum RuntimeAnswer {
         /// Standard output of the commands without trailing white space, or `Error: …`.
         shells: Vec<String>,
     },
+    /// To `Express`: one for each expression, in the order asked.
+    Expressed(Vec<Result<MimeBundle, CellError>>),
     /// To `Missing`: in the order in which they were bound first.
     Missing(Vec<String>),
     /// To `Snapshot`.

@@ -20,6 +20,8 @@ pub struct RuntimeCapabilities {
     pub tools: bool,
     /// Evaluates what prompts refer to, tells which names there are, and takes variables.
     pub references: bool,
+    /// Evaluates expressions as cells show their values.
+    pub expressions: bool,
     /// Runs code in a copy that can change nothing.
     pub snapshot: bool,
     /// Goes back to where it was before a cell.
@@ -61,6 +63,7 @@ impl RuntimeCapabilities {
             inspection: true,
             tools: true,
             references: true,
+            expressions: true,
             snapshot: true,
             checkpoints: true,
             set_up: true,
@@ -82,6 +85,7 @@ impl RuntimeCapabilities {
             inspection: false,
             tools: false,
             references: false,
+            expressions: false,
             snapshot: false,
             checkpoints: false,
             set_up: false,
@@ -116,6 +120,9 @@ impl RuntimeCapabilities {
             }
             RuntimeRequest::Evaluate { .. } => {
                 (self.references, self.unable("evaluates no references"))
+            }
+            RuntimeRequest::Express { .. } => {
+                (self.expressions, self.unable("evaluates no expressions"))
             }
             RuntimeRequest::Missing { .. } | RuntimeRequest::SetVariables { .. } => {
                 (self.references, self.unable("shows no names"))

@@ -9,7 +9,9 @@ use super::scripted::{Script, ScriptedRuntime};
 use super::shell::ShellRuntime;
 use super::{Runtime, RuntimeCapabilities, RuntimeEvent};
 
-pub use super::jupyter::{GatewayPlan, JupyterPlan, JupyterTarget, STARTS};
+pub use super::jupyter::{
+    GatewayPlan, GatewayTarget, IDLES, JupyterPlan, JupyterTarget, STARTS, SharedPlan, keep_gateway,
+};
 pub use super::python::{
     Candidate, Confinement, InterpreterSearch, ManagedPython, ManagedState, PythonPlan, ScriptRun,
     interpreters,

@@ -35,6 +35,16 @@ pub struct StartFailure {
     pub hint: String,
 }
 
+impl StartFailure {
+    /// The system had no room for it: too many files are open, or processes run. It may have some in a moment.
+    pub fn is_of_room(&self) -> bool {
+        let said = self.message.to_lowercase();
+        ["too many open files", "resource temporarily unavailable"]
+            .iter()
+            .any(|word| said.contains(word))
+    }
+}
+
 /// How an interpreter ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Death {

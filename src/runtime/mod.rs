@@ -87,6 +87,9 @@ pub trait CellTerminal: Send + Sync {
     /// True while there are such lines.
     fn has_lines(&self) -> bool;
 
+    /// True while the cell waits for a line, as far as that can be known.
+    fn is_read(&self) -> bool;
+
     /// Tells the cell the new size.
     fn resize(&self, size: TerminalSize);
 

@@ -73,6 +73,12 @@ pub enum RuntimeRequest {
         /// Shell commands, run in the interpreter's directory and environment.
         shells: Vec<String>,
     },
+    /// Evaluates expressions, each as the last line of a cell would be shown. Answer:
+    /// [`Answer::Expressed`](super::RuntimeAnswer::Expressed).
+    Express {
+        /// Any text; what is no expression is an error.
+        expressions: Vec<String>,
+    },
     /// Names that these cells bind at their top level and the namespace lacks; nothing is run. Answer:
     /// [`Answer::Missing`](super::RuntimeAnswer::Missing).
     Missing {

@@ -15,6 +15,7 @@ use super::{
     RuntimeAnswer, RuntimeCapabilities, RuntimeEvent, RuntimeInfo, RuntimeRequest, Snapshot,
     Variable,
 };
+use crate::output::mime::MimeBundle;
 
 /// What a scripted runtime tells in answer to one request.
 pub type Scene = Box<dyn FnMut(RequestId, &RuntimeRequest) -> Vec<RuntimeEvent> + Send>;
@@ -148,6 +149,12 @@ impl Script {
                 variables: variables.iter().map(|word| undefined(word)).collect(),
                 shells: vec![String::new(); shells.len()],
             },
+            RuntimeRequest::Express { expressions } => RuntimeAnswer::Expressed(
+                expressions
+                    .iter()
+                    .map(|text| Ok(MimeBundle::plain(text.as_str())))
+                    .collect(),
+            ),
             RuntimeRequest::Missing { .. } => RuntimeAnswer::Missing(Vec::new()),
             RuntimeRequest::Checkpoints(_) => RuntimeAnswer::Checkpoints(Checkpoints::default()),
             RuntimeRequest::Snapshot { .. }

@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
 
 use super::{CellTerminal, TerminalMode, TerminalSize};
 use crate::process::{self, StopKey};
@@ -153,6 +153,13 @@ impl CellTerminal for InnerTerminal {
     fn has_lines(&self) -> bool {
         self.lines_end()
             .is_some_and(|end| rustix::io::ioctl_fionread(&end).is_ok_and(|count| count > 0))
+    }
+
+    fn is_read(&self) -> bool {
+        let state = self.state();
+        let master = state.master.as_ref().filter(|_| state.in_cell);
+        let group = master.and_then(|master| tcgetpgrp(master).ok());
+        group.is_some_and(process::reads_input)
     }
 
     fn resize(&self, size: TerminalSize) {

@@ -109,7 +109,7 @@ fn a_file_of_a_dead_kernel_is_named() {
     let (told, folder) = plan(JupyterTarget::Running(file), Path::new("/"));
     let (failure, _) = failure(Bench::with(told, folder));
     assert!(
-        failure.message.contains("is no connection file"),
+        failure.message.contains("is not a connection file"),
         "{failure:?}"
     );
 }

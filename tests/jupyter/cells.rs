@@ -1,4 +1,4 @@
-//! Cells and questions on the real ipykernel and on the kernel of Bash.
+//! Cells and questions on the real ipykernel.
 
 use std::time::{Duration, Instant};
 
@@ -59,43 +59,6 @@ fn a_python_kernel_shows_what_cells_show() {
 }
 
 #[test]
-fn the_cells_of_bash_are_bash() {
-    let Some(mut bench) = Bench::start("bash") else {
-        return;
-    };
-    let info = bench.ready();
-    assert_eq!((info.language.as_str(), info.banner.as_str()), ("Bash", ""));
-    let able = bench.runtime().capabilities();
-    assert!(
-        !able.tools && !able.references && !able.snapshot && able.restart,
-        "{able:?}"
-    );
-    assert_eq!(bench.run("x=41; echo $((x+1))"), ok("42\n"));
-    assert_eq!(bench.run("echo é | tr a-z A-Z").1, Ending::Ok);
-    assert_eq!(bench.run("false").1, Ending::Error);
-    let found = bench.ask(RuntimeRequest::Complete {
-        code: "ech".into(),
-        position: CodePoints(3),
-        deep: false,
-    });
-    let RuntimeAnswer::Completions(found) = found else {
-        panic!("{found:?}");
-    };
-    assert!(
-        found
-            .iter()
-            .any(|one| one.text == "echo" && one.start == CodePoints(0)),
-        "{found:?}"
-    );
-    let id = bench.submit("sleep 50", Stdin::Refuse);
-    bench.until(|event| matches!(event, RuntimeEvent::Started { .. }).then_some(()));
-    std::thread::sleep(Duration::from_millis(300));
-    bench.calls().interrupt();
-    assert_eq!(bench.told(id).1, Ending::Interrupted);
-    assert_eq!(bench.run("echo $x"), ok("41\n"));
-}
-
-#[test]
 fn a_python_kernel_answers_what_is_asked_beside_cells() {
     let Some(mut bench) = Bench::start("python3") else {
         return;
@@ -139,9 +102,13 @@ fn a_python_kernel_answers_what_is_asked_beside_cells() {
 
 #[test]
 fn tools_references_and_looks_work_on_a_python_kernel_and_leave_no_name() {
-    let Some(mut bench) = Bench::start("python3") else {
-        return;
-    };
+    if let Some(bench) = Bench::start("python3") {
+        tools_references_and_looks(bench);
+    }
+}
+
+/// What needs parts of our runner in the kernel.
+pub(super) fn tools_references_and_looks(mut bench: Bench) {
     bench.run(
         "x = 41\ndef add(a: int, b: int = 1) -> int:\n    'Adds.'\n    print('adding')\n    return a + b\n\
          async def later(): return 'soon'\nnames = set(globals())",

@@ -1,101 +1,30 @@
 //! Kernels behind the real `jupyter_kernel_gateway`, and behind gateways that refuse, lie, hang and close.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ipycodex::jupyter::Gateway;
-use ipycodex::runtime::connect::{GatewayPlan, RuntimePlan};
+use ipycodex::runtime::connect::{GatewayPlan, GatewayTarget, RuntimePlan};
 use ipycodex::runtime::{
     CommAct, CommMessage, Death, Ending, InputReply, RuntimeEvent, RuntimeRequest, StartFailure,
     Stdin,
 };
 use serde_json::{Map, json};
 
-use super::bench::{Bench, kernels};
+use super::bench::Bench;
+use super::cells::tools_references_and_looks;
+use super::served::{Served, TOKEN, gateway};
 use crate::support::home::Home;
 use crate::support::{await_true, peers};
 
-const TOKEN: &str = "sesame";
-
-/// A gateway of its own, ended with this.
-struct Served {
-    child: Child,
-    address: String,
-    _home: tempfile::TempDir,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Served {
-    fn start(more: &[&str]) -> Option<Self> {
-        let python = peers::kernels()?;
-        let home = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let mut command = Command::new(python);
-        command
-            .args(["-m", "kernel_gateway", "--KernelGatewayApp.ip=127.0.0.1"])
-            .arg(format!("--KernelGatewayApp.port={port}"))
-            .arg(format!("--KernelGatewayApp.auth_token={TOKEN}"))
-            .arg("--KernelGatewayApp.port_retries=0")
-            .args(more)
-            .envs([("HOME", home.path()), ("IPYTHONDIR", home.path())])
-            .env(
-                "PATH",
-                format!(
-                    "{}/bin:{}",
-                    kernels()?.display(),
-                    std::env::var("PATH").unwrap()
-                ),
-            )
-            .current_dir(home.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let served = Served {
-            child: command.spawn().unwrap(),
-            address: format!("127.0.0.1:{port}"),
-            _home: home,
-        };
-        await_true("the gateway listens", || {
-            TcpStream::connect(&served.address).is_ok()
-        });
-        Some(served)
-    }
-
-    fn gateway(&self) -> Gateway {
-        gateway(&self.address, TOKEN)
-    }
-
-    /// How many kernels it runs.
-    fn running(&self) -> usize {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        let children =
-            |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children"));
-        let children = tasks.flatten().filter_map(|task| children(task).ok());
-        children.map(|pids| pids.split_whitespace().count()).sum()
-    }
-}
-
-fn gateway(address: &str, token: &str) -> Gateway {
-    Gateway::at(&format!("http://{address}"), Some(token.to_owned())).unwrap()
-}
-
 fn bench(gateway: Gateway, kernel: Option<&str>) -> Bench {
     let plan = GatewayPlan {
-        gateway,
+        gateway: GatewayTarget::Running(gateway),
         kernel: kernel.map(str::to_owned),
+        variables: BTreeMap::new(),
         patience: Duration::from_secs(60),
     };
     Bench::of(RuntimePlan::Gateway(plan), tempfile::tempdir().unwrap())
@@ -309,7 +238,7 @@ fn gateways_that_lie_close_and_fail_are_told_apart() {
         ("SSH-2.0-OpenSSH\r\n", "does not answer"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
-            "is no gateway of Jupyter",
+            "is not a Jupyter gateway",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
@@ -318,6 +247,10 @@ fn gateways_that_lie_close_and_fail_are_told_apart() {
         (
             "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             "HTTP 404",
+        ),
+        (
+            "HTTP/1.1 403 No\r\nContent-Length: 25\r\nConnection: close\r\n\r\n{\"message\": \"not a user\"}",
+            "refuses us (HTTP 403: not a user)",
         ),
         (
             "HTTP/1.1 503 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nno\x1b",
@@ -359,10 +292,77 @@ fn the_program_runs_cells_behind_a_gateway() {
     );
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "4\n"), "{ran:?}");
     await_true("the kernel ends", || served.running() == 0);
-    let ran = home.run(&["--runtime", "gateway:https://example.org", "-c", "1"], "");
+    let ran = home.run(&["--runtime", "gateway:ftp://example.org", "-c", "1"], "");
     assert_eq!(ran.code(), 2, "{ran:?}");
-    assert!(ran.stderr.contains("is no address of a gateway"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("is not the address of a gateway"),
+        "{ran:?}"
+    );
     home.set("IPYCODEX_GATEWAY_URL", format!("http://{}", served.address));
     let ran = home.run(&["--runtime", "gateway:auto", "-c", "print('auto')"], "");
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "auto\n"), "{ran:?}");
+}
+
+#[test]
+fn tools_references_and_looks_work_behind_a_gateway_and_other_languages_say_that_they_do_not() {
+    let Some(served) = Served::start(&[]) else {
+        return;
+    };
+    tools_references_and_looks(bench(served.gateway(), None));
+    let mut home = Home::new();
+    home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);
+    let url = format!("gateway:http://{}", served.address);
+    let ran = home.run(
+        &["--runtime", &url, "--agent", "demo"],
+        "x = 41\ndef add(a: int, b: int) -> int:\n    return a + b\n\n.what is $`x`, use &`add`\n\"a note\"\n\
+         %ipycodex context\n%ipycodex tools\nimport os; 'IPYCODEX_SESSION' in os.environ\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    for said in [
+        "The tool `add` says: 2",
+        "<note>a note</note>",
+        "pyrun",
+        "True\n",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {ran:?}");
+    }
+    let bash = format!("{url}#bash");
+    let ran = home.run(
+        &["--runtime", &bash, "--agent", "demo"],
+        "x=hello\n.what is $`x`?\necho $x there\n%ipycodex tools\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("hello there\n"), "{ran:?}");
+    assert!(!ran.stdout.contains("pyrun"), "{ran:?}");
+    let said = "the Bash runtime evaluates no references";
+    assert!(ran.stderr.contains(said), "{ran:?}");
+}
+
+#[test]
+fn an_enterprise_gateway_is_one_too() {
+    let Some(python) = peers::jupyter::enterprise_gateway() else {
+        return;
+    };
+    let served = Served::of(&python, ("enterprise_gateway", "EnterpriseGatewayApp"), &[]);
+    let mut home = Home::new();
+    home.set("IPYCODEX_GATEWAY_TOKEN", TOKEN);
+    let url = format!("gateway:http://{}", served.address);
+    // Who asks is whose kernel it is: it starts none for root.
+    home.set("KERNEL_USERNAME", "root");
+    let ran = home.run(&["--runtime", &url, "-c", "1"], "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    for said in [
+        "(HTTP 403: User 'root' is not authorized",
+        "KERNEL_USERNAME",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}: {ran:?}");
+    }
+    home.set("KERNEL_USERNAME", "alice");
+    let ran = home.run(
+        &["--runtime", &url, "--agent", "demo"],
+        "x = 41\ndef add(a: int, b: int) -> int:\n    return a + b\n\n.what is $`x`, use &`add`\nprint(x + 1)\n",
+    );
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert!(ran.stdout.contains("The tool `add` says: 2"), "{ran:?}");
+    assert!(ran.stdout.ends_with("42\n"), "{ran:?}");
 }

@@ -28,6 +28,25 @@ fn cells_prompts_and_tools_on_a_python_kernel() {
 }
 
 #[test]
+fn the_module_of_the_shell_does_what_a_kernel_can_and_says_why_not() {
+    let Some(home) = home() else {
+        return;
+    };
+    let text = "print('shown before')\nimport ipycodex\n\
+                print(ipycodex.read(ipycodex.write('a/b.txt', 'one\\ntwo\\n'), limit=1))\n\
+                print('again', ipycodex.output(1))\nipycodex.env('ADDED', 7)\nipycodex.display(6 * 7)\n\
+                for ask in (lambda: ipycodex.ask('why'), lambda: ipycodex.tool('load_skill'), ipycodex.status):\n\
+                \x20   try:\n        ask()\n    except ipycodex.Error as error:\n        print(error)\n\n";
+    let ran = home.run(&["--runtime", "jupyter:python3", "--agent", "demo"], text);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let said = "shown before\none\n\nagain shown before\n'7'\n42\n\
+                ask() does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself\n\
+                tool() does not work in a Jupyter kernel: it needs the interpreter of ipycodex itself\n\
+                status() does not work in a Jupyter kernel: print() is\n";
+    assert!(ran.stdout.contains(said), "{ran:?}");
+}
+
+#[test]
 fn what_another_language_lacks_is_said_and_the_rest_works() {
     let Some(home) = home() else {
         return;
@@ -71,6 +90,23 @@ fn what_another_language_lacks_is_said_and_the_rest_works() {
             .unwrap()
             .contains("\"5\\n\"")
     );
+}
+
+#[test]
+fn what_bash_would_wait_for_is_refused_and_it_goes_on() {
+    let Some(home) = home() else {
+        return;
+    };
+    let bash = ["--runtime", "jupyter:bash", "--agent", "demo"];
+    let ran = home.run(&[&bash[..], &["-c", "for x in 1 2; do"]].concat(), "");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let said = "the cell is not finished: line 2: syntax error: unexpected end of file";
+    assert!(ran.stderr.contains(said), "{ran:?}");
+    let cells = home.work().join("cells.py");
+    std::fs::write(&cells, "# %%\nx=5\n# %%\necho \"$x\n# %%\necho $x\n").unwrap();
+    let words = ["run", "--allow-errors", cells.to_str().unwrap()];
+    let ran = home.run(&[&bash[..], &words].concat(), "");
+    assert_eq!((ran.code(), ran.stdout.as_str()), (1, "5\n"), "{ran:?}");
 }
 
 #[test]

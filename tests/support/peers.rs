@@ -9,6 +9,8 @@
 //!
 //! What cannot be had skips its tests and says so; with `CI=true` it fails them.
 
+pub mod jupyter;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -158,6 +160,13 @@ pub fn notebook_python() -> Option<PathBuf> {
         fetch_environment("notebooks", &NOTEBOOKS, "nbformat, nbclient, ipykernel")
     });
     have("Python with nbformat", &FOUND)
+}
+
+/// The Python of an environment with maturin, which builds wheels.
+pub fn maturin() -> Option<PathBuf> {
+    static FOUND: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| fetch_environment("maturin", &["maturin==1.16.0"], "maturin"));
+    have("maturin", &FOUND)
 }
 
 /// The Python of an environment with JupyterLab and widgets.

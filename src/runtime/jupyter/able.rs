@@ -23,6 +23,7 @@ pub(super) fn capabilities_of(language: &str, attached: bool) -> RuntimeCapabili
         _ => RuntimeCapabilities {
             completion: Completing::Quick,
             inspection: true,
+            expressions: true,
             input: true,
             interrupt: true,
             comms: true,

@@ -19,6 +19,8 @@ use crate::runtime::{
     RuntimeEvent, RuntimeRequest, Stdin,
 };
 
+/// A cell that names it may import it.
+const OUR_MODULE: &str = "ipycodex";
 /// Requests that have ended and whose tasks may still show something.
 const REMEMBERED: usize = 256;
 /// A request that is idle without a reply, or was interrupted, ends after this time without any word of it. ipykernel
@@ -74,6 +76,9 @@ impl Conversation {
         let message = match request {
             RuntimeRequest::Execute(cell) => {
                 before.extend(self.surroundings(cell));
+                if cell.code.contains(OUR_MODULE) {
+                    before.extend(self.arrival());
+                }
                 Outgoing::new(Channel::Shell, "execute_request", self.cell(cell))
             }
             RuntimeRequest::Complete { code, position, .. } => {
@@ -93,6 +98,11 @@ impl Conversation {
             RuntimeRequest::IsComplete { code } => {
                 Outgoing::new(Channel::Shell, "is_complete_request", json!({"code": code}))
             }
+            RuntimeRequest::Express { expressions } => Outgoing::new(
+                Channel::Shell,
+                "execute_request",
+                wording::expressing(expressions),
+            ),
             RuntimeRequest::Comm(message) => {
                 // Nobody answers it; what it leads to comes with its name.
                 let message = comm_to_send(Channel::Shell, message.clone());
@@ -101,9 +111,7 @@ impl Conversation {
             }
             request => match guest::content(id, request) {
                 Some(content) if self.python => {
-                    if !std::mem::replace(&mut self.guest, true) {
-                        before.push(guest::arrival());
-                    }
+                    before.extend(self.arrival());
                     Outgoing::new(Channel::Shell, "execute_request", content)
                 }
                 _ => {
@@ -130,6 +138,12 @@ impl Conversation {
         });
         before.push(message);
         (before, None)
+    }
+
+    /// What brings the parts of our runner, once.
+    fn arrival(&mut self) -> Option<Outgoing> {
+        let comes = self.python && !std::mem::replace(&mut self.guest, true);
+        comes.then(guest::arrival)
     }
 
     /// A cell, as kernels take it.
@@ -331,6 +345,7 @@ impl Conversation {
                 RequestKind::Complete => wording::completions(&reply),
                 RequestKind::Inspect => wording::inspection(&reply),
                 RequestKind::IsComplete => wording::completeness(&reply),
+                RequestKind::Express => wording::expressed(&reply),
                 kind => guest::answer(kind, &reply, one.interrupted),
             };
             return vec![RuntimeEvent::Answered { id: one.id, answer }];

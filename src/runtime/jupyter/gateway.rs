@@ -2,8 +2,10 @@
 //!
 //! In: a plan. Out: news. Invariants: what we started ends with us, also when it comes up after we left; a connection
 //! that breaks is opened again under the same name, so that what was said meanwhile still comes. Absent on purpose:
-//! starting gateways.
+//! starting gateways (`shared`).
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use super::kernel::{Kernel, News};
+use super::shared::{Lease, SharedPlan, acquire};
 use crate::jupyter::{
     Channel, Gateway, GatewayFault, Heard, Incoming, Outgoing, fresh_name, open_socket,
 };
@@ -31,11 +34,22 @@ const IN_FLIGHT: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct GatewayPlan {
     /// The gateway.
-    pub gateway: Gateway,
+    pub gateway: GatewayTarget,
     /// The kernel's name; `None`: the gateway's default.
     pub kernel: Option<String>,
+    /// What a gateway that runs is told of the user for the kernel.
+    pub variables: BTreeMap<OsString, OsString>,
     /// How long a kernel may take until it says who it is.
     pub patience: Duration,
+}
+
+/// Which gateway.
+#[derive(Debug, Clone)]
+pub enum GatewayTarget {
+    /// One that runs.
+    Running(Gateway),
+    /// The one that all our processes share on this machine, started where none runs.
+    Shared(SharedPlan),
 }
 
 /// A kernel behind a gateway.
@@ -49,9 +63,38 @@ pub(super) struct GatewayKernel {
 /// The kernel that runs for us.
 #[derive(Debug, Default)]
 struct Held {
+    gateway: Option<Gateway>,
+    /// The shared gateway stays as long as there is one.
+    lease: Option<Lease>,
     id: Option<String>,
     /// It is to end: one that comes up is ended at once.
     unwanted: bool,
+}
+
+/// A kernel that is to end, and what keeps its gateway until it has.
+struct Gone {
+    gateway: Gateway,
+    id: String,
+    _lease: Option<Lease>,
+}
+
+impl Gone {
+    /// It said that it had one; if it does not end it, nobody can.
+    fn end(self) {
+        let _ = self.gateway.end(&self.id);
+    }
+}
+
+impl Held {
+    /// Lets go of the kernel there is.
+    fn let_go(&mut self) -> Option<Gone> {
+        self.unwanted = true;
+        Some(Gone {
+            id: self.id.take()?,
+            gateway: self.gateway.clone()?,
+            _lease: self.lease.take(),
+        })
+    }
 }
 
 fn look(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
@@ -68,11 +111,8 @@ impl GatewayKernel {
         }
     }
 
-    /// Lets go of the kernel there is; its id.
-    fn let_go(&self) -> Option<String> {
-        let mut held = look(&self.held);
-        held.unwanted = true;
-        held.id.take()
+    fn let_go(&self) -> Option<Gone> {
+        look(&self.held).let_go()
     }
 }
 
@@ -88,38 +128,60 @@ async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
     told.await.ok()
 }
 
-/// Starts the kernel of a plan; its id.
-fn start(plan: &GatewayPlan, held: &Mutex<Held>) -> Result<String, StartFailure> {
+/// The gateway of a plan, and what keeps it.
+fn reach(target: &GatewayTarget) -> Result<(Gateway, Option<Lease>), StartFailure> {
+    match target {
+        GatewayTarget::Running(gateway) => Ok((gateway.clone(), None)),
+        GatewayTarget::Shared(plan) => {
+            let (gateway, lease) = acquire(plan)?;
+            Ok((gateway, Some(lease)))
+        }
+    }
+}
+
+/// Starts the kernel of a plan; its gateway, and its id there.
+fn start(plan: &GatewayPlan, held: &Mutex<Held>) -> Result<(Gateway, String), StartFailure> {
     let failed = |fault: GatewayFault| StartFailure {
         message: fault.to_string(),
         hint: fault.hint().to_owned(),
     };
-    let known = plan.gateway.kernels().map_err(failed)?;
+    let (gateway, lease) = reach(&plan.gateway)?;
+    let known = gateway.kernels().map_err(failed)?;
     let name = match &plan.kernel {
         None => known.first(),
         Some(name) => known.iter().find(|one| *one == name),
     };
     let Some(name) = name else {
         let wanted = plan.kernel.as_deref().unwrap_or("default");
-        let url = plan.gateway.url();
+        let (url, shared) = match &plan.gateway {
+            GatewayTarget::Running(_) => (gateway.url(), "URL"),
+            GatewayTarget::Shared(_) => (gateway.url(), "auto"),
+        };
         return Err(StartFailure {
             message: format!(
                 "the gateway at {url} has no kernel `{wanted}`; it has: {}",
                 known.join(", ")
             ),
-            hint: "name one of those behind a `#`: `--runtime gateway:URL#NAME`".to_owned(),
+            hint: format!("name one of those behind a `#`: `--runtime gateway:{shared}#NAME`"),
         });
     };
-    let id = plan.gateway.start(name, plan.patience).map_err(failed)?;
+    let (directory, variables) = match &plan.gateway {
+        GatewayTarget::Running(_) => (None, &plan.variables),
+        GatewayTarget::Shared(shared) => (Some(&*shared.cwd), &shared.variables),
+    };
+    let id = gateway
+        .start(name, directory, variables, plan.patience)
+        .map_err(failed)?;
     let mut held = look(held);
-    if held.unwanted {
+    let unwanted = held.unwanted;
+    held.gateway = Some(gateway.clone());
+    held.lease = lease;
+    held.id = Some(id.clone());
+    if unwanted && let Some(gone) = held.let_go() {
         drop(held);
-        // It said that it had one; if it does not end it, nobody can.
-        let _ = plan.gateway.end(&id);
-    } else {
-        held.id = Some(id.clone());
+        gone.end();
     }
-    Ok(id)
+    Ok((gateway, id))
 }
 
 /// Starts a kernel, and carries messages for as long as it is there.
@@ -131,12 +193,12 @@ async fn live(
 ) {
     let (asked, of) = (plan.clone(), Arc::clone(&held));
     let no_thread = || StartFailure {
-        message: "no thread for the gateway".to_owned(),
+        message: "could not start a thread for the gateway".to_owned(),
         hint: "end other programs, or raise the limit on processes (ulimit -u)".to_owned(),
     };
     let started = beside(move || start(&asked, &of)).await;
-    let id = match started.unwrap_or_else(|| Err(no_thread())) {
-        Ok(id) => id,
+    let (gateway, id) = match started.unwrap_or_else(|| Err(no_thread())) {
+        Ok(started) => started,
         Err(failure) => return drop(news.send(News::Failed(failure)).await),
     };
     let session = fresh_name();
@@ -159,7 +221,7 @@ async fn live(
     let mut broken: Option<Instant> = None;
     let mut first = true;
     loop {
-        let why = match open_socket(&plan.gateway, &id, &session).await {
+        let why = match open_socket(&gateway, &id, &session).await {
             Ok(socket) => {
                 if std::mem::take(&mut first) && news.send(News::Open).await.is_err() {
                     return;
@@ -182,8 +244,8 @@ async fn live(
         if look(&held).unwanted {
             return;
         }
-        let (gateway, kernel) = (plan.gateway.clone(), id.clone());
-        if let Some(Ok(false)) = beside(move || gateway.has(&kernel)).await {
+        let (asked, kernel) = (gateway.clone(), id.clone());
+        if let Some(Ok(false)) = beside(move || asked.has(&kernel)).await {
             let death = Death::Told("the gateway ended it".to_owned());
             return drop(news.send(News::Died(death)).await);
         }
@@ -203,9 +265,8 @@ fn is_end(message: &Incoming) -> bool {
 
 impl Kernel for GatewayKernel {
     fn begin(&mut self, news: Sender<News>) {
-        if let Some(id) = self.let_go() {
-            let gateway = self.plan.gateway.clone();
-            tokio::spawn(beside(move || gateway.end(&id)));
+        if let Some(gone) = self.let_go() {
+            tokio::spawn(beside(move || gone.end()));
         }
         self.held = Arc::default();
         let (out, orders) = unbounded_channel();
@@ -227,10 +288,12 @@ impl Kernel for GatewayKernel {
     }
 
     fn interrupt(&self) -> bool {
-        let (Some(id), Some(out)) = (look(&self.held).id.clone(), self.out.clone()) else {
+        let held = look(&self.held);
+        let (Some(id), Some(gateway), Some(out)) =
+            (held.id.clone(), held.gateway.clone(), self.out.clone())
+        else {
             return false;
         };
-        let gateway = self.plan.gateway.clone();
         tokio::spawn(async move {
             if !matches!(beside(move || gateway.interrupt(&id)).await, Some(Ok(()))) {
                 let message = Outgoing::new(Channel::Control, "interrupt_request", json!({}));
@@ -241,11 +304,10 @@ impl Kernel for GatewayKernel {
     }
 
     fn kill(&self) {
-        let id = self.let_go();
-        let (gateway, news) = (self.plan.gateway.clone(), self.news.clone());
+        let (gone, news) = (self.let_go(), self.news.clone());
         tokio::spawn(async move {
-            if let Some(id) = id {
-                beside(move || gateway.end(&id)).await;
+            if let Some(gone) = gone {
+                beside(move || gone.end()).await;
             }
             if let Some(news) = news {
                 let _ = news.send(News::Died(Death::Killed)).await;
@@ -262,7 +324,10 @@ impl Kernel for GatewayKernel {
     }
 
     fn place(&self) -> String {
-        self.plan.gateway.url().to_owned()
+        match (&self.plan.gateway, &look(&self.held).gateway) {
+            (GatewayTarget::Running(gateway), _) | (_, Some(gateway)) => gateway.url().to_owned(),
+            (GatewayTarget::Shared(_), None) => "the shared gateway".to_owned(),
+        }
     }
 
     fn process(&self) -> Option<u32> {
@@ -275,9 +340,8 @@ impl Kernel for GatewayKernel {
 
     fn end(&mut self, _up: bool) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
-            if let Some(id) = self.let_go() {
-                let gateway = self.plan.gateway.clone();
-                beside(move || gateway.end(&id)).await;
+            if let Some(gone) = self.let_go() {
+                beside(move || gone.end()).await;
             }
         })
     }

@@ -74,7 +74,9 @@ impl LocalKernel {
         let no_files = |error: io::Error| {
             let place = self.plan.connections.display();
             failed(
-                format!("no connection file for the kernel `{name}` in {place}: {error}"),
+                format!(
+                    "could not write a connection file for the kernel `{name}` in {place}: {error}"
+                ),
                 "make room there, or set XDG_STATE_HOME to a folder that can be written",
             )
         };
@@ -206,7 +208,7 @@ impl Kernel for LocalKernel {
                 }
                 Err(error) => News::Failed(StartFailure {
                     message: format!(
-                        "no connection to the kernel at {}: {error}",
+                        "could not connect to the kernel at {}: {error}",
                         info.shell_url()
                     ),
                     hint: "the kernel may have ended: start another one".to_owned(),

@@ -1,9 +1,10 @@
 //! Kernels of Jupyter as runtimes: started from a kernelspec, found running, or had from a gateway.
 //!
 //! In: requests of the contract. Out: its events. One thread (`owner.rs`) owns the conversation (`conversation.rs`) and
-//! the kernel (`kernel.rs`, `local.rs`, `gateway.rs`), and outlives the kernel's deaths; what Python kernels lack of
-//! our runner is sent to them as code (`guest.rs`). Invariants: what was started ends with the handle, what was found
-//! stays; cells own no terminal. Absent on purpose: the wire (`crate::jupyter`).
+//! the kernel (`kernel.rs`, `local.rs`, `gateway.rs`, and `shared/` for a gateway of our own), and outlives the
+//! kernel's deaths; what Python kernels lack of our runner is sent to them as code (`guest.rs`). Invariants: what was
+//! started ends with the handle, what was found stays; cells own no terminal. Absent on purpose: the wire
+//! (`crate::jupyter`).
 
 mod able;
 mod conversation;
@@ -14,6 +15,8 @@ mod local;
 mod outbox;
 mod owner;
 mod plan;
+mod shared;
+mod unfinished;
 mod wording;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,11 +30,12 @@ use super::{
 };
 use able::{Able, capabilities_of};
 use gateway::GatewayKernel;
-pub use gateway::GatewayPlan;
+pub use gateway::{GatewayPlan, GatewayTarget};
 use kernel::Kernel;
 use local::LocalKernel;
 use owner::{Order, Owner};
 pub use plan::{JupyterPlan, JupyterTarget, STARTS};
+pub use shared::{IDLES, SharedPlan, keep_gateway};
 
 /// The handle of a kernel. Dropping it ends the kernel, if we started it.
 #[derive(Debug)]
@@ -91,7 +95,7 @@ impl JupyterRuntime {
         if let Err(error) = &thread {
             // The channel is new: there is room.
             let _ = told.try_send(RuntimeEvent::StartFailed(StartFailure {
-                message: format!("no thread for the Jupyter kernel: {error}"),
+                message: format!("could not start a thread for the Jupyter kernel: {error}"),
                 hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
             }));
         }

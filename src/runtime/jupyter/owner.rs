@@ -16,7 +16,7 @@ use super::able::{Able, capabilities_of};
 use super::conversation::{Conversation, dead, stopped};
 use super::kernel::{Kernel, News};
 use super::outbox::Outbox;
-use super::wording;
+use super::{unfinished, wording};
 use crate::jupyter::{Channel, Heard, Incoming, Outgoing};
 use crate::runtime::{
     Death, RequestId, RuntimeAnswer, RuntimeEvent, RuntimeInfo, RuntimeRequest, StartFailure,
@@ -80,6 +80,8 @@ pub(super) struct Owner {
     waiting: VecDeque<(RequestId, RuntimeRequest)>,
     died: Option<Instant>,
     restarted: bool,
+    /// Its cells are those of Bash.
+    bash: bool,
 }
 
 impl Owner {
@@ -101,6 +103,7 @@ impl Owner {
             waiting: VecDeque::new(),
             died: None,
             restarted: false,
+            bash: false,
         }
     }
 
@@ -119,7 +122,7 @@ impl Owner {
         let _ = self
             .events
             .try_send(RuntimeEvent::StartFailed(StartFailure {
-                message: format!("no sockets for the Jupyter kernel: {error}"),
+                message: format!("could not open sockets for the Jupyter kernel: {error}"),
                 hint: "close other programs, or raise the limit on open files (ulimit -n)".into(),
             }));
     }
@@ -197,6 +200,12 @@ impl Owner {
     }
 
     fn ask(&mut self, id: RequestId, request: &RuntimeRequest) {
+        if let RuntimeRequest::Execute(cell) = request
+            && self.bash
+            && let Some(events) = unfinished::refusal(id, &cell.code)
+        {
+            return events.into_iter().for_each(|event| self.outbox.push(event));
+        }
         let (messages, end) = self.talk.ask(id, request);
         messages
             .into_iter()
@@ -326,6 +335,7 @@ impl Owner {
         let info = &answer.get("language_info").cloned().unwrap_or_default();
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let language = wording::language(&text(info, "name"));
+        self.bash = language == "Bash";
         self.talk.python =
             language == "Python" && wording::text_of(&answer, "implementation") == "ipython";
         let mut able = capabilities_of(&language, self.kernel.attached());

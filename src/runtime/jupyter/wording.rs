@@ -2,7 +2,7 @@
 //!
 //! Invariant: an answer that lacks its content is one of nothing; kernels leave out what they like.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::output::mime::MimeBundle;
 use crate::output::traceback::CellError;
@@ -98,6 +98,37 @@ pub(super) fn completeness(reply: &Map<String, Value>) -> RuntimeAnswer {
         "invalid" => Completeness::Invalid,
         _ => Completeness::Unknown,
     })
+}
+
+/// A cell that shows nothing and evaluates expressions.
+pub(super) fn expressing(expressions: &[String]) -> Value {
+    let named = expressions.iter().enumerate();
+    let named = named.map(|(number, text)| (number.to_string(), json!(text)));
+    json!({
+        "code": "",
+        "silent": true,
+        "store_history": false,
+        "user_expressions": Value::Object(named.collect()),
+        "allow_stdin": false,
+        "stop_on_error": false,
+    })
+}
+
+/// What came of them; their names are their places.
+pub(super) fn expressed(reply: &Map<String, Value>) -> RuntimeAnswer {
+    let Some(told) = reply.get("user_expressions").and_then(Value::as_object) else {
+        return RuntimeAnswer::Failed("the kernel told of no expressions".to_owned());
+    };
+    let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let one = |value: &Value| match value["status"].as_str() {
+        Some("error") => Err(error(&object(value))),
+        _ => Ok(
+            MimeBundle::new(object(&value["data"]).into_iter().collect())
+                .with_metadata(object(&value["metadata"])),
+        ),
+    };
+    let found = (0..).map_while(|number: usize| told.get(&number.to_string()));
+    RuntimeAnswer::Expressed(found.map(one).collect())
 }
 
 /// The text of a Python string literal of a plain path; `None`: it needs more than that.

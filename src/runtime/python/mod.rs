@@ -109,7 +109,7 @@ impl PythonRuntime {
 impl Stillborn {
     fn new(events: Sender<RuntimeEvent>, error: &std::io::Error) -> Self {
         let failure = StartFailure {
-            message: format!("no thread for the Python interpreter: {error}"),
+            message: format!("could not start a thread for the Python interpreter: {error}"),
             hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
         };
         // The channel is new: there is room.

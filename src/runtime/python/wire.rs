@@ -99,6 +99,9 @@ pub(in crate::runtime) fn request_line(id: RequestId, request: &RuntimeRequest) 
         RuntimeRequest::Evaluate { variables, shells } => {
             json!({"type": "evaluate", "id": id, "variables": variables, "shells": shells})
         }
+        RuntimeRequest::Express { expressions } => {
+            json!({"type": "express", "id": id, "expressions": expressions})
+        }
         RuntimeRequest::Missing { sources } => {
             json!({"type": "missing", "id": id, "sources": sources})
         }

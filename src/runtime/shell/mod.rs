@@ -64,7 +64,7 @@ impl ShellRuntime {
             .spawn(move || owner.run());
         if let Err(error) = &thread {
             let failure = StartFailure {
-                message: format!("no thread for the shell: {error}"),
+                message: format!("could not start a thread for the shell: {error}"),
                 hint: "end other programs, or raise the limit on processes (ulimit -u)".into(),
             };
             // The channel is new: there is room.

@@ -56,6 +56,7 @@ pub(in crate::runtime) fn answer_of(
             variables: list(take("variables"), variable),
             shells: list(take("shells"), |output| output.as_str().map(str::to_owned)),
         },
+        RequestKind::Express => RuntimeAnswer::Expressed(list(take("expressed"), expressed)),
         RequestKind::Missing => {
             let names = list(take("missing"), |name| name.as_str().map(str::to_owned));
             RuntimeAnswer::Missing(names)
@@ -133,6 +134,21 @@ fn variable(value: Value) -> Option<Variable> {
             failed: wire.failed,
         },
     })
+}
+
+/// `{bundle, metadata}`, or `{error}`.
+fn expressed(value: Value) -> Option<Result<MimeBundle, CellError>> {
+    let Value::Object(mut wire) = value else {
+        return None;
+    };
+    if let Some(error) = raised(&wire) {
+        return Some(Err(cell_error(error)));
+    }
+    let metadata = match wire.remove("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    Some(Ok(result_of(wire).with_metadata(metadata)))
 }
 
 /// `{unprotected: why}`, or `{printed, bundle}`, or `{printed, error}`.

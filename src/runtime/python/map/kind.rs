@@ -13,6 +13,7 @@ pub(in crate::runtime) enum RequestKind {
     Execute,
     CallTool,
     Evaluate,
+    Express,
     Snapshot,
     Complete,
     Inspect,
@@ -32,6 +33,7 @@ impl RequestKind {
             RuntimeRequest::Execute(_) | RuntimeRequest::SetUp(_) => RequestKind::Execute,
             RuntimeRequest::CallTool { .. } => RequestKind::CallTool,
             RuntimeRequest::Evaluate { .. } => RequestKind::Evaluate,
+            RuntimeRequest::Express { .. } => RequestKind::Express,
             RuntimeRequest::Snapshot { .. }
             | RuntimeRequest::Try { .. }
             | RuntimeRequest::Branch(_) => RequestKind::Snapshot,
@@ -64,6 +66,7 @@ impl RequestKind {
             RequestKind::Execute
                 | RequestKind::CallTool
                 | RequestKind::Evaluate
+                | RequestKind::Express
                 | RequestKind::Snapshot
                 | RequestKind::Comm
         )

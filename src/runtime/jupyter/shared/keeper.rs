@@ -1,0 +1,214 @@
+//! The process that keeps a shared gateway: starts it, says so in one line, and ends it when nobody uses it.
+//!
+//! In: a folder, an interpreter. Out: `ready`, or `failed` and why, on standard output, which is closed then.
+//! Invariants: the gateway ends with this process, however that ends; the token stands in files of this user alone,
+//! never in an argument or in the environment of kernels; settings of the user's Jupyter open nothing. Absent on
+//! purpose: who may use it (`room.rs`).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::room::{Record, Room};
+use crate::files::{FileMode, write_whole};
+use crate::jupyter::{Gateway, fresh_name};
+use crate::process::{Child, Leadership, Plan, spawn};
+use crate::text::escape::visible;
+
+/// How long a gateway may take until it answers.
+const STARTS: Duration = Duration::from_secs(60);
+/// How often it is tried: another program may take the port first.
+const TRIES: usize = 3;
+/// How often it is looked whether it answers by now.
+const LOOKS: Duration = Duration::from_millis(100);
+/// How often users are counted.
+const COUNTS: Duration = Duration::from_secs(1);
+/// How often the gateway is asked whether it is there.
+const BEATS: Duration = Duration::from_secs(5);
+/// One that has not answered for so long is ended.
+const SILENT: Duration = Duration::from_secs(60);
+/// How long it gets to end its kernels.
+const GRACE: Duration = Duration::from_secs(3);
+/// Kernels nobody is connected to end after so many seconds: whoever had them was killed.
+const LEFT: u32 = 300;
+
+type Variables = BTreeMap<OsString, OsString>;
+
+/// Keeps a gateway of this interpreter until it is idle for that long; returns the exit code.
+pub fn keep_gateway(
+    folder: PathBuf,
+    python: &Path,
+    mut variables: Variables,
+    idle: Duration,
+) -> i32 {
+    // A terminal that goes must not take it along; whoever leads a session has nothing to lose.
+    let _ = rustix::process::setsid();
+    // What is set there comes before what we write.
+    variables.retain(|name, _| !name.as_encoded_bytes().starts_with(b"KG_"));
+    let room = Room::at(folder);
+    let started = match room.be_kept() {
+        Ok(Some(lock)) => start(&room, python, &variables).map(|started| (lock, started)),
+        Ok(None) => Err("another keeper does not end".to_owned()),
+        Err(why) => Err(why),
+    };
+    let (_lock, (mut child, gateway)) = match started {
+        Ok(started) => started,
+        Err(why) => {
+            say(&format!("failed {}\n", visible(&why)));
+            return 1;
+        }
+    };
+    say("ready\n");
+    watch(&room, &mut child, &gateway, idle);
+    let _ = child.end(GRACE);
+    0
+}
+
+/// Says it, and lets go of standard output: who waits for its end goes on.
+fn say(line: &str) {
+    let mut out = std::io::stdout();
+    // Whoever waited may have gone.
+    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+    if let Ok(nothing) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(nothing);
+    }
+}
+
+fn start(room: &Room, python: &Path, variables: &Variables) -> Result<(Child, Gateway), String> {
+    let mut why = String::new();
+    for _ in 0..TRIES {
+        match start_once(room, python, variables) {
+            Ok(started) => return Ok(started),
+            Err(fault) => why = fault,
+        }
+    }
+    Err(why)
+}
+
+fn start_once(
+    room: &Room,
+    python: &Path,
+    variables: &Variables,
+) -> Result<(Child, Gateway), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .map_err(told)?
+        .port();
+    let token = fresh_name();
+    let config = config(port, &token);
+    write_whole(&room.config(), config.as_bytes(), FileMode::Private)
+        .map_err(|error| error.to_string())?;
+    let log = File::create(room.log()).map_err(told)?;
+    let nothing = File::open("/dev/null").map_err(told)?;
+    let errors = log.try_clone().map_err(told)?;
+    let mut plan = Plan::new(
+        python,
+        Leadership::Session,
+        OwnedFd::from(nothing),
+        OwnedFd::from(log),
+        OwnedFd::from(errors),
+    );
+    let setting = room.config();
+    plan.arguments = vec!["-m".into(), "kernel_gateway".into(), "--config".into()];
+    plan.arguments.push(setting.into_os_string());
+    plan.variables = Some(variables.clone());
+    let mut child = spawn(plan).map_err(|error| format!("`{}`: {error}", python.display()))?;
+    let url = format!("http://127.0.0.1:{port}");
+    let gateway = Gateway::at(&url, Some(token.clone())).ok_or("it has no address")?;
+    let began = Instant::now();
+    while !gateway.answers() {
+        if child.wait_for(LOOKS).map_err(told)?.is_some() {
+            return Err(format!(
+                "it ended before it answered{}",
+                last_words(&room.log())
+            ));
+        }
+        if began.elapsed() > STARTS {
+            return Err(format!(
+                "it did not answer within {} s{}",
+                STARTS.as_secs(),
+                last_words(&room.log())
+            ));
+        }
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    room.write(&Record {
+        url,
+        token,
+        keeper: i32::try_from(std::process::id()).unwrap_or(0),
+        python: python.to_owned(),
+        started: now.unwrap_or_default().as_secs(),
+    })?;
+    Ok((child, gateway))
+}
+
+/// Its settings, which come before those of the user's own gateways. Every variable may come with the wish for a
+/// kernel: whoever has the token is the user. It says nothing of kernels to those who do not know their ids.
+fn config(port: u16, token: &str) -> String {
+    format!(
+        "class Any(list):
+    def __contains__(self, name):
+        return True
+
+
+c.KernelGatewayApp.ip = '127.0.0.1'
+c.KernelGatewayApp.port = {port}
+c.KernelGatewayApp.port_retries = 0
+c.KernelGatewayApp.auth_token = '{token}'
+c.KernelGatewayApp.allow_origin = ''
+c.KernelGatewayApp.base_url = '/'
+c.KernelGatewayApp.api = 'kernel_gateway.jupyter_websocket'
+c.JupyterWebsocketPersonality.env_whitelist = Any()
+c.MappingKernelManager.root_dir = '/'
+c.MappingKernelManager.cull_idle_timeout = {LEFT}
+c.MappingKernelManager.cull_interval = 60
+c.MappingKernelManager.cull_busy = True
+c.MappingKernelManager.cull_connected = False
+c.ZMQChannelsWebsocketConnection.limit_rate = False
+"
+    )
+}
+
+fn last_words(log: &Path) -> String {
+    let said = std::fs::read(log).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(String::new, |line| format!(": {}", visible(line.trim())))
+}
+
+/// Returns when the gateway has ended, hangs, or is not used any more.
+fn watch(room: &Room, child: &mut Child, gateway: &Gateway, idle: Duration) {
+    let (mut used, mut answered) = (Instant::now(), Instant::now());
+    let mut beat = Instant::now();
+    loop {
+        // An error means that it is gone, too.
+        if !matches!(child.wait_for(COUNTS), Ok(None)) {
+            return room.forget();
+        }
+        if beat.elapsed() >= BEATS {
+            beat = Instant::now();
+            if gateway.answers() {
+                answered = Instant::now();
+                room.touch();
+            }
+        }
+        if answered.elapsed() > SILENT {
+            return room.forget();
+        }
+        if !matches!(room.no_users(), Ok(Some(_))) {
+            used = Instant::now();
+        } else if used.elapsed() >= idle
+            && let Ok(Some(_starting)) = room.nobody_starts()
+            && let Ok(Some(_users)) = room.no_users()
+        {
+            // Whoever comes from here on finds none, and starts one.
+            return room.forget();
+        }
+    }
+}

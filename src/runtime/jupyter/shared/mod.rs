@@ -1,0 +1,179 @@
+//! A gateway of this machine that all our processes share: found where one runs, else started.
+//!
+//! In: a plan. Out: the gateway, and a lease that keeps it there. Invariants: it listens on the loopback alone and
+//! always wants its token; one process starts it while the others wait; it outlives whoever started it, and ends when
+//! nobody has had a lease for a while. Its keeper (`keeper.rs`), a process of ours, sees to that; `room.rs` is the
+//! folder they all meet in.
+
+mod keeper;
+mod room;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::jupyter::Gateway;
+use crate::process::short_answer;
+use crate::runtime::StartFailure;
+pub use keeper::keep_gateway;
+pub(super) use room::Lease;
+use room::Room;
+
+/// How long a gateway without users stays.
+pub const IDLES: Duration = Duration::from_secs(30);
+/// How long Python may take to say what it has.
+const LOOKS: Duration = Duration::from_secs(30);
+/// What it is asked: which of the modules it needs are missing.
+const MISSING: &str = "import importlib.util as u, sys
+sys.stdout.write(' '.join(n for n in ('kernel_gateway', 'ipykernel') if u.find_spec(n) is None))";
+
+/// What a shared gateway is made of.
+#[derive(Debug, Clone)]
+pub struct SharedPlan {
+    /// The folder of all shared gateways; each interpreter has one below it.
+    pub folder: PathBuf,
+    /// The Python that has the modules.
+    pub python: Option<PathBuf>,
+    /// Our own program, which keeps the gateway.
+    pub program: PathBuf,
+    /// Where kernels start.
+    pub cwd: PathBuf,
+    /// The whole environment of kernels.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// How long a gateway without users stays.
+    pub idle: Duration,
+}
+
+/// Finds the gateway or has it started, and keeps it for as long as the lease is there.
+pub(super) fn acquire(plan: &SharedPlan) -> Result<(Gateway, Lease), StartFailure> {
+    let Some(python) = &plan.python else {
+        return Err(StartFailure {
+            message: "no Python was found that could run a gateway".to_owned(),
+            hint: "name one with `--python PATH`, or a gateway that runs with IPYCODEX_GATEWAY_URL"
+                .to_owned(),
+        });
+    };
+    let room = Room::of(&plan.folder, python).map_err(|why| not_usable(&plan.folder, &why))?;
+    // Held until the gateway answers: who comes meanwhile finds it.
+    let _starting = room
+        .starting()
+        .map_err(|why| not_usable(room.folder(), &why))?;
+    let lease = room
+        .lease()
+        .map_err(|why| not_usable(room.folder(), &why))?;
+    if let Some(record) = room.record().filter(|_| room.is_kept())
+        && let Some(gateway) = record.gateway()
+    {
+        if gateway.answers() {
+            return Ok((gateway, lease));
+        }
+        room.end_keeper(&record);
+    }
+    have_modules(python, plan)?;
+    start_keeper(plan, python, &room)?;
+    match room.record().and_then(|record| record.gateway()) {
+        Some(gateway) => Ok((gateway, lease)),
+        None => Err(not_usable(room.folder(), "`gateway.json` is not there")),
+    }
+}
+
+fn not_usable(folder: &Path, why: &str) -> StartFailure {
+    StartFailure {
+        message: format!(
+            "the shared gateway cannot be used: {}: {why}",
+            folder.display()
+        ),
+        hint: "make room there, or set XDG_STATE_HOME to a folder that can be written".to_owned(),
+    }
+}
+
+/// Its Python has what a gateway needs.
+fn have_modules(python: &Path, plan: &SharedPlan) -> Result<(), StartFailure> {
+    let shown = python.display();
+    let mut asked = Command::new(python);
+    asked
+        .args(["-c", MISSING])
+        .env_clear()
+        .envs(&plan.variables)
+        .current_dir("/");
+    let failed = |message: String| StartFailure {
+        message,
+        hint: format!("try `{shown} -m kernel_gateway --version`"),
+    };
+    let answer = short_answer(&mut asked, LOOKS)
+        .map_err(|error| failed(format!("`{shown}` cannot be started: {error}")))?
+        .ok_or_else(|| failed(format!("`{shown}` does not answer")))?;
+    if !answer.status.success() {
+        let said = String::from_utf8_lossy(&answer.stderr);
+        let said = said.lines().last().unwrap_or_default();
+        return Err(failed(format!(
+            "`{shown}` cannot say what it has: {}",
+            crate::text::escape::visible(said)
+        )));
+    }
+    let missing = String::from_utf8_lossy(&answer.stdout);
+    match missing.trim() {
+        "" => Ok(()),
+        missing => Err(StartFailure {
+            message: format!(
+                "`gateway:auto` needs a Jupyter Kernel Gateway, and `{shown}` lacks {}",
+                missing
+                    .split(' ')
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(" and ")
+            ),
+            hint: format!(
+                "install it: `{shown} -m pip install jupyter_kernel_gateway ipykernel`; or set \
+                 IPYCODEX_GATEWAY_URL to a gateway that runs"
+            ),
+        }),
+    }
+}
+
+/// Starts the process that starts the gateway, and waits until that answers.
+fn start_keeper(plan: &SharedPlan, python: &Path, room: &Room) -> Result<(), StartFailure> {
+    let failed = |why: String| StartFailure {
+        message: format!("the shared gateway cannot be started: {why}"),
+        hint: format!("its log is {}", room.log().display()),
+    };
+    let mut keeper = Command::new(&plan.program)
+        .arg("keep-gateway")
+        .arg(room.folder())
+        .arg(python)
+        .arg(plan.idle.as_secs().to_string())
+        .env_clear()
+        .envs(&plan.variables)
+        .env_remove(crate::trace::VARIABLE)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed(format!("`{}`: {error}", plan.program.display())))?;
+    let mut said = String::new();
+    // It says one line, and limits its own time.
+    let read = keeper
+        .stdout
+        .take()
+        .map(|mut out| out.read_to_string(&mut said));
+    match (read, said.strip_prefix("failed ")) {
+        (_, Some(why)) => {
+            // It is about to end; who is killed first leaves it to others.
+            let _ = keeper.wait();
+            Err(failed(why.trim_end().to_owned()))
+        }
+        (Some(Ok(_)), None) if said.starts_with("ready") => {
+            // It outlives us, or we take its end.
+            let wait = move || drop(keeper.wait());
+            let _ = std::thread::Builder::new()
+                .name("gateway's keeper".into())
+                .spawn(wait);
+            Ok(())
+        }
+        _ => Err(failed("its keeper ended without a word".to_owned())),
+    }
+}
